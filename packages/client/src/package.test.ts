@@ -15,11 +15,20 @@ const installed = join(folder, 'node_modules/@customer-platform/client');
 const others = ['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync).map((program) => {
   return { program, version: execute(program, ['--version']).trim() };
 });
-const runtimes = [{ program: process.execPath, version: process.version }, ...others].filter(
-  ({ version }, index, all) => {
-    return Number(version.slice(1).split('.')[0]) >= 20 && all.findIndex((each) => each.version === version) === index;
-  },
-);
+const nodes = [{ program: process.execPath, version: process.version }, ...others].filter(({ version }, index, all) => {
+  return Number(version.slice(1).split('.')[0]) >= 20 && all.findIndex((each) => each.version === version) === index;
+});
+/** Programs of this machine that run JavaScript, with the arguments before its own: Deno and Bun where they are on the PATH. */
+const runtimes = [
+  ...nodes.map(({ program, version }) => ({ name: `Node ${version}`, program, before: [] as string[] })),
+  ...['deno', 'bun'].flatMap((name) => {
+    const program = (process.env.PATH ?? '')
+      .split(':')
+      .map((directory) => join(directory, name))
+      .find(existsSync);
+    return program ? [{ name, program, before: ['run', ...(name === 'deno' ? ['--allow-all'] : [])] }] : [];
+  }),
+];
 
 let server: Receiver;
 beforeAll(async () => {
@@ -41,8 +50,8 @@ function execute(program: string, args: string[], cwd = root): string {
 }
 
 /** Returns what a program prints, while the server of this process responds to it. */
-async function output(node: string, args: string[], env: Record<string, string> = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)(node, args, { env: { ...process.env, ...env }, timeout: 60_000 });
+async function output(runtime: string, args: string[], env: Record<string, string> = {}): Promise<string> {
+  const { stdout } = await promisify(execFile)(runtime, args, { env: { ...process.env, ...env }, timeout: 60_000 });
   return stdout;
 }
 
@@ -151,7 +160,7 @@ describe('the package, installed in an empty folder', () => {
   });
 });
 
-describe.each(runtimes)('on Node $version', ({ program: node }) => {
+describe.each(runtimes)('on $name', ({ program: runtime, before }) => {
   it('a program that imports it runs', async () => {
     server.received.length = 0;
     server.respond = (request, response) => {
@@ -162,7 +171,9 @@ describe.each(runtimes)('on Node $version', ({ program: node }) => {
     mkdirSync(join(folder, 'out'), { recursive: true });
     writeFileSync(join(folder, 'program.ts'), program);
     compile(['--module', 'nodenext', '--types', 'node', '--outDir', 'out']);
-    expect(await output(node, [join(folder, 'out/program.js'), server.url])).toBe('Ada,Ben contact.created\n');
+    expect(await output(runtime, [...before, join(folder, 'out/program.js'), server.url])).toBe(
+      'Ada,Ben contact.created\n',
+    );
     expect(server.received.map(({ path }) => path)).toEqual(['/v1/cdp/contacts', '/v1/cdp/contacts?starting_after=x']);
   });
 
@@ -170,6 +181,8 @@ describe.each(runtimes)('on Node $version', ({ program: node }) => {
     server.respond = (_request, response) => response.end('{"mode":"test"}');
     const cli = join(folder, 'node_modules/.bin/customer-platform');
     const env = { CUSTOMER_PLATFORM_URL: server.url, CUSTOMER_PLATFORM_KEY: 'cp_test_key' };
-    expect(await output(node, [cli, 'request', 'GET', '/v1/me', '--json'], env)).toBe('{"mode":"test"}\n');
+    expect(await output(runtime, [...before, cli, 'request', 'GET', '/v1/me', '--json'], env)).toBe(
+      '{"mode":"test"}\n',
+    );
   });
 });
