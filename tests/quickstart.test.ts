@@ -51,7 +51,7 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
   const [secret] = /whsec_\S+/.exec(listening.output())!;
   const receiver = run(['receiver.mjs'], { WEBHOOK_SECRET: secret });
   await waitFor('the receiver', async () => (await statusOf(url)) === 401, deadlineMs);
-  const shown = (): string[] => receiver.output().match(/[a-z]+\.[a-z]+$/gm) ?? [];
+  const shown = (): string[] => receiver.output().match(/\b[a-z]+\.[a-z]+$/gm) ?? [];
 
   await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
   await expectDone(['app.mjs']);
