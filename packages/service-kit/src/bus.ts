@@ -52,7 +52,7 @@ export interface Consuming {
    * that this one is working on.
    */
   pending(): Promise<{ count: number; unacknowledged: number; oldestAt: Date | undefined }>;
-  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. */
+  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
   hasPassed(position: number): Promise<boolean>;
 }
 
@@ -176,7 +176,9 @@ export class Bus {
       hasPassed: async (position) => {
         const info = this.isConnected() ? await read().catch(() => undefined) : undefined;
         if (!info) return false;
-        return info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
+        const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
+        if (!isPassed) loop.hurry();
+        return isPassed;
       },
     };
   }

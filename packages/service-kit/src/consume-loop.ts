@@ -59,6 +59,7 @@ export class ConsumeLoop {
   readonly #loop: Promise<void>;
   #messages: PulledMessages | undefined;
   #wakeUp: (() => void) | undefined;
+  #endGathering: (() => void) | undefined;
   #stopping = false;
   #isPaused = false;
   #oldestAt: Date | undefined;
@@ -96,6 +97,11 @@ export class ConsumeLoop {
     else this.#wakeUp?.();
   }
 
+  /** Hands over what it gathers: somebody waits for it. */
+  hurry(): void {
+    this.#endGathering?.();
+  }
+
   /** Time of the oldest message that it has pulled and that is not handed over; undefined where there is none. */
   get oldestAt(): Date | undefined {
     return this.#oldestAt;
@@ -131,6 +137,13 @@ export class ConsumeLoop {
     });
   }
 
+  async #gather(ms: number): Promise<void> {
+    const gathered = this.#pause(ms);
+    this.#endGathering = this.#wakeUp;
+    await gathered;
+    this.#endGathering = undefined;
+  }
+
   async #drainInBatches(messages: PulledMessages): Promise<void> {
     const { size, gatherMs } = this.#batches;
     const waiting: PulledMessage[] = [];
@@ -140,7 +153,7 @@ export class ConsumeLoop {
       while (waiting.length > 0) {
         this.#oldestAt = waiting[0]!.storedAt;
         const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
-        if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#pause(gatherMs);
+        if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
         const sizes = waiting.map(({ data }) => data.length);
         const count = countWithin(sizes, { items: size, bytes: batchBytes });
         waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
