@@ -58,7 +58,10 @@ it('are listed with their reason, shown with their bytes, requeued and dropped o
   expect(requeued.map(({ status }) => status).sort()).toEqual([204, 404]);
   expect((await admin('GET', `/admin/dead/${one!.id}`)).status).toBe(404);
   const again = await waitFor('it to die again', async () => {
-    for (let minutes = 0; minutes < 12; minutes++) platform.clock.advance(60_000);
+    // Between two tries alone: a clock that jumps over the lease of one under way has it made once more.
+    const [waiting] = await platform.database('webhooks')<{ due_at: Date }[]>`
+      select due_at from failed_events where dead_at is null and last_error is not null`;
+    if (waiting && waiting.due_at > platform.clock.now()) platform.clock.set(waiting.due_at);
     return (await dead('service=webhooks&queue=public-events&limit=100')).find(
       ({ id }) => id !== one!.id && id > one!.id,
     );
