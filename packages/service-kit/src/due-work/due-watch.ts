@@ -38,7 +38,7 @@ export interface WatchedLoop {
 
 /** A loop as the watch sees it. */
 interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs' | 'isPaused'> {
-  loop?: WakeLoop;
+  loop: Pick<WakeLoop, 'wake'>;
   wokenMs: number;
   /** Something was due that nobody had taken at the last look. */
   wasDue: boolean;
@@ -82,15 +82,13 @@ export class DueWatch {
 
   /** Runs `work` once, whenever it is woken, and whenever some of its rows are due. */
   run(watched: WatchedLoop, work: () => Promise<boolean | undefined>): Pick<WakeLoop, 'wake' | 'stop'> {
-    const { name, rows, everyMs, isPaused, pollMs = () => undefined } = watched;
-    const sleeper: Sleeper = { rows, everyMs, wokenMs: Number.NEGATIVE_INFINITY, wasDue: false };
-    if (isPaused) sleeper.isPaused = isPaused;
+    const { name, pollMs = () => undefined } = watched;
     const resting = () => {
       this.#lookAfter(looksMs.afterRounds);
       return pollMs() ?? Number.POSITIVE_INFINITY;
     };
     const loop = new WakeLoop(name, { ...watched, everyMs: resting }, work);
-    sleeper.loop = loop;
+    const sleeper: Sleeper = { ...watched, loop, wokenMs: Number.NEGATIVE_INFINITY, wasDue: false };
     this.#sleepers.add(sleeper);
     return {
       wake: () => loop.wake(),
@@ -149,7 +147,7 @@ export class DueWatch {
       return;
     }
     sleeper.wokenMs = performance.now();
-    sleeper.loop?.wake();
+    sleeper.loop.wake();
   }
 
   /** Says that more is due than this process takes: others may have room. */
