@@ -6,7 +6,8 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type Platform, type RawResponse, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { type PlanningDocument, readDocument } from '../src/planning/prompt.ts';
+import type { PlanningDocument } from '../src/planning/prompt.ts';
+import { readDocument } from '../src/planning/simulated-ai.ts';
 
 /** A request that the fake AI provider received. */
 export interface AiRequest {

@@ -2,7 +2,8 @@ import { firstCodePoints } from '@customer-platform/contracts/core';
 import { isSuccess, type Poster, type PostResult } from '@customer-platform/outbound';
 import { LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { type Completion, jsonOf, type Prompt, tokensAtMost } from './prompt.ts';
+import { jsonOf } from './json-of.ts';
+import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 /** AI provider of an account. */

@@ -122,31 +122,6 @@ export function repairPrompt({ messages: asked }: Prompt, completion: Completion
   return { messages, maxTokens, tokensAtMost: promptTokensAtMost(messages) };
 }
 
-/** Returns the document in the last user message that has one, or undefined. */
-export function readDocument(messages: readonly ChatMessage[]): PlanningDocument | undefined {
-  for (const { role, content } of messages.toReversed()) {
-    if (role !== 'user') continue;
-    const document = jsonOf(content) ?? jsonOf(content.split('\n', 1)[0]!);
-    if (document instanceof Object && 'trigger' in document && 'contact' in document)
-      return document as PlanningDocument;
-  }
-  return undefined;
-}
-
-/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
-export function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
-  return channels.find((one) => one === trigger.channel) ?? channels[0];
-}
-
-/** Returns the value of a text that is JSON, else undefined. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Tokens that the chat format adds to each message. */
 const formatTokens = 16;
 

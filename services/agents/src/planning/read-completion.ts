@@ -6,10 +6,11 @@ import {
   SendMessageParams,
 } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
+import type { Channel } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import type { NewStep } from '../plans/plans.sql.ts';
 import { channelRule } from '../plans/reachable-channels.ts';
-import { channelOfReply, type PlanningDocument } from './prompt.ts';
+import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
 const maxDelayMinutes = 43_200;
@@ -121,6 +122,11 @@ const defaultTitles: Record<AgentAction, string> = {
   follow_up: 'Follow up',
   move_stage: 'Move the deal',
 };
+
+/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
+export function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
+  return channels.find((one) => one === trigger.channel) ?? channels[0];
+}
 
 type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
 

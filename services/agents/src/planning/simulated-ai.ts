@@ -1,5 +1,7 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { channelOfReply, type PlanningDocument, type Prompt, readDocument, type ToldPassage } from './prompt.ts';
+import { jsonOf } from './json-of.ts';
+import type { ChatMessage, PlanningDocument, Prompt, ToldPassage } from './prompt.ts';
+import { channelOfReply } from './read-completion.ts';
 
 /** Model name that shows that no AI was used. */
 export const simulatedModel = 'simulated';
@@ -32,6 +34,17 @@ export function simulatedCompletion({ messages }: Pick<Prompt, 'messages'>) {
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
   };
+}
+
+/** Returns the document in the last user message that has one, or undefined. */
+export function readDocument(messages: readonly ChatMessage[]): PlanningDocument | undefined {
+  for (const { role, content } of messages.toReversed()) {
+    if (role !== 'user') continue;
+    const document = jsonOf(content) ?? jsonOf(content.split('\n', 1)[0]!);
+    if (document instanceof Object && 'trigger' in document && 'contact' in document)
+      return document as PlanningDocument;
+  }
+  return undefined;
 }
 
 const tokensOf = (text: string) => Math.ceil(text.length / 4);

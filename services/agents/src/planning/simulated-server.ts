@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listen, type Running, runProcess } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { jsonOf } from './prompt.ts';
+import { jsonOf } from './json-of.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
 
 const maxBodyBytes = 1_048_576;
