@@ -124,7 +124,8 @@ it('tells the other processes of its service what it leaves', async () => {
 it('a look that fails is made again', async () => {
   const failing = { rounds: 0 };
   const watch = start(50);
-  const seen = ring(watch);
+  let isThere = false;
+  const seen = ring(watch, { isPaused: () => !isThere });
   watch.run(
     { name: 'missing', rows: [{ name: 'nowhere', due: null }], everyMs: 20, slowestRetryMs: 20, log },
     async () => {
@@ -132,9 +133,48 @@ it('a look that fails is made again', async () => {
       return false;
     },
   );
-  await waitFor('the first rounds', () => failing.rounds === 1 && seen.rounds === 1);
+  await waitFor('the first rounds', () => failing.rounds > 0 && seen.rounds === 1);
   await put(1, 0);
   await sql`create table nowhere (id integer)`;
+  isThere = true;
   await waitFor('the alarm', () => seen.rung === 1);
   await sql`drop table nowhere`;
+});
+
+it('a table that cannot be read, as under a lock, keeps no loop from the rows of another', async () => {
+  const watch = start(everMs);
+  const seen = ring(watch);
+  let isPaused = true;
+  const failing = { rounds: 0 };
+  const nowhere = { name: 'nowhere', rows: [{ name: 'nowhere', due: null }], everyMs: 20, slowestRetryMs: 20, log };
+  watch.run({ ...nowhere, isPaused: () => isPaused }, async () => ++failing.rounds < 0);
+  await waitFor('the first rounds', () => failing.rounds === 1 && seen.rounds > 0);
+  await put(1, 0);
+  watch.lookSoon();
+  await waitFor('the alarm', () => seen.rung === 1);
+  await waitFor('further looks', () => seen.rounds > 3);
+  expect(failing.rounds).toBe(1);
+  isPaused = false;
+  await waitFor('the loop of that table itself', () => failing.rounds > 1);
+});
+
+it('rows that become due one right after the other are not looked for each by itself', async () => {
+  const looksAtMs: number[] = [];
+  // The one row is always a millisecond away.
+  const clock = () => {
+    looksAtMs.push(performance.now());
+    return new Date(nowMs);
+  };
+  const watch = new DueWatch(sql, {
+    bus: { tell: () => undefined, onPeers: () => undefined },
+    clock,
+    log,
+    everyMs: everMs,
+  });
+  watches.push(watch);
+  await put(1, 1);
+  const seen = ring(watch);
+  await waitFor('many looks', () => looksAtMs.length > 20);
+  expect(looksAtMs[20]! - looksAtMs[1]!).toBeGreaterThan(19 * 30);
+  expect(seen.rounds).toBe(1);
 });

@@ -1,11 +1,13 @@
 import type { Bus } from '../bus.ts';
-import type { Database, Sql } from '../database.ts';
+import { type Database, isDatabaseUnavailable, type Sql } from '../database.ts';
 import type { Logger } from '../logging.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { WakeLoop } from '../wake-loop.ts';
 
 /** Least time between looks: after a round of a loop, and after something else that this process wrote. */
 const looksMs = { afterRounds: 250, afterWrites: 1_000 };
+/** Least time between looks for what becomes due by time: of very many rows, a moment apart, several are found in one. */
+const apartMs = 50;
 const slowestRetryMs = 1_000;
 /** Least time between words to the other processes of the service that more is due than this one takes. */
 const tellMs = 1_000;
@@ -75,7 +77,8 @@ export class DueWatch {
     this.#sql = sql;
     this.#parts = parts;
     this.#pauseMs = parts.everyMs;
-    const pace = { everyMs: () => this.#pauseMs, slowestRetryMs, log: parts.log };
+    const pauseMs = () => Math.max(this.#pauseMs, this.#lookedMs + apartMs - performance.now());
+    const pace = { everyMs: pauseMs, slowestRetryMs, log: parts.log };
     this.#loop = new WakeLoop('due rows', pace, () => this.#look());
     parts.bus.onPeers(topic, () => this.#lookAfter(looksMs.afterRounds));
   }
@@ -126,7 +129,11 @@ export class DueWatch {
     this.#pauseMs = this.#parts.everyMs;
     const sleepers = [...this.#sleepers];
     if (sleepers.length === 0) return;
-    const dueMs = await nextDue(this.#sql, sleepers);
+    const dueMs = await nextDue(this.#sql, sleepers).catch((error: unknown) => {
+      // One table that is locked or slow fails the look for all: until it does no more, each loop finds out by itself.
+      if (!isDatabaseUnavailable(error)) for (const { loop, isPaused } of sleepers) if (!isPaused?.()) loop.wake();
+      throw error;
+    });
     const nowMs = this.#parts.clock().getTime();
     for (const [index, sleeper] of sleepers.entries()) this.#wakeOrWait(sleeper, dueMs[index]! - nowMs);
   }
