@@ -49,3 +49,13 @@ it('an audience has those who belong to it as soon as they do', async () => {
   const size = async () => (await account.client.getAudience({ params: { audience_id: audience.id } })).members;
   await waitFor('the contact in it', async () => (await size()) === 1);
 });
+
+it('an event that could not be taken is tried again at its time', async () => {
+  const sql = platform.database('calendar');
+  const waiting = async () => (await sql`select from failed_events where account_id = ${account.id}`).length;
+  await sql`alter table contacts rename to contacts_away`;
+  await account.client.createContact({ body: { name: 'Edsger', email: 'edsger@example.com' } });
+  await waitFor('it to be set aside', async () => (await waiting()) === 1);
+  await sql`alter table contacts_away rename to contacts`;
+  await waitFor('it to be taken', async () => (await waiting()) === 0);
+});

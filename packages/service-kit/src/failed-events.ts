@@ -53,6 +53,8 @@ export async function setAside(
   const now = context.clocks.real();
   const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
   await insertFailedEvents(context.sql, queue, events, now);
+  // No transaction of work has said so: the tries that follow are due later.
+  context.watch.lookSoon();
   failed.add(failures.length, { queue });
   context.queues.noteError(queue, failures[0]!.error);
   context.log.warn(
