@@ -16,7 +16,7 @@ import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
 import { serveConsole } from './console/console.ts';
 import type { PublicParts } from './proxy/public-handler.ts';
-import { requestLog } from './request-log.ts';
+import { requestLog, whenServed } from './request-log.ts';
 import type { GatewayConfig } from './settings.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
@@ -57,7 +57,8 @@ export function controlPlane(
     response.setHeader('Request-Id', requestId);
     if (options.serveHealth(request, response) || serveConsole(request, response)) return;
     if (resources.traces.receiver?.serve(request, response)) return;
-    lines?.request(request, response, () => ({ operation: response.locals.operation as string | undefined }));
+    const logged = lines?.request(request, response);
+    if (logged) whenServed(response, () => logged({ operation: response.locals.operation as string | undefined }));
     // A stranger learns nothing here, not even which paths exist.
     const actor = actorOf(request.headers.authorization, options.tokens);
     if (typeof actor === 'string') {

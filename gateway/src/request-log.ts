@@ -13,8 +13,8 @@ export interface RequestFacts {
   trace_id?: string | undefined;
 }
 
-/** Logs a request when its response has ended; `facts` is called then. */
-export type LogRequest = (request: IncomingMessage, response: ServerResponse, facts: () => RequestFacts) => void;
+/** Notes that a request begins; returns what logs it, to be called when it has been served. */
+export type LogRequest = (request: IncomingMessage, response: ServerResponse) => (facts: RequestFacts) => void;
 
 /** Log of requests, one line each. */
 export interface RequestLog {
@@ -38,12 +38,11 @@ export function requestLog(log: Logger): RequestLog | undefined {
 }
 
 function logTo(lines: Logger): LogRequest {
-  return (request, response, facts) => {
+  return (request, response) => {
     const beganMs = performance.now();
     const { method, socket } = request;
     const sentBefore = socket.bytesWritten;
-    whenServed(response, () => {
-      const { account, operation, trace_id } = facts();
+    return ({ account, operation, trace_id }) =>
       lines.info(
         {
           request_id: response.getHeader('request-id'),
@@ -57,7 +56,6 @@ function logTo(lines: Logger): LogRequest {
         },
         'request',
       );
-    });
   };
 }
 

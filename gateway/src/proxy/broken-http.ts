@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import { type LimitName, type Logger, limitReached, meter, sendRefusal } from '@customer-platform/service-kit';
-import { type RequestLog, requestLog } from '../request-log.ts';
+import { type RequestLog, requestLog, whenServed } from '../request-log.ts';
 
 /** Sets the headers of every response but the pages and files of the documentation. */
 export function setProtectiveHeaders(response: ServerResponse): void {
@@ -42,7 +42,8 @@ export class UnreadRequests {
 
   /** Refuses one whose head could be read, and ends its connection. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
-    this.#log?.request(request, response, () => ({}));
+    const logged = this.#log?.request(request, response);
+    if (logged) whenServed(response, () => logged({}));
     countRefused(refusal.status);
     response.setHeader('Request-Id', randomUUIDv7());
     response.setHeader('Connection', 'close');

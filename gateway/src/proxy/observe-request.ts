@@ -46,19 +46,29 @@ export function observeRequest(
   const attributes = { 'http.request.method': method, 'platform.request_id': call.requestId };
   const trace = traceRequest(method, attributes, traceOfRequest(request.headers));
   if (trace) call.trace = trace.headers;
-  log?.(request, response, () => ({ account: call.accountId, operation: operationOf(call), trace_id: trace?.id }));
-  if (metricsEnabled()) {
-    const beganMs = performance.now();
-    activeRequests.add(1, method);
+  const logged = log?.(request, response);
+  const measured = metricsEnabled() ? measureRequest(method, call) : undefined;
+  const span = trace?.span;
+  if (logged || measured || span) {
+    const { url } = request;
+    // One listener for all: each more is a part of what a small request costs.
     whenServed(response, () => {
-      activeRequests.add(-1, method);
-      requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, statusOf(response)));
+      logged?.({ account: call.accountId, operation: operationOf(call), trace_id: trace?.id });
+      measured?.(statusOf(response));
+      if (span) endSpan(span, { method, url: url!, response, call });
     });
   }
-  const span = trace?.span;
-  const { url } = request;
-  if (span) whenServed(response, () => endSpan(span, { method, url: url!, response, call }));
   void (trace ? trace.run(serve) : serve());
+}
+
+/** Counts a request as under way; returns what measures it, to be called when it has been served. */
+function measureRequest(method: string, call: PublicCall): (status: number) => void {
+  const beganMs = performance.now();
+  activeRequests.add(1, method);
+  return (status) => {
+    activeRequests.add(-1, method);
+    requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, status));
+  };
 }
 
 function endSpan(
