@@ -10,6 +10,7 @@ import {
 import type { BaseConfig } from './config.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** The settings that name files: credentials, and what TLS takes. */
 export type BusFiles = Partial<
@@ -76,10 +77,9 @@ export class BusConnection {
     this.#stopping.abort();
     const connection = this.#connection;
     if (connection && !connection.isClosed()) {
-      const late = setTimeout(() => void connection.close(), drainMs);
-      // A connection that is lost meanwhile has nothing more to send.
-      await (this.#isConnected ? connection.drain() : connection.close()).catch(() => connection.close());
-      clearTimeout(late);
+      // What the client waits for is never settled where the server is silent, not even by `close`; one that is lost has nothing more to send.
+      if (this.#isConnected) await withTimeout(drainMs, connection.drain()).catch(() => undefined);
+      if (!connection.isClosed()) await connection.close();
     }
     await this.#running;
   }

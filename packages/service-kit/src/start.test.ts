@@ -46,6 +46,15 @@ describe('a process that starts while NATS is unavailable', () => {
     expect(bus.isConnected()).toBe(false);
     await bus.close();
   });
+
+  it('can be stopped while NATS does not respond', async () => {
+    const relay = await startRelay(platform.env('crm').NATS_URL!);
+    const bus = await Bus.connect(relay.url, { prefix: 'x', service: 'crm', log: createLogger('test', 'silent') });
+    expect(bus.isConnected()).toBe(true);
+    relay.silence();
+    await bus.close();
+    await relay.stop();
+  });
 });
 
 it('reads lists of NATS servers with user and password', () => {
