@@ -55,7 +55,20 @@ it('an event that could not be taken is tried again at its time', async () => {
   const waiting = async () => (await sql`select from failed_events where account_id = ${account.id}`).length;
   await sql`alter table contacts rename to contacts_away`;
   await account.client.createContact({ body: { name: 'Edsger', email: 'edsger@example.com' } });
-  await waitFor('it to be set aside', async () => (await waiting()) === 1);
+  await waitFor('it to be set aside', async () => (await waiting()) > 0);
   await sql`alter table contacts_away rename to contacts`;
   await waitFor('it to be taken', async () => (await waiting()) === 0);
+});
+
+it('a scheduled message goes out while another table of its service is locked', async () => {
+  const message = { to: '+4930901820', channels: [{ channel: 'sms' as const, body: 'Hello' }], send_at: inSeconds(2) };
+  const { id } = await account.testClient.sendMessage({ body: message });
+  await platform.database('messaging').begin(async (tx) => {
+    await tx`lock table inbound_messages in access exclusive mode`;
+    await waitFor('the message to be sent', async () => {
+      await tx`select 1`; // an idle transaction would be ended
+      const { status } = await account.testClient.getMessage({ params: { message_id: id } });
+      return ['sent', 'delivered'].includes(status);
+    });
+  });
 });
