@@ -72,8 +72,8 @@ export interface Implementation<O extends Operation, Found, Resources> {
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
   /** Handles a request and returns the contract's response; of an operation that streams the source of its events. */
   handle(call: HandlerCall<O, Found, Resources>): Promise<O extends { streams: true } ? StreamSource : ResponseOf<O>>;
-  /** Runs after the commit of a write that was not a replay: to wake work, never to change data. */
-  committed?(resources: Resources): void;
+  /** Runs after the commit of an account's write that was not a replay: to wake work, never to change data. */
+  committed?(resources: Resources, account: AccountContext): void;
   /**
    * All that it writes is one statement, and it emits nothing: without an Idempotency-Key it commits by itself, and two round trips to
    * the database are saved.

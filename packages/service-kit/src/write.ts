@@ -102,7 +102,7 @@ async function commit<Resources>(call: Write<Resources>): Promise<Outcome> {
   if (outcome.kind === 'done') {
     if (events.length > 0) context.eventsCommitted();
     context.watch.lookSoon();
-    implementation.committed?.(context.resources);
+    implementation.committed?.(context.resources, call.account);
   }
   return outcome;
 }

@@ -22,8 +22,9 @@ export const testEndpoint = implement(contract.testEndpoint, {
     if (found.active) await makeDue(tx, [{ accountId: account.id, endpointId: found.id }], now);
     return toDelivery(row, account);
   },
-  committed(resources) {
-    resources.eventsCommitted();
-    resources.dispatcher.wake();
+  committed({ eventsCommitted, dispatcher, feed }, account) {
+    eventsCommitted();
+    dispatcher.wake();
+    feed.recorded(new Set([account.id]));
   },
 });

@@ -18,5 +18,8 @@ export const triggerEvent = implement(contract.triggerEvent, {
     await takeEvents(tx, [{ ...event, sequence: 0, text: envelope, trace: trace ?? undefined }], now, now);
     return event;
   },
-  committed: ({ dispatcher }) => dispatcher.wake(),
+  committed({ dispatcher, feed }, account) {
+    dispatcher.wake();
+    feed.recorded(new Set([account.id]));
+  },
 });

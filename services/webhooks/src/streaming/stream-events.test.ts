@@ -1,3 +1,4 @@
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import {
   type EventReader,
   type Platform,
@@ -124,6 +125,29 @@ describe('a stream', () => {
       second.kill('SIGKILL');
     }
   }, 60_000);
+
+  it('is told of examples and of tests by who records them, and does not wait for its poll', async () => {
+    const account = await platform.account();
+    const { NATS_URL, BUS_PREFIX } = platform.env('webhooks');
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'webhooks', log });
+    const told: string[] = [];
+    bus.hearOf('webhooks', 'recorded-events', (payload) => void told.push(...payload.split(' ').slice(1)));
+    const timesTold = (id: string) => told.filter((each) => each === id).length;
+    try {
+      await open({ key: account.testKey });
+      await waitFor('news of an example', async () => {
+        await account.testClient.triggerEvent({ body: { type: 'deal.won' } });
+        return timesTold(account.sandboxId) > 0;
+      });
+      const { id } = await register(account, 'http://127.0.0.1:1');
+      await account.client.testEndpoint({ params: { endpoint_id: id }, body: {} });
+      // At once, and when the event comes back over the bus.
+      await waitFor('news of a test, twice', () => timesTold(account.id) === 2);
+    } finally {
+      await bus.close();
+    }
+  });
 
   it('of a reader that takes nothing is cut off, and nothing is lost when it resumes', async () => {
     const account = await platform.account();
