@@ -74,3 +74,11 @@ export async function releaseAdvance(sql: Sql, holder: string, accountId: string
 export async function endAdvance(sql: Sql, holder: string, accountId: string): Promise<void> {
   await sql`delete from clock_advances where account_id = ${accountId} and holder = ${holder}`;
 }
+
+/** Counts the clocks that are on their way, and says for how many seconds the first of them has been. */
+export async function selectAdvancing(sql: Sql): Promise<{ count: number; longestSeconds: number }> {
+  const [row] = await sql<{ count: number; longestSeconds: number }[]>`
+    select count(*)::int as count, coalesce(extract(epoch from clock_timestamp() - min(began_at)), 0)::float8 as "longestSeconds"
+    from clock_advances`;
+  return row!;
+}

@@ -4,6 +4,7 @@ import type { Cells } from '../cells/cells.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { CellServices } from './cell-services.ts';
 import { ClockRunner } from './clock-runner.ts';
+import { reportClocks } from './report-clocks.ts';
 import { clockServer } from './serve-clock.ts';
 
 /** The services that have an address in each cell. */
@@ -14,8 +15,12 @@ export function openSandboxClocks(foundation: Foundation<GatewayConfig>, cells: 
   const services = new CellServices(cells, (cell) => [...(upstreams.get(cell)?.services.keys() ?? [])]);
   const names = cells.all.map(({ name }) => name);
   const runner = new ClockRunner({ ...foundation, services, cells: names });
+  const stopReport = reportClocks(foundation);
   return {
     serve: clockServer(foundation, { clocks: foundation.clocks, runner }),
-    stop: () => runner.stop(),
+    async stop() {
+      await stopReport();
+      await runner.stop();
+    },
   };
 }
