@@ -277,7 +277,7 @@ async function takeOnce<Resources>(
     ),
   );
   consumer.committed?.(context.resources, events);
-  context.clockWork.wake();
+  context.clockWork.wake(account);
 }
 
 /** Notes events in the inbox of a consumer; returns those that were not there. */

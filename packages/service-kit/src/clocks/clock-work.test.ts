@@ -228,3 +228,82 @@ describe('work by the clock of an account', () => {
     });
   });
 });
+
+describe('looks at clocks', () => {
+  /** Registers work of which nothing ends and a look at one account's takes so long; returns whose is taken, in order, and when looks began. */
+  function registerSlow(slow: string, seconds: number) {
+    const [taken, beganMs]: [string[], number[]] = [[], []];
+    const unregister = clockWork.register({
+      queue: undefined,
+      rows: {
+        name: 'chores',
+        due: 'due_at',
+        where: (database) => {
+          beganMs.push(performance.now());
+          return database`case when t.account_id = ${slow} then pg_sleep(${seconds}) is not null else true end`;
+        },
+      },
+      take: async (account) => {
+        taken.push(account);
+        return false;
+      },
+    });
+    return { taken, beganMs, unregister };
+  }
+
+  it('rest for twenty times as long as they take where all are looked at, however often others wake them', async () => {
+    const ahead = await sandbox(dayMs);
+    await add(ahead, 0);
+    const { beganMs, unregister } = registerSlow(ahead, 0.15);
+    const waking = setInterval(() => clockWork.wake(), 5);
+    try {
+      await waitFor('two looks', () => beganMs.length === 2);
+      expect(beganMs[1]! - beganMs[0]!).toBeGreaterThan(20 * 150);
+    } finally {
+      clearInterval(waking);
+      unregister();
+    }
+  });
+
+  it('do not rest where an account is named: it is looked at alone', async () => {
+    const slow = await sandbox(dayMs);
+    const others = await Promise.all(Array.from({ length: 20 }, () => sandbox(dayMs)));
+    for (const account of [slow, ...others]) await add(account, 0);
+    const { taken, unregister } = registerSlow(slow, 1.5);
+    try {
+      await waitFor('all', () => taken.length === 21);
+      clockWork.wake(slow);
+      await waitFor('it again', () => taken.filter((account) => account === slow).length === 2);
+      expect([taken.length, taken.at(-1)]).toEqual([22, slow]);
+    } finally {
+      unregister();
+    }
+  });
+
+  it('that gateways ask for, however many, are two at once: most connections are left to all else', async () => {
+    let [now, most] = [0, 0];
+    const unregister = clockWork.register({
+      queue: 'looked',
+      rows: {
+        name: 'chores',
+        due: 'due_at',
+        look: (database) => {
+          most = Math.max(most, ++now);
+          return database`select false as due, false as running, null::timestamptz as next`;
+        },
+      },
+    });
+    try {
+      const states = Array.from({ length: 20 }, () =>
+        clockWork.state(randomUUID(), null).finally(() => {
+          now--;
+        }),
+      );
+      expect(await Promise.all(states)).toHaveLength(20);
+      // The one that ends counts until this test has heard of it.
+      expect(most).toBeLessThanOrEqual(4);
+    } finally {
+      unregister();
+    }
+  });
+});

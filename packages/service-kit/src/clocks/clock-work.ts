@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database.ts';
+import { FairPermits, PermitQueue } from '../fair-permits.ts';
 import type { Logger } from '../logging.ts';
 import type { Pauses } from '../queues/pauses.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
@@ -12,6 +13,16 @@ import type { Clocks } from './clocks.ts';
 /** Poll interval for what became due by the clock of an account and no wake told of. */
 const pollMs = 1_000;
 const slowestRetryMs = 5_000;
+/**
+ * A look at all clocks rests for so many times as long as it took: there may be thousands of them, and what others do wakes it all the time.
+ * An account that is named is looked at without.
+ */
+const restFactor = 20;
+const longestLookRestMs = 30_000;
+/** States that are looked at at once, by two connections each: a quarter of those of a process. */
+const maxStates = 2;
+/** Clocks that may wait for a look, and for how long: less than who asks for it waits. */
+const waiting = { most: 64, ms: 3_000 };
 /** Pause before accounts are looked for again that have more than was taken. */
 const againMs = 20;
 /** Rounds of one account in a row: then the others have their turn. */
@@ -61,8 +72,14 @@ export class ClockWork {
   readonly #consumers = new Set<Passing>();
   readonly #loop: WakeLoop;
   readonly #stopHearing: () => void;
-  /** Work that is being taken, each with the end of that. */
-  readonly #taking = new Map<ClockedWork, Promise<void>>();
+  readonly #states = new PermitQueue(new FairPermits(maxStates), waiting.most, waiting.ms);
+  /** Work that is being taken: the end of that, and accounts that were woken meanwhile. */
+  readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
+  /** Accounts that are to be looked at; whether all are; and the end of the last look at all, with its rest. */
+  readonly #woken = new Set<string>();
+  #areAllWoken = false;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #restMs = 0;
   /** The account that was taken last of each work, and since when no other was. */
   readonly #latest = new WeakMap<ClockedWork, { account: string; sinceMs: number }>();
   /** Until when accounts rest, by work and account. */
@@ -75,8 +92,9 @@ export class ClockWork {
     this.#clocks = clocks;
     this.#pauses = pauses;
     this.#log = log;
-    this.#loop = new WakeLoop('clock work', { everyMs: pollMs, slowestRetryMs, log }, () => this.#takeDue());
-    this.#stopHearing = clocks.onMove(() => this.wake());
+    const pace = { everyMs: () => this.#pauseMs(), slowestRetryMs, log };
+    this.#loop = new WakeLoop('clock work', pace, () => this.#takeDue());
+    this.#stopHearing = clocks.onMove((accountId) => this.wake(accountId));
   }
 
   /** Puts work on the list; returns a function that takes it off. */
@@ -91,9 +109,12 @@ export class ClockWork {
     return () => this.#consumers.delete(consumer);
   }
 
-  /** Says that something may have become due. */
-  wake(): void {
-    if (this.#clocks.hasAny) this.#loop.wake();
+  /** Says that something may have become due: of an account, by default that whose work is under way, or of any. */
+  wake(accountId = this.#clocks.active): void {
+    if (accountId === undefined ? this.#areAllWoken || !this.#clocks.hasAny : !this.#clocks.ownerOf(accountId)) return;
+    if (accountId === undefined) this.#areAllWoken = true;
+    else this.#woken.add(accountId);
+    this.#loop.wake();
   }
 
   async stop(): Promise<void> {
@@ -101,14 +122,25 @@ export class ClockWork {
     this.#stopHearing();
     clearTimeout(this.#soon);
     await this.#loop.stop();
-    await Promise.all(this.#taking.values());
+    await Promise.all(this.#taking.values().map(({ ended }) => ended));
   }
 
   /**
    * Returns what an account's clock has to wait for here: events that are not out yet, or that consumers have left of what the stream had at
-   * `position` (null: nothing), and work that is due or under way. What is paused waits by itself and holds nothing up.
+   * `position` (null: nothing), and work that is due or under way. What is paused waits by itself and holds nothing up. Throws 503 where
+   * clocks have their part of this process's connections for longer than 3 s.
    */
   async state(accountId: string, position: number | null): Promise<ClockState> {
+    const owner = randomUUID();
+    if (!this.#states.tryTake(owner)) await this.#states.wait(owner, 'the work of clocks');
+    try {
+      return await this.#stateOf(accountId, position);
+    } finally {
+      this.#states.giveBack(owner);
+    }
+  }
+
+  async #stateOf(accountId: string, position: number | null): Promise<ClockState> {
     const asked = position === null ? [] : [...this.#consumers];
     const consumers = asked.filter(({ queue }) => !this.#pauses.of(queue).isWhole);
     const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
@@ -122,7 +154,7 @@ export class ClockWork {
       this.#pauses.of(queue).isWhole || this.#pauses.of(queue).accounts.includes(accountId);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
     const next = found.flatMap((one) => one.next ?? []).sort((a, b) => a.getTime() - b.getTime())[0] ?? null;
-    if (busy.length > 0) this.wake();
+    if (busy.length > 0) this.wake(accountId);
     return { waitsFor: [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy], next, mark };
   }
 
@@ -145,56 +177,82 @@ export class ClockWork {
     return found.map(({ place, ...rest }) => ({ name: looked[place]!.name, ...rest }));
   }
 
-  /** Begins to take what is due of all accounts with clocks, work by work side by side: one that takes long keeps no other waiting. */
+  /** Returns the time until the next look at all clocks. */
+  #pauseMs(): number {
+    const restMs = this.#areAllWoken ? this.#restMs : Math.max(pollMs, this.#restMs);
+    return Math.max(0, this.#lookedMs + restMs - performance.now());
+  }
+
+  /** Begins to take what is due: of all accounts with clocks where it is time to look at them, else of those that were woken. */
   async #takeDue(): Promise<undefined> {
     if (!this.#clocks.hasAny || this.#isStopping) return;
-    const works = [...this.#works].filter((work) => this.#mayTake(work));
+    const accounts = [...this.#woken];
+    this.#woken.clear();
+    if (this.#pauseMs() > 0) return accounts.length > 0 ? await this.#takeDueOf(accounts) : undefined;
+    this.#areAllWoken = false;
+    const beganMs = performance.now();
+    try {
+      await this.#takeDueOf();
+    } finally {
+      this.#lookedMs = performance.now();
+      this.#restMs = Math.min((this.#lookedMs - beganMs) * restFactor, longestLookRestMs);
+    }
+  }
+
+  /** Begins to take what is due of accounts, or of all, work by work side by side: one that takes long keeps no other waiting. */
+  async #takeDueOf(accounts?: readonly string[]): Promise<undefined> {
+    const works = [...this.#works].filter((work) => this.#mayTake(work, accounts));
     if (works.length === 0) return;
     const now = this.#clocks.real();
     const sql = this.#sql;
     const from = randomUUID();
-    const selects = works.map(({ rows }, entry) => accountsDue(sql, rows, { entry, now, from }));
+    const selects = works.map(({ rows }, entry) => accountsDue(sql, rows, { entry, now, from, accounts }));
     const due = await sql<{ entry: number; account_id: string }[]>`${united(sql, selects)}`;
     const byWork = Map.groupBy(due, ({ entry }) => works[entry]!);
-    for (const [work, accounts] of byWork) {
-      const ids = accounts.map(({ account_id }) => account_id);
-      const taking = this.#takeOf(work, ids).then((hasMore) => {
+    for (const [work, found] of byWork) {
+      const ids = found.map(({ account_id }) => account_id);
+      const missed = new Set<string>();
+      const ended = this.#takeOf(work, ids).then((left) => {
         this.#taking.delete(work);
-        if (hasMore && !this.#isStopping) this.#lookSoon();
+        this.#lookSoon([...left, ...missed]);
       });
-      this.#taking.set(work, taking);
+      this.#taking.set(work, { ended, missed });
     }
   }
 
-  #mayTake(work: ClockedWork): boolean {
+  /** Returns whether work may be taken now; where it is being taken, notes the accounts that are to be looked at afterwards. */
+  #mayTake(work: ClockedWork, accounts: readonly string[] = []): boolean {
     const { queue, take } = work;
-    return take !== undefined && !this.#taking.has(work) && !(queue && this.#pauses.of(queue).isWhole);
+    const taking = this.#taking.get(work);
+    for (const accountId of taking ? accounts : []) taking!.missed.add(accountId);
+    return take !== undefined && !taking && !(queue && this.#pauses.of(queue).isWhole);
   }
 
-  #lookSoon(): void {
+  #lookSoon(accountIds: readonly string[]): void {
+    if (accountIds.length === 0 || this.#isStopping) return;
+    for (const accountId of accountIds) this.#woken.add(accountId);
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      this.wake();
+      this.#loop.wake();
     }, againMs);
   }
 
   /**
-   * Takes what is due of accounts, one after the other; returns whether there may be more. Never rejects: a failure of one is no other's. What
+   * Takes what is due of accounts, one after the other; returns those of which there may be more. Never rejects: a failure of one is no other's. What
    * takes long for one leaves half of the time to the others.
    */
-  async #takeOf(work: ClockedWork, accountIds: readonly string[]): Promise<boolean> {
+  async #takeOf(work: ClockedWork, accountIds: readonly string[]): Promise<string[]> {
     const { queue, rows } = work;
     const name = queue ?? rows.name;
-    let hasMore = false;
+    const left: string[] = [];
     for (const accountId of accountIds) {
-      if (this.#isStopping) return false;
+      if (this.#isStopping) break;
       if (queue && this.#pauses.of(queue).accounts.includes(accountId)) continue;
       const beganMs = performance.now();
       if (beganMs < (this.#restsUntil.get(`${name} ${accountId}`) ?? 0)) continue;
       const isAlone = this.#isAlone(work, accountId);
       try {
-        const isLeft = await this.#takeStretch(work, accountId);
-        hasMore ||= isLeft;
+        if (await this.#takeStretch(work, accountId)) left.push(accountId);
       } catch (error) {
         this.#log.warn({ err: error, account: accountId, work: name }, 'due work of a clock failed; it is tried again');
       }
@@ -202,7 +260,7 @@ export class ClockWork {
       if (tookMs < stretchMs || isAlone) continue;
       this.#restsUntil.set(`${name} ${accountId}`, performance.now() + Math.min(tookMs, longestRestMs));
     }
-    return hasMore;
+    return left;
   }
 
   /** Takes what is due of one account, as far as its stretch goes; returns whether there may be more. */

@@ -58,15 +58,21 @@ export function lookAt(sql: Sql, rows: ClockedRows, at: Look): Fragment {
 /** Accounts of one table of which something is due that are found in one look. */
 const maxFound = 200;
 
-/** Selects `entry` and the accounts with clocks of their own that have due rows, from one id on and round: each by the index on account and due column. */
-export function accountsDue(
-  sql: Sql,
-  rows: ClockedRows,
-  { entry, now, from }: { entry: number; now: Date; from: string },
-): Fragment {
+/** A look for accounts with due rows: at the real time `now`, from one id on and round. */
+interface DueLook {
+  entry: number;
+  now: Date;
+  from: string;
+  /** Those that are looked at; left out: all with clocks of their own. */
+  accounts?: readonly string[] | undefined;
+}
+
+/** Selects `entry` and the accounts with clocks of their own that have due rows: each by the index on account and due column. */
+export function accountsDue(sql: Sql, rows: ClockedRows, { entry, now, from, accounts }: DueLook): Fragment {
   const then = sql`(${now}::timestamptz + c.ahead_ms * interval '1 ms')`;
+  const named = accounts ? sql`where c.account_id = any(${[...accounts]}::uuid[])` : sql``;
   return sql`(
     select ${entry}::int as entry, c.account_id from sandbox_clocks c cross join lateral (
       select from ${sql(rows.name)} as t where t.account_id = c.account_id and ${isDue(sql, rows, then)} ${others(sql, rows)} limit 1) as due
-    order by c.account_id < ${from}, c.account_id limit ${maxFound})`;
+    ${named} order by c.account_id < ${from}, c.account_id limit ${maxFound})`;
 }

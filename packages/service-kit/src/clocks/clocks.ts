@@ -20,7 +20,7 @@ export class Clocks {
   readonly #aheadMs = new Map<string, number>();
   /** The account by whose clock the work under way goes. */
   readonly #active = new AsyncLocalStorage<string | undefined>();
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Set<(accountId: string) => void>();
   #seenUntil = new Date(0);
   #loop: WakeLoop | undefined;
 
@@ -52,6 +52,11 @@ export class Clocks {
   /** Returns whether any account has a clock of its own. */
   get hasAny(): boolean {
     return this.#aheadMs.size > 0;
+  }
+
+  /** Returns the account by whose own clock the work under way goes; undefined: by the real time. */
+  get active(): string | undefined {
+    return this.#active.getStore();
   }
 
   /** Returns the account where it has a clock of its own; undefined for all others, whose time is one. */
@@ -92,7 +97,7 @@ export class Clocks {
   learn(accountId: string, aheadMs: number): void {
     if (aheadMs <= (this.#aheadMs.get(accountId) ?? 0)) return;
     this.#aheadMs.set(accountId, aheadMs);
-    for (const moved of this.#watchers) moved();
+    for (const moved of this.#watchers) moved(accountId);
   }
 
   /** The same, once this service's database has it. */
@@ -101,8 +106,8 @@ export class Clocks {
     this.learn(accountId, aheadMs);
   }
 
-  /** Calls `moved` after each move of any clock; returns a function that ends it. */
-  onMove(moved: () => void): () => void {
+  /** Calls `moved` after each move of any clock, with its account; returns a function that ends it. */
+  onMove(moved: (accountId: string) => void): () => void {
     this.#watchers.add(moved);
     return () => this.#watchers.delete(moved);
   }

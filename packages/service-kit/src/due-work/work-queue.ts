@@ -253,7 +253,8 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (done.length > 0) await this.#clock.by(done[0]!.row, () => this.#work.settle(done));
     // What it led to may be due later, or by the clock of its account.
     this.#foundation.watch.lookSoon();
-    this.#foundation.clockWork.wake();
+    const first = done[0]?.row ?? again[0]?.row;
+    if (first) this.#foundation.clockWork.wake(first.account_id);
   }
 
   /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
