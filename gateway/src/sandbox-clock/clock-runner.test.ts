@@ -74,6 +74,30 @@ it('clocks that something holds, however many, leave their places to one that no
   expect(await sql`select from clock_advances`).toHaveLength(held.length);
 });
 
+it('clocks that advance by a year at once, however many, are moved eight at a time, and all arrive', async () => {
+  const now = new Map<string, number>();
+  let most = 0;
+  const look = async (_cell: string, accountId: string): Promise<ClockLook[]> => {
+    now.set(accountId, (now.get(accountId) ?? 0) + 1);
+    most = Math.max(most, now.size);
+    await new Promise((resolve) => setImmediate(resolve));
+    now.delete(accountId);
+    return [{ waitsFor: [], nextMs: null, mark: 0 }];
+  };
+  for (const id of sandboxes) await advance(id);
+  const runner = start({ services: { look, move: async () => undefined, position: async () => 1 } });
+  try {
+    await waitFor('all', async () => (await sql`select from clock_advances`).length === 0);
+  } finally {
+    await runner.stop();
+  }
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(8);
+  const [moved] = await sql<{ count: number }[]>`
+    select count(*)::int as count from sandbox_clocks where ahead_ms > 364 * 86400000::bigint and account_id = any(${sandboxes})`;
+  expect(moved!.count).toBe(sandboxes.length);
+});
+
 it('a clock that waits for a service is logged once, however often it is tried', async () => {
   let looks = 0;
   const look = async (): Promise<ClockLook[]> => {

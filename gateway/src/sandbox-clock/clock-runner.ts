@@ -153,6 +153,8 @@ export class ClockRunner {
       // One that is due by this clock is due by that of a service in a moment.
       if (nextMs <= nowMs) await sleep(lookPauseMs.first);
       aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
+      // It may have stood still since it looked, and another gateway may know of an earlier moment by now.
+      await lease.keep();
       await clocks.move(sql, accountId, aheadMs);
       await services.move(cell, accountId, aheadMs);
     }
