@@ -131,31 +131,31 @@ export class ClockWork {
    * clocks have their part of this process's connections for longer than 3 s.
    */
   async state(accountId: string, position: number | null): Promise<ClockState> {
-    const owner = randomUUID();
-    if (!this.#states.tryTake(owner)) await this.#states.wait(owner, 'the work of clocks');
-    try {
-      return await this.#stateOf(accountId, position);
-    } finally {
-      this.#states.giveBack(owner);
-    }
-  }
-
-  async #stateOf(accountId: string, position: number | null): Promise<ClockState> {
     const asked = position === null ? [] : [...this.#consumers];
     const consumers = asked.filter(({ queue }) => !this.#pauses.of(queue).isWhole);
     const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
     const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
     // After the consumers: what they led to is seen.
-    const [{ mark, queues: events }, found] = await Promise.all([
-      selectEvents(this.#sql, accountId),
-      this.#look(accountId),
-    ]);
+    const [{ mark, queues: events }, found] = await this.#withPermit(() =>
+      Promise.all([selectEvents(this.#sql, accountId), this.#look(accountId)]),
+    );
     const isPaused = (queue: string) =>
       this.#pauses.of(queue).isWhole || this.#pauses.of(queue).accounts.includes(accountId);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
     const next = found.flatMap((one) => one.next ?? []).sort((a, b) => a.getTime() - b.getTime())[0] ?? null;
     if (busy.length > 0) this.wake(accountId);
     return { waitsFor: [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy], next, mark };
+  }
+
+  /** Does `look`, which takes two connections, with a permit. */
+  async #withPermit<Looked>(look: () => Promise<Looked>): Promise<Looked> {
+    const owner = randomUUID();
+    if (!this.#states.tryTake(owner)) await this.#states.wait(owner, 'the work of clocks');
+    try {
+      return await look();
+    } finally {
+      this.#states.giveBack(owner);
+    }
   }
 
   async #look(accountId: string): Promise<(Found & { name: string })[]> {

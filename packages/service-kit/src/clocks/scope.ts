@@ -16,8 +16,11 @@ export const everybody: Scope = { ...nothingPaused, account: undefined, leavesCl
 /** Returns the condition, after others, of the rows that a round takes; `column` is the one with the account. */
 export function isOfScope(sql: Sql, { account, leavesClocks }: Scope, column: Fragment = sql`account_id`): Fragment {
   if (account !== undefined) return sql`and ${column} = ${account}`;
-  // Not `in`: in a statement with that word the client takes lists of columns after it for lists of values.
-  return leavesClocks ? sql`and not ${column} = any (select c.account_id from sandbox_clocks c)` : sql``;
+  if (!leavesClocks) return sql``;
+  // The column in a select of its own, where it cannot be taken for that of the clocks: a probe of their key for each row that is looked at,
+  // and not all clocks in each round. Not `in`: in a statement with that word the client takes lists of columns after it for lists of values.
+  return sql`and not exists (
+    select from (select ${column} as id) as mine join sandbox_clocks c on c.account_id = mine.id)`;
 }
 
 /** Returns a table of which nothing but the rows of a round is read. */
