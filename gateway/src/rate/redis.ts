@@ -74,6 +74,8 @@ export interface GatewayRedis {
   holdSlot(key: string, leaseUs: number, most: number, holder: string): Promise<number>;
   zrem(key: string, member: string): Promise<number>;
   del(key: string): Promise<number>;
+  /** Calls `back` whenever it is connected, after an outage too: what it knew may be gone. */
+  on(event: 'ready', back: () => void): unknown;
   disconnect(): void;
 }
 

@@ -29,6 +29,8 @@ export class StreamSlots {
     this.#redis = redis;
     this.#gateways = gateways;
     this.#timer = setInterval(() => this.#renew(), renewEveryMs);
+    // One that comes back may know nothing, and other gateways would grant as many again.
+    redis.on('ready', () => this.#renew());
   }
 
   /** Takes a slot of a key, to be given back. Throws 429 with Retry-After where the key has none left. Waits no longer than REDIS_TIMEOUT_MS. */
