@@ -62,6 +62,12 @@ export class HeldQueues {
     return this.#held.get(endpointId);
   }
 
+  /** Returns the queue of an endpoint that goes by the real time; undefined where it is not held, or goes by the clock of its account. */
+  ofRealTime(endpointId: string): HeldEndpoint | undefined {
+    const held = this.#held.get(endpointId);
+    return held && this.#options.clocks.ownerOf(held.accountId) === undefined ? held : undefined;
+  }
+
   /** Puts a queue behind the others, so that each gets its turn. */
   moveBehind(held: HeldEndpoint): void {
     if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
