@@ -48,10 +48,10 @@ export interface Consuming {
   /** Pulls nothing more, or goes on. */
   setPaused(isPaused: boolean): void;
   /**
-   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, and the time of the oldest
-   * that this one is working on.
+   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, the requests for more that
+   * wait at the bus, and the time of the oldest event that this process is working on.
    */
-  pending(): Promise<{ count: number; unacknowledged: number; oldestAt: Date | undefined }>;
+  pending(): Promise<{ count: number; unacknowledged: number; requests: number; oldestAt: Date | undefined }>;
   /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
   hasPassed(position: number): Promise<boolean>;
 }
@@ -136,12 +136,13 @@ export class Bus {
 
   /**
    * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. What is not acknowledged within `ackMs`,
-   * 10 s unless given, comes again. The durable consumer keeps its place through restarts; where stream or consumer are missing they are made.
+   * 10 s unless given, comes again; a request for more waits `requestMs` at the bus, 30 s unless given. The durable consumer keeps its place through restarts; where
+   * stream or consumer are missing they are made.
    */
   consume(
     durable: string,
     filter: EventFilter,
-    { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number | undefined },
+    { ackMs = ackWaitMs, requestMs, ...batches }: Batches & { ackMs?: number; requestMs?: number },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): Consuming {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
@@ -157,7 +158,7 @@ export class Bus {
         ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service };
+      const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service, requestMs };
       return new PulledMessages(this.#connection.current, from);
     });
     this.#connection.onBack(() => loop.restart());
@@ -171,7 +172,8 @@ export class Bus {
       pending: async () => {
         const info = await read();
         const count = info.num_pending + info.num_ack_pending;
-        return { count, unacknowledged: info.num_ack_pending, oldestAt: count > 0 ? loop.oldestAt : undefined };
+        const oldestAt = count > 0 ? loop.oldestAt : undefined;
+        return { count, unacknowledged: info.num_ack_pending, requests: info.num_waiting, oldestAt };
       },
       hasPassed: async (position) => {
         const info = this.isConnected() ? await read().catch(() => undefined) : undefined;

@@ -2,16 +2,22 @@ import { randomUUID } from 'node:crypto';
 import type { Bus, Consuming } from './bus.ts';
 import type { Database } from './database.ts';
 import type { Logger } from './logging.ts';
-import { releaseReporter, takeReporter } from './queues/reporter.sql.ts';
+import { releaseReporter, takeLease } from './queues/reporter.sql.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-/** Time to acknowledge an event that is taken in order: whoever takes over from a process that died waits a little longer. */
-export const inOrderAckMs = 5_000;
+/** How events that are taken in order are pulled: with little time to acknowledge them, and by requests that soon end. */
+export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
 const renewEveryMs = 1_000;
-/** By then everything that a process had pulled before it died has come again, and it comes before new events. */
-const leaseMs = inOrderAckMs + 2 * renewEveryMs;
+const leaseMs = 5_000;
 /** Time before the end of its lease at which a process stops pulling that could not renew it. */
 const marginMs = 500;
+/**
+ * Longest wait of whoever follows a process that released nothing: what that one was given may come again as late, and so may what its last
+ * request is given yet. All of it comes before new events then.
+ */
+const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
+const followLookMs = 200;
+
 /** Longest wait, at a stop, for the bus to know all that was acknowledged. */
 const settleMs = 1_000;
 const settleEveryMs = 20;
@@ -21,13 +27,15 @@ interface LeaseParts {
   sql: Database;
   bus: Bus;
   log: Logger;
+  consuming: Pick<Consuming, 'pending'>;
   /** Called whenever this process gets or loses it. */
   changed(): void;
 }
 
 /**
  * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order.
- * One that ends hands over at once, one that dies is followed by another after 7 s.
+ * One that ends hands over at once. One that dies is followed by another after 5 s, or up to 12 s where it was given what it did not take: that
+ * must come again before what follows it.
  */
 export class ConsumerLease {
   readonly #parts: LeaseParts;
@@ -37,6 +45,9 @@ export class ConsumerLease {
   readonly #loop: WakeLoop;
   #isHeld = false;
   #end: NodeJS.Timeout | undefined;
+  /** Until when the process before may have been given events that have not come again. */
+  #followsAtMs = 0;
+  #again: NodeJS.Timeout | undefined;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
@@ -52,13 +63,14 @@ export class ConsumerLease {
     return this.#isHeld;
   }
 
-  /** Lets another process go on, once `consuming` has stopped: at once where all it pulled is acknowledged, else when it has come again. */
-  async stop(consuming: Pick<Consuming, 'pending'>): Promise<void> {
+  /** Lets another process go on, once its consuming has stopped: at once where all it pulled is acknowledged, else when it has come again. */
+  async stop(): Promise<void> {
     await this.#loop.stop();
+    clearTimeout(this.#again);
     const wasHeld = this.#isHeld;
     this.#set(false);
+    const { sql, bus, consuming } = this.#parts;
     if (!wasHeld || !(await isSettled(consuming))) return;
-    const { sql, bus } = this.#parts;
     await releaseReporter(sql, this.#name, this.#holder).then(
       () => bus.tell(this.#topic),
       () => undefined,
@@ -67,13 +79,26 @@ export class ConsumerLease {
 
   async #take(): Promise<undefined> {
     const askedMs = performance.now();
-    const isHeld = await takeReporter(this.#parts.sql, this.#name, this.#holder, leaseMs);
+    const taken = await takeLease(this.#parts.sql, this.#name, this.#holder, leaseMs);
+    if (taken && taken.before !== null && taken.before !== this.#holder) this.#followsAtMs = askedMs + followMs;
+    const mayTake = taken !== undefined && (await this.#mayFollow());
     clearTimeout(this.#end);
-    if (isHeld) {
+    if (mayTake) {
       const leftMs = askedMs + leaseMs - marginMs - performance.now();
       this.#end = setTimeout(() => this.#set(false), Math.max(0, leftMs));
+    } else if (taken) {
+      this.#again = setTimeout(() => this.#loop.wake(), followLookMs);
     }
-    this.#set(isHeld);
+    this.#set(mayTake);
+  }
+
+  /** Returns whether nothing of the process before can come behind what this one is given: as the bus says, or since it is so long ago. */
+  async #mayFollow(): Promise<boolean> {
+    if (performance.now() >= this.#followsAtMs) return true;
+    const pending = await this.#parts.consuming.pending().catch(() => undefined);
+    if (!pending || pending.unacknowledged > 0 || pending.requests > 0) return false;
+    this.#followsAtMs = 0;
+    return true;
   }
 
   #set(isHeld: boolean): void {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AccountsLocked } from './accounts-locked.ts';
 import type { Bus, EventFilter } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
-import { ConsumerLease, inOrderAckMs } from './consumer-lease.ts';
+import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable, type Sql } from './database.ts';
 import { WorkQueue } from './due-work/work-queue.ts';
 import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-events.sql.ts';
@@ -111,12 +111,14 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
   let isStopping = false;
   const orGiveBack = giveBackWhatFails(consumer, context.log, () => isStopping);
-  const ackMs = consumer.inOrder && inOrderAckMs;
-  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ackMs };
+  const pulls = consumer.inOrder ? inOrderPulls : undefined;
+  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...pulls };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
   const lag = new PendingLag(running, clocks.real);
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
-  const lease = consumer.inOrder && new ConsumerLease(name, { sql: context.sql, bus, log: context.log, changed });
+  const lease =
+    consumer.inOrder &&
+    new ConsumerLease(name, { sql: context.sql, bus, log: context.log, consuming: running, changed });
   const seat = queues.open({
     queue: name,
     hasFailedEvents: true,
@@ -135,7 +137,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       unregister();
       seat.close();
       await running.stop();
-      await lease?.stop(running);
+      await lease?.stop();
     },
   };
 }

@@ -3,8 +3,8 @@ import { type Msg, type NatsConnection, nanos, type Subscription } from '@nats-i
 
 /** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
 const pulledBytes = 8_388_608;
-/** Time that a request waits for messages at the bus. */
-const expiresMs = 30_000;
+/** Time that a request waits for messages at the bus, unless less is asked for. */
+const longestRequestMs = 30_000;
 /**
  * Heartbeat of the bus while a request waits. A request without one for twice as long is lost, as with the server that led the consumer: of a
  * cluster that goes on, every second until then is a delay of events.
@@ -59,6 +59,16 @@ export class PulledMessage {
   }
 }
 
+/** A durable consumer of a stream, messages that a request asks it for, and the time that a request waits there. */
+interface PulledFrom {
+  stream: string;
+  consumer: string;
+  batch: number;
+  /** The service whose inbox the messages come to. */
+  service: string;
+  requestMs?: number | undefined;
+}
+
 /**
  * The messages of a durable consumer, pulled by bytes as well as by number: a request asks for 8 MiB, and the next follows when it has
  * ended and all that it brought was taken. The client's own `consume` shares its bytes among requests that overlap: after many small
@@ -69,6 +79,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   readonly #connection: NatsConnection;
   readonly #subject: string;
   readonly #batch: number;
+  readonly #requestMs: number;
   readonly #inbox: string;
   readonly #subscription: Subscription;
   readonly #silence: NodeJS.Timeout;
@@ -81,9 +92,10 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
 
   constructor(
     connection: NatsConnection,
-    { stream, consumer, batch, service }: { stream: string; consumer: string; batch: number; service: string },
+    { stream, consumer, batch, service, requestMs = longestRequestMs }: PulledFrom,
   ) {
     this.#connection = connection;
+    this.#requestMs = requestMs;
     this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
     this.#batch = batch;
     this.#inbox = `_INBOX.${service}.pull.${randomUUID()}`;
@@ -139,8 +151,9 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
     const request = {
       batch: this.#batch,
       max_bytes: pulledBytes,
-      expires: nanos(expiresMs),
-      idle_heartbeat: nanos(heartbeatMs),
+      expires: nanos(this.#requestMs),
+      // The end of a short request says as much, and the bus refuses the two together.
+      ...(this.#requestMs > 2 * heartbeatMs ? { idle_heartbeat: nanos(heartbeatMs) } : {}),
     };
     this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
   }
