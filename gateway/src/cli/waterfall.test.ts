@@ -32,6 +32,33 @@ describe('a waterfall', () => {
     ]);
   });
 
+  it('says of a span the status of its response, and below one that failed the type and the text of its error', () => {
+    const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+    const code = (intValue: number | string) => ({ key: 'http.response.status_code', value: { intValue } });
+    const exception = (...attributes: object[]) => ({ events: [{ name: 'other' }, { name: 'exception', attributes }] });
+    const message = text('exception.message', 'canceling statement\ndue to statement timeout');
+    const refused = { ...span('a', '', [0, 100], 2), attributes: [text('error.type', '503'), code(503)] };
+    const conflict = { ...span('b', 'a', [0, 50]), attributes: [code('409')] };
+    const failed = { ...span('c', 'b', [0, 10], 2), attributes: [text('error.type', '57014')], ...exception(message) };
+    const other = { ...span('d', 'b', [10, 20], 2), ...exception(text('exception.type', 'TypeError')) };
+    const told = { ...span('e', 'b', [20, 30]), status: { code: 'STATUS_CODE_ERROR', message: 'gone' } };
+    const resourceSpans = [of('crm', refused, conflict, failed, other, told as unknown as typeof failed)];
+    expect(
+      waterfall({ resourceSpans }, 80)
+        .slice(2)
+        .map((line) => line.replace(/ +█+$/, '')),
+    ).toEqual([
+      'span a            crm       100  error 503',
+      '  span b          crm      50.0  409',
+      '    span c        crm      10.0  error',
+      '      error 57014: canceling statement\\ndue to statement timeout',
+      '    span d        crm      10.0  error',
+      '      error TypeError',
+      '    span e        crm      10.0  error',
+      '      error gone',
+    ]);
+  });
+
   it('fits the terminal with deep and long names, and shows a span whose parent is missing or that is its own', () => {
     const deep = Array.from({ length: 5_000 }, (_value, index) =>
       span(String(index), index === 0 ? 'missing' : String(index - 1), [index, index]),

@@ -52,6 +52,7 @@ function spanOf(service: string, span: Json, sinceStart: bigint): Span {
   const start = nanosOf(span.startTimeUnixNano);
   const status = (span.status ?? {}) as Json;
   const isError = status.code === 2 || status.code === 'STATUS_CODE_ERROR';
+  const error = isError ? errorOf(span, status) : '';
   const kind = typeof span.kind === 'number' ? (kinds[span.kind] ?? '') : String(span.kind ?? '');
   return {
     id: String(span.spanId),
@@ -62,10 +63,16 @@ function spanOf(service: string, span: Json, sinceStart: bigint): Span {
     start: Number(sinceStart) / 1e6,
     duration: end > start ? Number(end - start) / 1e6 : 0,
     isError,
-    error: isError && typeof status.message === 'string' && status.message !== '' ? status.message : null,
+    error: error === '' ? null : error,
     attributes: [...attributesOf(span.attributes)],
     depth: 0,
   };
+}
+
+/** The text of its last exception, or else of its status; empty where it has neither. */
+function errorOf(span: Json, { message }: Json): string {
+  const exception = listOf(span.events).findLast(({ name }) => name === 'exception');
+  return attributesOf(exception?.attributes).get('exception.message') ?? (typeof message === 'string' ? message : '');
 }
 
 /** Depth first, without recursion: a trace may be as deep as it likes. A span whose parent is missing is a root. */
