@@ -89,7 +89,7 @@ export function partColumns(parts: QueueShare[], now: Now): Column<QueueShare>[]
     { title: 'dead', of: ({ dead }) => String(dead), isNumber: true },
     { title: 'oldest', of: ({ oldest_due_at }) => age(oldest_due_at, now), isNumber: true, rank: 4 },
     { title: 'failing', of: ({ failing_since }) => age(failing_since, now), isNumber: true, rank: 2 },
-    { title: 'error', of: ({ last_error }) => last_error ?? '-', min: 8, rank: 1 },
+    { title: 'error', of: ({ last_error }) => last_error ?? '-', isBelow: true },
   ];
 }
 
@@ -110,8 +110,8 @@ export function deadColumns(now: Now): Column<DeadEvent>[] {
     { title: 'id', of: ({ id }) => id },
     { title: 'age', of: ({ dead_at }) => age(dead_at, now), isNumber: true, rank: 1 },
     { title: 'service', of: serviceText },
-    { title: 'queue', of: ({ queue }) => queue, min: 10 },
-    { title: 'reason', of: ({ reason }) => reason, min: 10 },
+    { title: 'queue', of: ({ queue }) => queue, isBelow: true },
+    { title: 'reason', of: ({ reason }) => reason, isBelow: true },
     { title: 'bytes', of: ({ size_bytes }) => String(size_bytes), isNumber: true, rank: 4 },
     { title: 'account', of: ({ account }) => account ?? '-', isBelow: true },
     { title: 'tries', of: ({ tries }) => String(tries), isNumber: true, isBelow: true },
@@ -170,7 +170,7 @@ function poolOf({ pool }: LiveProcess): string {
 /** Columns of the audit log. */
 export function auditColumns(now: Now): Column<AuditEntry>[] {
   return [
-    { title: 'at', of: ({ at }) => minute(at), rank: 2 },
+    { title: 'at', of: ({ at }) => minute(at), isBelow: true },
     { title: 'age', of: ({ at }) => age(at, now), isNumber: true },
     { title: 'actor', of: ({ actor }) => actor, min: 8 },
     { title: 'action', of: ({ action }) => action },
@@ -184,11 +184,18 @@ function changeOf({ before, after }: AuditEntry): string {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   const changes = names.map((name) => {
     const [was, is] = [before?.[name], after?.[name]].map((value) =>
-      value === undefined ? '-' : JSON.stringify(value),
+      value === undefined ? '-' : JSON.stringify(inUtc(name, value), inUtc),
     );
     return before === undefined ? `${name} ${is}` : `${name} ${was} → ${is}`;
   });
   return changes.join(', ') || '-';
+}
+
+/** Returns the value of a field, a time of it in UTC: what was recorded has the time zone of its account. */
+function inUtc(name: string, value: unknown): unknown {
+  if (!name.endsWith('_at') || typeof value !== 'string') return value;
+  const instant = Date.parse(value);
+  return Number.isNaN(instant) ? value : new Date(instant).toISOString();
 }
 
 /** Columns of traces: what the request itself took and came to, then the same of all of the trace. */

@@ -122,7 +122,8 @@ function deadLines({
   headers,
   ...dead
 }: z.output<typeof adminOperations.getDeadEvent.response>): string[] {
-  const headerLines = Object.entries(headers).map(([name, value]) => printable(`header ${name}: ${value}`));
+  const named = Object.entries(headers).map(([name, value]) => printable(`header ${name}: ${value}`));
+  const headerLines = named.length > 0 ? named : ['headers none'];
   const content = Buffer.from(bytes, 'base64');
   const beyond = content.length > dumpedBytes ? [`the first ${dumpedBytes} of ${content.length} bytes`] : [];
   const shown = text === null ? [...hexDump(content.subarray(0, dumpedBytes)), ...beyond] : printableLines(text);
