@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type CommandRequest, readArguments } from './cli/arguments.ts';
-import { findCommands, topCommand } from './cli/commands.ts';
+import { check, drawCheck } from './cli/check.ts';
+import { checkCommand, findCommands, topCommand } from './cli/commands.ts';
 import {
   type ControlPlane,
   failureOf,
@@ -12,7 +14,7 @@ import {
 import { show } from './cli/show.ts';
 import { printable } from './cli/text.ts';
 import { printTop, showTop, type Terminal } from './cli/top.ts';
-import { commandUsage, topUsage, usage } from './cli/usage.ts';
+import { checkUsage, commandUsage, topUsage, usage } from './cli/usage.ts';
 
 /** Result of a run of the tool; the exit code is 0 for done, 1 for refused or unreachable, 2 for wrong usage. */
 export interface Outcome {
@@ -35,6 +37,8 @@ export async function runCommand(
   terminal?: Terminal,
 ): Promise<Outcome> {
   if (args[0] === topCommand.name) return await runTop(args.slice(1), env, platformDirectory, terminal);
+  const columns = Math.max(terminal?.output.columns || Number(env.COLUMNS) || leastColumns, leastColumns);
+  if (args[0] === checkCommand.name) return await runCheck(args.slice(1), env, platformDirectory, columns);
   const { found, rest } = findCommands(args);
   if (found.length === 0) {
     const isAsked = args.includes('--help') || args[0] === 'help';
@@ -49,8 +53,7 @@ export async function runCommand(
     return { exitCode: 2, output: `${(error as Error).message}\n\n${commandUsage(found)}` };
   }
   try {
-    const columns = terminal?.output.columns || Number(env.COLUMNS) || leastColumns;
-    return await perform(request, findControlPlane(env, platformDirectory), Math.max(columns, leastColumns));
+    return await perform(request, findControlPlane(env, platformDirectory), columns);
   } catch (error) {
     const { message } = error as Error;
     return { exitCode: 1, output: request.isJson ? envelope(failureOf(error)) : message };
@@ -75,6 +78,28 @@ async function perform(
 
 function envelope(error: Refusal): string {
   return JSON.stringify({ error });
+}
+
+async function runCheck(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  platformDirectory: string,
+  columns: number,
+): Promise<Outcome> {
+  if (args.includes('--help')) return { exitCode: 0, output: checkUsage() };
+  let flags: { account?: string; json?: boolean };
+  try {
+    flags = parseArgs({ args, options: { account: { type: 'string' }, json: { type: 'boolean' } } }).values;
+  } catch (error) {
+    return { exitCode: 2, output: `${(error as Error).message}\n\n${checkUsage()}` };
+  }
+  try {
+    const rows = await check(findControlPlane(env, platformDirectory), flags.account);
+    const exitCode = rows.some(({ verdict }) => verdict === 'unknown') ? 1 : 0;
+    return { exitCode, output: flags.json ? JSON.stringify({ rows }) : drawCheck(rows, columns).join('\n') };
+  } catch (error) {
+    return { exitCode: 1, output: flags.json ? envelope(failureOf(error)) : (error as Error).message };
+  }
 }
 
 async function runTop(

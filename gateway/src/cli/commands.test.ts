@@ -1,6 +1,6 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { describe, expect, it } from '@jest/globals';
-import { commands, findCommands, topCommand } from './commands.ts';
+import { checkCommand, commands, findCommands, topCommand } from './commands.ts';
 import { usage } from './usage.ts';
 
 describe('the commands', () => {
@@ -42,7 +42,7 @@ describe('the commands', () => {
   it('can be told apart: two of one name take different numbers of arguments, and no word is the noun of others', () => {
     const forms = commands.map(({ name, parameters }) => `${name} ${parameters.length}`);
     expect(new Set(forms).size).toBe(forms.length);
-    const words = [...commands.map(({ name }) => name), topCommand.name];
+    const words = [...commands.map(({ name }) => name), checkCommand.name, topCommand.name];
     for (const word of words.filter((name) => !name.includes(' '))) {
       expect(words.filter((name) => name.startsWith(`${word} `))).toEqual([]);
     }
@@ -65,7 +65,7 @@ describe('the commands', () => {
 
   it('are all in the usage', () => {
     const lines = usage().split('\n');
-    for (const name of [...commands.map((command) => command.name), 'top']) {
+    for (const name of [...commands.map((command) => command.name), 'check', 'top']) {
       expect(lines.some((line) => line.startsWith(`  ${name} `))).toBe(true);
     }
   });

@@ -89,6 +89,14 @@ export const topCommand = {
   description: 'Needs a terminal; q or Ctrl-C ends it. With --json it prints one line of JSON a second instead.',
 };
 
+/** The look at everything that can be wrong, which is no operation either: it sends six of them. */
+export const checkCommand = {
+  name: 'check',
+  summary: 'Show what to look at if customers complain, in the order of docs/operations.md',
+  description:
+    'Changes nothing. Each row has the command that shows all of it; --account asks for what concerns one account. Exit code 1: a row is unknown.',
+};
+
 /** Returns the commands that the first words name, and the arguments after these; none for an unknown name. */
 export function findCommands(args: string[]): { found: Command[]; rest: string[] } {
   for (const words of [2, 1]) {

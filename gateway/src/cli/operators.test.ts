@@ -116,6 +116,8 @@ describe('commands that change something', () => {
       ['trace'],
       ['queues', 'list', '--attention', 'perhaps'],
       ['traces', 'list', '--min-duration-ms', 'long'],
+      ['check', '--fast'],
+      ['check', 'everything'],
       ['top', '--fast'],
       ['top'],
     ];

@@ -1,4 +1,4 @@
-import { type Command, commands, topCommand } from './commands.ts';
+import { type Command, checkCommand, commands, topCommand } from './commands.ts';
 import { flagName } from './flags.ts';
 
 /** Returns the tool's usage: all commands. */
@@ -7,6 +7,7 @@ export function usage(): string {
   return [
     'admin <command> [arguments] [--flags] [--json] [--help]',
     ...lines,
+    commandLine(checkCommand.name, checkCommand.summary),
     commandLine(topCommand.name, topCommand.summary),
     '',
     'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
@@ -22,6 +23,12 @@ export function commandUsage(found: Command[]): string {
 /** Returns the usage of the live view. */
 export function topUsage(): string {
   return [`${topCommand.name} [--json]`, `  ${topCommand.summary}`, `  ${topCommand.description}`].join('\n');
+}
+
+/** Returns the usage of the check. */
+export function checkUsage(): string {
+  const { name, summary, description } = checkCommand;
+  return [`${name} [--account <account>] [--json]`, `  ${summary}`, `  ${description}`].join('\n');
 }
 
 function oneUsage(command: Command): string {
