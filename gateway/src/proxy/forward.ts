@@ -50,6 +50,8 @@ interface Sending {
   outgoing?: ClientRequest;
   sends: number;
   isRepeated: boolean;
+  /** The service was silent for too long: it may have the request, and another would wait as long. */
+  isOverdue?: true;
 }
 
 const sendingOf = Symbol('sending');
@@ -167,6 +169,9 @@ function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
       const sending = response[sendingOf];
       if (!sending) return;
       sending.outgoing = outgoing;
+      outgoing.once('timeout', () => {
+        sending.isOverdue = true;
+      });
       // What has reached the service and is never sent twice is not kept for it.
       if (sending.body && !isRepeatable(request)) outgoing.once('finish', sending.body.letGo);
     });
@@ -232,8 +237,8 @@ function handleErrors({ service, log, outage, send }: ErrorParts): Plugin {
 }
 
 /** Returns whether a request went into a connection that the service was closing. */
-function isLost(error: Error, { outgoing }: Sending): boolean {
-  return reset.has(codeOf(error)) && outgoing?.reusedSocket === true;
+function isLost(error: Error, { outgoing, isOverdue }: Sending): boolean {
+  return reset.has(codeOf(error)) && outgoing?.reusedSocket === true && !isOverdue;
 }
 
 function isRepeatable({ method, headers }: IncomingMessage): boolean {

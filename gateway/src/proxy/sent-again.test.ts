@@ -29,8 +29,8 @@ afterEach(async () => {
 });
 
 /** Forwards everything to `url`; returns a function that sends a request through it. */
-async function forwardTo(target: string, holdMs = 0) {
-  const upstream = forwarder(target, 'calendar', log, { holdMs });
+async function forwardTo(target: string, holdMs = 0, timeoutMs = 30_000) {
+  const upstream = forwarder(target, 'calendar', log, { holdMs, timeoutMs });
   const terms = { kind: 'account', owner: 'somebody', limit: 1_048_576, continues: false } as const;
   const front = await listen(
     async (request: IncomingMessage, response: ServerResponse) => {
@@ -101,6 +101,20 @@ describe('a request into a connection that the service closes', () => {
     service.left = 1;
     expect(outcome(await send('POST', { rawBody: 'x' }))).toEqual([503, 'service_unavailable']);
     expect(service.seen).toEqual(['GET ', 'POST x']);
+  });
+
+  it('is 503 after the time of one request where the service keeps it open and is silent', async () => {
+    const service = await startStandIn();
+    closes.push(() => service.stop());
+    const seen: string[] = [];
+    service.respond = ({ url }, response) => {
+      seen.push(url);
+      if (seen.length === 1) response.end('{}');
+    };
+    const send = await forwardTo(service.url, 0, 200);
+    expect((await send('GET')).status).toBe(200);
+    expect(outcome(await send('GET'))).toEqual([503, 'service_unavailable']);
+    expect(seen).toEqual(['/', '/']);
   });
 
   it('holds the memory of its body no longer than it may have to be sent again', async () => {
