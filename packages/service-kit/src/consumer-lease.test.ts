@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** What the bus says of a consumer: events that processes were given, and requests for more. */
+/** State of a consumer at the bus: events that processes were given, and requests for more. */
 interface AtTheBus {
   unacknowledged: number;
   requests: number;

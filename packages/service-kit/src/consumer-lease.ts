@@ -5,7 +5,7 @@ import type { Logger } from './logging.ts';
 import { releaseReporter, takeLease } from './queues/reporter.sql.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-/** How events that are taken in order are pulled: with little time to acknowledge them, and by requests that soon end. */
+/** Bounds by which events that are taken in order are pulled: little time to acknowledge them, and requests that soon end. */
 export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
 const renewEveryMs = 1_000;
 const leaseMs = 5_000;

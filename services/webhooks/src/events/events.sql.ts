@@ -8,7 +8,7 @@ import {
   withinPageBytes,
 } from '@customer-platform/service-kit';
 import { firstOf } from '../deliveries/deliveries.sql.ts';
-import type { QueueKey } from '../sending/dispatch.sql.ts';
+import type { MadeDelivery } from '../sending/take-made.ts';
 
 /** The filters that take an event of a type: the type itself, its family, and all. */
 const filtersOf = (sql: Sql, type: string) => {
@@ -36,16 +36,6 @@ export async function takeEvents(
     group by account_id order by account_id
     on conflict (account_id) do update set last = c.last + excluded.last`;
   return await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
-}
-
-/** A delivery that was made and is to be tried, with its queue as it is since. */
-export interface MadeDelivery extends QueueKey {
-  id: string;
-  eventId: string;
-  /** The event's number in its account. */
-  sequence: number;
-  version: number;
-  endpointVersion: number;
 }
 
 /** Inserts what is new of events by whose number the counters of their accounts were raised, and gives back the numbers of what is not. */

@@ -1,7 +1,8 @@
 import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
-import { type MadeDelivery, takeEvents } from './events.sql.ts';
+import type { MadeDelivery } from '../sending/take-made.ts';
+import { takeEvents } from './events.sql.ts';
 
 /** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
 export const onPublicEvent: Consumer<WebhookResources, MadeDelivery[]> = {

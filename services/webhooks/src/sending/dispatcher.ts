@@ -7,7 +7,6 @@ import {
   WakeLoop,
   waitUntil,
 } from '@customer-platform/service-kit';
-import type { MadeDelivery } from '../events/events.sql.ts';
 import { AccountStandings } from './account-standings.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
@@ -17,7 +16,7 @@ import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
-import { takeMade } from './take-made.ts';
+import { type MadeDelivery, takeMade } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 
 /** Poll interval while it has queues, or left some that are due. */

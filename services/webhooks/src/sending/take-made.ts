@@ -1,8 +1,18 @@
 import type { ReceivedEvent } from '@customer-platform/service-kit';
-import type { MadeDelivery } from '../events/events.sql.ts';
+import type { QueueKey } from './dispatch.sql.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import type { HeldQueues } from './held-queues.ts';
 import type { DueDelivery } from './outcome.ts';
+
+/** A delivery that was made and is to be tried, with its queue as it is since. */
+export interface MadeDelivery extends QueueKey {
+  id: string;
+  eventId: string;
+  /** The event's number in its account. */
+  sequence: number;
+  version: number;
+  endpointVersion: number;
+}
 
 /**
  * Takes deliveries that this process has just made of events into the queues that it holds, instead of leasing and reading what it has in
