@@ -56,7 +56,7 @@ export async function setAside(
   // No transaction of work has said so: the tries that follow are due later.
   context.watch.lookSoon();
   failed.add(failures.length, { queue });
-  context.queues.noteError(queue, failures[0]!.error);
+  context.queues.noteError(queue, events[0]!.reason);
   context.log.warn(
     { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
     `${failures.length} events failed; they are set aside and tried again`,
