@@ -136,6 +136,37 @@ describe('a person on call', () => {
   });
 });
 
+describe('at its start', () => {
+  it('takes a language that Intl refuses for English', async () => {
+    const script = `for (const [name, value] of [['language', 'en-US@posix'], ['languages', ['en-US@posix']]])
+      Object.defineProperty(Navigator.prototype, name, { get: () => value, configurable: true });`;
+    const page = await suite.open('/queues', { script });
+    await page.locator('table.data canvas').first().waitFor();
+    expect(await page.evaluate('navigator.language')).toBe('en');
+  });
+
+  it.each([
+    ['a module', {}, `Object.defineProperty(window, 'Intl', { get() { throw new TypeError('no such thing'); } });`],
+    ['the storage', {}, `Storage.prototype.getItem = () => { throw new TypeError('no such thing'); };`],
+    [
+      'the form for the token',
+      { token: null },
+      `const create = Document.prototype.createElement;
+      Document.prototype.createElement = function (name, options) {
+        if (name === 'form') throw new TypeError('no such thing');
+        return create.call(this, name, options);
+      };`,
+    ],
+    ['a page', {}, `Intl.NumberFormat = class { format() { throw new TypeError('no such thing'); } };`],
+  ])('says what happened where %s throws, and reloads', async (_part, options, script) => {
+    const page = await suite.open('/queues', { ...options, script });
+    const alert = page.getByRole('alert').getByText('TypeError: no such thing');
+    await alert.waitFor();
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()]);
+    await alert.waitFor();
+  });
+});
+
 describe('the keyboard', () => {
   it('leads to every page and lists how', async () => {
     const page = await suite.open();

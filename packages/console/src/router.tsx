@@ -14,6 +14,7 @@ import { QueuesPage } from './pages/queues.tsx';
 import { ServicesPage } from './pages/services.tsx';
 import { TracePage } from './pages/trace.tsx';
 import { TracesPage } from './pages/traces.tsx';
+import { Broken } from './ui/broken.tsx';
 import { Page } from './ui/page.tsx';
 
 type Search = Record<string, unknown>;
@@ -115,6 +116,7 @@ export const router = createRouter({
   routeTree,
   history: createHashHistory(),
   scrollRestoration: true,
+  defaultErrorComponent: Broken,
   // Texts in the address stay texts: an id of digits is none the less an id.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {

@@ -19,6 +19,8 @@ export interface PageOptions {
   token?: string;
   scheme?: 'light' | 'dark';
   width?: number;
+  /** A script that the page runs before its own. */
+  script?: string;
 }
 
 /** Deadline of every wait in a page, in milliseconds. */
@@ -35,7 +37,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   });
   let last: BrowserContext | undefined;
   return {
-    async open(url, { path = '/', token, scheme = 'light', width = 1280 } = {}) {
+    async open(url, { path = '/', token, scheme = 'light', width = 1280, script } = {}) {
       await last?.close();
       const context = await browser.newContext({
         baseURL: url,
@@ -50,6 +52,7 @@ export async function startBrowser(): Promise<TestBrowser> {
         const script = `sessionStorage.getItem('console.token') ?? sessionStorage.setItem('console.token', ${JSON.stringify(token)});`;
         await context.addInitScript(script);
       }
+      if (script !== undefined) await context.addInitScript(script);
       const page = await context.newPage();
       await page.goto(`/#${path}`);
       return page;

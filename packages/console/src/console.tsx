@@ -7,11 +7,6 @@ import { router } from './router.tsx';
 import { useSession } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { applyTheme } from './theme.ts';
-import './styles/base.css';
-import './styles/frame.css';
-import './styles/table.css';
-import './styles/dialog.css';
-import './styles/pages.css';
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -36,11 +31,14 @@ function Console() {
   return token === null ? <SignIn /> : <RouterProvider router={router} />;
 }
 
-applyTheme();
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <Console />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+/** Shows the console in an element. `onFailure` is told what nothing in it caught: then nothing of it is left. */
+export function showConsole(element: Element, onFailure: (error: unknown) => void): void {
+  applyTheme();
+  createRoot(element, { onUncaughtError: onFailure }).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <Console />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,16 @@
+import { failureText } from '../failure.ts';
+import { Page } from './page.tsx';
+
+/** A page that could not be drawn: what was thrown, in place of what it shows. */
+export function Broken({ error }: { error: unknown }) {
+  return (
+    <Page title="This page has failed">
+      <p className="notice bad" role="alert">
+        {failureText(error)}
+      </p>
+      <button type="button" className="primary" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </Page>
+  );
+}
