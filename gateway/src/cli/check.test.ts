@@ -90,7 +90,7 @@ describe('the check', () => {
         '1  look     services',
         '     crm does not respond: its processes are not listed',
         '     webhooks: 4 wait for one of its 10 connections to PostgreSQL',
-        '     webhooks 4711 waits for Redis',
+        '     webhooks 4711: waits for Redis',
         '     see docs/runbooks/service-gone.md',
         '     see docs/runbooks/pool-exhausted.md',
         '     see docs/runbooks/redis-fallback.md',

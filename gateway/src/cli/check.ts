@@ -5,7 +5,12 @@ import {
   type TraceSummary,
 } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
-import { type AttentionReason, attentionOf, goneText } from '@customer-platform/contracts/operators';
+import {
+  type AttentionReason,
+  attentionOf,
+  goneText,
+  processAttentionOf,
+} from '@customer-platform/contracts/operators';
 import { z } from 'zod';
 import { lagOf, serviceText } from './columns.ts';
 import { type ControlPlane, failureOf, type Refusal, readResponse, send } from './control-plane-client.ts';
@@ -131,17 +136,7 @@ function serviceFindings({ data, gone }: Body<'listServices'>): Finding[] {
 
 function processFindings(one: LiveProcess): Finding[] {
   const name = [serviceText(one), one.pid].filter((part) => part !== undefined).join(' ');
-  const { waiting_for, pool } = one;
-  const findings: Finding[] = [];
-  if (waiting_for !== undefined) {
-    const runbooks = [waiting_for === 'Redis' ? 'redis-fallback' : 'pool-exhausted'];
-    findings.push({ text: `${name} waits for ${waiting_for}`, runbooks });
-  }
-  if (pool.waiting > 0) {
-    const text = `${name}: ${pool.waiting} wait for one of its ${pool.size} connections to PostgreSQL`;
-    findings.push({ text, runbooks: ['pool-exhausted'] });
-  }
-  return findings;
+  return processAttentionOf(one).map(({ text, runbook }) => ({ text: `${name}: ${text}`, runbooks: [runbook] }));
 }
 
 function queueFindings({ data, gone }: Body<'listQueues'>): Finding[] {

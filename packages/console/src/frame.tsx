@@ -1,7 +1,6 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useAttention } from './attention.ts';
-import { useProcesses } from './processes.ts';
 import { useQueues } from './queues.ts';
 import { endSession } from './session.ts';
 import { destinations, ShortcutHelp, useShortcuts } from './shortcuts.tsx';
@@ -14,16 +13,11 @@ import { useNow } from './ui/time.tsx';
 /** Age of the shown queues in seconds from which the page says that they are old. */
 const maxAgeSeconds = 6;
 
-/** Poll interval of processes in milliseconds, for pages that do not show them. */
-const processPollMs = 10_000;
-
 /** Navigation and status around every page. */
 export function Frame() {
   const [isHelpShown, setHelpShown] = useState(false);
   const showHelp = useCallback(() => setHelpShown(true), []);
   useShortcuts(showHelp);
-  // Whatever page is open: where a process ran is known only if it was asked while it lived.
-  useProcesses(processPollMs);
   return (
     <ActionProvider>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { serviceNames } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { account, id, northwind, queues } from '../test/fixtures.ts';
+import { account, id, northwind, processes, queues } from '../test/fixtures.ts';
 import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
@@ -25,13 +25,40 @@ describe('Attention', () => {
   });
 
   it('does not say that nothing needs attention where not everything responded', async () => {
-    Object.assign(suite.standIn.state, { queues: [], gone: [] });
-    suite.standIn.state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
+    const { state } = suite.standIn;
+    Object.assign(state, { queues: [], processes: [], endpoints: [], gone: [] });
+    state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
     const page = await suite.open('/');
-    await page.getByText('Nothing is known to need attention, but not everything responded.').waitFor();
-    suite.standIn.state.refused.clear();
-    suite.standIn.state.endpoints = [];
-    await page.getByText('Nothing needs attention.').waitFor();
+    const unknown = page.getByText('Nothing is known to need attention, but not everything responded.');
+    await unknown.waitFor();
+    state.refused.clear();
+    await page.getByText(/^Nothing needs attention. Checked (now|\d+ s ago)\.$/).waitFor();
+    state.refused.set('listServices', 'the processes cannot be asked');
+    await page.getByText('Processes may be out of date: the processes cannot be asked').waitFor();
+    await unknown.waitFor();
+  });
+
+  it('has a row, which the menu counts, for each process that waits, with the runbook of what it waits for', async () => {
+    const { state } = suite.standIn;
+    const [gateway, crm, webhooks] = processes().map((one) => ({ ...one, pool: { size: 10, used: 10, waiting: 0 } }));
+    const waiting = [
+      { ...gateway!, waiting_for: 'PostgreSQL, Redis', host: 'node-1', pid: 4001 },
+      { ...crm!, waiting_for: undefined, pool: { size: 10, used: 10, waiting: 3 } },
+      { ...webhooks!, waiting_for: undefined },
+    ];
+    Object.assign(state, { queues: [], endpoints: [], gone: [], processes: waiting });
+    const page = await suite.open('/');
+    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    await rows.first().waitFor();
+    const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+    expect(texts).toEqual([
+      'Waiting gateway on node-1, pid 4001 Waits for PostgreSQL. docs/runbooks/pool-exhausted.md',
+      'Waiting gateway on node-1, pid 4001 Waits for Redis. docs/runbooks/redis-fallback.md',
+      expect.stringMatching(
+        / 3 wait for one of its 10 connections to PostgreSQL\. docs\/runbooks\/pool-exhausted\.md$/,
+      ),
+    ]);
+    await page.getByRole('link', { name: 'Attention 3' }).waitFor();
   });
 
   it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {

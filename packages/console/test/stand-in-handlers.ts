@@ -28,6 +28,7 @@ export interface State {
   members: typeof members;
   addresses: ReturnType<typeof addresses>;
   accounts: ReturnType<typeof account>[];
+  processes: ReturnType<typeof processes>;
   gone: ServiceName[];
   /** Operations that are refused with 503, by key, with the message. */
   refused: Map<string, string>;
@@ -47,6 +48,7 @@ export function stateOf(): State {
     members: members.map((member) => ({ ...member })),
     addresses: addresses(),
     accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
+    processes: processes(),
     gone: ['messaging'],
     refused: new Map(),
     held: new Map(),
@@ -147,7 +149,7 @@ export const handlers: Record<string, (call: Call) => unknown> = {
       ),
     ),
   }),
-  listServices: ({ state }) => ({ data: ofLiving(state, processes()), gone: state.gone }),
+  listServices: ({ state }) => ({ data: ofLiving(state, state.processes), gone: state.gone }),
   listAddresses: ({ state }) => pageOf(state.addresses),
   unblockAddress: ({ state, params }) => {
     const others = state.addresses.filter(({ address }) => address !== params.address);

@@ -1,6 +1,7 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { type AttentionItem, useAttention } from '../attention.ts';
+import type { SeenProcess } from '../processes.ts';
 import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
 import { Runbook } from '../ui/gone.tsx';
@@ -9,10 +10,11 @@ import { AccountLink, EndpointLink, QueueLink, ToQueue, TraceLink } from '../ui/
 import { Failed, Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Elapsed, Time } from '../ui/time.tsx';
+import { Age, Elapsed, Time } from '../ui/time.tsx';
 
 const labels = {
   gone: 'Gone',
+  waiting: 'Waiting',
   lag: 'Lag',
   failing: 'Failing',
   dead: 'Dead',
@@ -42,16 +44,14 @@ const columns: Column<AttentionItem>[] = [
 
 /** Everything that needs attention now, as far as it is known; each line leads to its thing. */
 export function AttentionPage() {
-  const { items, queues, failing } = useAttention();
-  const isLoading = (!queues.isLoaded && !queues.error) || (failing.isLoading && !failing.error);
-  const isKnown = queues.isLoaded && failing.isLoaded && !queues.error && !failing.error;
+  const { items, queues, processes, failing, checkedAt } = useAttention();
+  const sources = [queues, processes, failing];
+  const isLoading = sources.some(({ isLoaded, error }) => !isLoaded && !error);
+  const isKnown = sources.every(({ isLoaded, error }) => isLoaded && !error);
   return (
     <Page title={items.length > 0 ? `Attention (${items.length})` : 'Attention'}>
-      {failing.error && failing.error.message !== queues.error?.message && (
-        <Failed error={failing.error}>
-          {failing.isLoaded ? 'Failing endpoints may be out of date: ' : 'Failing endpoints are unknown: '}
-        </Failed>
-      )}
+      <FailedSource what="Failing endpoints" source={failing} besides={queues.error} />
+      <FailedSource what="Processes" source={processes} besides={queues.error} />
       {(items.length > 0 || !isLoading) && (
         <DataTable
           label="What needs attention"
@@ -60,7 +60,9 @@ export function AttentionPage() {
           rowKey={({ key }) => key}
           empty={
             isKnown ? (
-              <strong className="good">Nothing needs attention.</strong>
+              <>
+                <strong className="good">Nothing needs attention.</strong> Checked <Age at={checkedAt} />.
+              </>
             ) : (
               'Nothing is known to need attention, but not everything responded.'
             )
@@ -73,8 +75,24 @@ export function AttentionPage() {
   );
 }
 
+/** Says that a source does not respond, unless the error is one that the page shows already: `besides`. */
+function FailedSource(props: {
+  what: string;
+  source: { isLoaded: boolean; error: Error | null };
+  besides: Error | null;
+}) {
+  const { what, source, besides } = props;
+  if (!source.error || source.error.message === besides?.message) return null;
+  return (
+    <Failed error={source.error}>
+      {what} {source.isLoaded ? 'may be out of date' : 'are unknown'}:{' '}
+    </Failed>
+  );
+}
+
 function Where({ item }: { item: AttentionItem }) {
   if (item.kind === 'gone') return <Link to="/services">{item.service}</Link>;
+  if (item.kind === 'waiting') return <ProcessLink process={item.process} />;
   if (item.kind !== 'failing') return <QueueLink {...item.queue} />;
   const { id } = item.endpoint;
   return (
@@ -84,10 +102,25 @@ function Where({ item }: { item: AttentionItem }) {
   );
 }
 
+function ProcessLink({ process: { service, cell, host, pid } }: { process: SeenProcess }) {
+  return (
+    <>
+      <Link to="/services">
+        {cell && `${cell}: `}
+        {service}
+      </Link>{' '}
+      on {host}
+      {pid !== undefined && `, pid ${pid}`}
+    </>
+  );
+}
+
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
     case 'gone':
       return `${item.text.who}: ${item.text.so}.`;
+    case 'waiting':
+      return `${item.text[0]!.toUpperCase()}${item.text.slice(1)}.`;
     case 'lag':
       return (
         <>

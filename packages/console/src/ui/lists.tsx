@@ -18,6 +18,8 @@ export interface Listed<Item> {
   isLoading: boolean;
   /** True once there are entries to show, be it that the last poll failed. */
   isLoaded: boolean;
+  /** Time of the last load in milliseconds; 0 until the first. */
+  loadedAt: number;
   error: Error | null;
   hasMore: boolean;
   isLoadingMore: boolean;
@@ -71,6 +73,7 @@ export function useList<R extends PagedRoute>(route: R, input: Input<R> = {}): L
     gone: query.data?.pages[0]?.gone ?? [],
     isLoading: query.isLoading,
     isLoaded: query.data !== undefined,
+    loadedAt: query.dataUpdatedAt,
     error,
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,

@@ -44,6 +44,12 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
+/** Age of something that was just loaded, `2 s ago`; `at` in milliseconds. */
+export function Age({ at }: { at: number }) {
+  const current = useNow();
+  return relativeTime(Math.min(at, current), current);
+}
+
 /** Time that has passed since a time, with that as its title; a dash where there is none. */
 export function Elapsed({ since }: { since: string | null | undefined }) {
   const current = useNow();
