@@ -118,7 +118,7 @@ function SpanFacts({ span }: { span: Span }) {
         kind: kind,
         'starts at': `+${milliseconds(start)}`,
         took: milliseconds(duration),
-        error: error ?? 'none',
+        ...(error === null ? {} : { error }),
         ...codes(attributes),
       }}
     />

@@ -52,7 +52,8 @@ function spanOf(service: string, span: Json, sinceStart: bigint): Span {
   const start = nanosOf(span.startTimeUnixNano);
   const status = (span.status ?? {}) as Json;
   const isError = status.code === 2 || status.code === 'STATUS_CODE_ERROR';
-  const error = isError ? errorOf(span, status) : '';
+  const attributes = attributesOf(span.attributes);
+  const error = isError ? errorOf(span, status, attributes) : '';
   const kind = typeof span.kind === 'number' ? (kinds[span.kind] ?? '') : String(span.kind ?? '');
   return {
     id: String(span.spanId),
@@ -64,15 +65,18 @@ function spanOf(service: string, span: Json, sinceStart: bigint): Span {
     duration: end > start ? Number(end - start) / 1e6 : 0,
     isError,
     error: error === '' ? null : error,
-    attributes: [...attributesOf(span.attributes)],
+    attributes: [...attributes],
     depth: 0,
   };
 }
 
-/** The text of its last exception, or else of its status; empty where it has neither. */
-function errorOf(span: Json, { message }: Json): string {
+/** The text of its last exception, else of its status, else the HTTP status of its response; empty where it has none. */
+function errorOf(span: Json, { message }: Json, attributes: Map<string, string>): string {
   const exception = listOf(span.events).findLast(({ name }) => name === 'exception');
-  return attributesOf(exception?.attributes).get('exception.message') ?? (typeof message === 'string' ? message : '');
+  const text = attributesOf(exception?.attributes).get('exception.message') || message;
+  if (typeof text === 'string' && text !== '') return text;
+  const code = attributes.get('http.response.status_code');
+  return code === undefined ? '' : `HTTP ${code}`;
 }
 
 /** Depth first, without recursion: a trace may be as deep as it likes. A span whose parent is missing is a root. */
