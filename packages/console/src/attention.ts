@@ -12,7 +12,7 @@ import {
 } from '@customer-platform/contracts/operators';
 import { processPollMs, type SeenProcess, useProcesses } from './processes.ts';
 import { deliveries, queueName, useQueues } from './queues.ts';
-import { runbookOf, runbookOfQueue } from './runbooks.ts';
+import { runbookOf, runbookOfFailed, runbookOfQueue } from './runbooks.ts';
 import { type Listed, useLastError, useList } from './ui/lists.tsx';
 
 /** Something that a person on call should look at. */
@@ -45,6 +45,11 @@ function processItems(processes: SeenProcess[]): AttentionItem[] {
     );
 }
 
+function runbookOfReason(kind: AttentionReason, queue: string): string {
+  if (kind === 'dead') return runbookOf.dead;
+  return kind === 'failed' ? runbookOfFailed(queue) : runbookOfQueue(queue);
+}
+
 /** Returns an item for each reason for which a queue needs attention: the late ones by their lag. */
 function queueItems(queues: Queue[], reasons: readonly AttentionReason[]): AttentionItem[] {
   const latestFirst = queues.toSorted((one, other) => other.lag_seconds - one.lag_seconds);
@@ -52,8 +57,7 @@ function queueItems(queues: Queue[], reasons: readonly AttentionReason[]): Atten
     (kind === 'lag' ? latestFirst : queues)
       .filter((queue) => attentionOf(queue).includes(kind))
       .map((queue): AttentionItem => {
-        const runbook = kind === 'dead' ? runbookOf.dead : runbookOfQueue(queue.queue);
-        return { kind, key: `${kind} ${queueName(queue)}`, queue, runbook };
+        return { kind, key: `${kind} ${queueName(queue)}`, queue, runbook: runbookOfReason(kind, queue.queue) };
       }),
   );
 }

@@ -111,6 +111,9 @@ describe('Attention', () => {
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
     expect(new Set(named).size).toBeGreaterThan(6);
     await page.getByRole('row', { name: /failing for 2 h 30 min/ }).waitFor();
+    const runbookOf = (row: RegExp) => page.getByRole('row', { name: row }).locator('.runbook').innerText();
+    await expect(runbookOf(/^Failed webhooks\/deliveries/)).resolves.toBe('docs/runbooks/endpoint-failing.md');
+    await expect(runbookOf(/^Lag webhooks\/deliveries/)).resolves.toBe('docs/runbooks/deliveries-late.md');
   });
 });
 
@@ -227,7 +230,7 @@ describe('a person on call', () => {
     await rows.first().waitFor();
     const count = await rows.count();
     const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
-    await expect(over.innerText()).resolves.toMatch(/statement timeout 2 h ago$/);
+    await expect(over.innerText()).resolves.toMatch(/statement timeout, 2 h ago$/);
     expect(
       await page
         .getByRole('row', { name: /^webhooks\/deliveries/ })

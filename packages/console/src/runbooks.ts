@@ -14,3 +14,8 @@ export function runbookOfQueue(queue: string): string {
   if (messageQueues.includes(queue)) return 'messages-late';
   return workQueues.includes(queue) ? 'work-late' : 'consumer-lag';
 }
+
+/** Returns the runbook of a queue whose entries wait after a failure: deliveries fail at an endpoint, which is not why they are late. */
+export function runbookOfFailed(queue: string): string {
+  return queue === 'deliveries' ? runbookOf.failing : runbookOfQueue(queue);
+}

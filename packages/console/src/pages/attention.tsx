@@ -5,12 +5,12 @@ import type { SeenProcess } from '../processes.ts';
 import { deliveries } from '../queues.ts';
 import { countOf, duration } from '../ui/format.ts';
 import { Runbook } from '../ui/gone.tsx';
-import { LastError } from '../ui/last-error.tsx';
-import { AccountLink, EndpointLink, QueueLink, ToQueue, TraceLink } from '../ui/links.tsx';
+import { EndpointError, LastError } from '../ui/last-error.tsx';
+import { AccountLink, EndpointLink, QueueLink, ToQueue } from '../ui/links.tsx';
 import { Failed, Loading, More } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Age, Elapsed, Time } from '../ui/time.tsx';
+import { Age, Elapsed, RelativeAndClock } from '../ui/time.tsx';
 
 const labels = {
   gone: 'Gone',
@@ -105,7 +105,7 @@ function Where({ item }: { item: AttentionItem }) {
 function ProcessLink({ process: { service, cell, host, pid } }: { process: SeenProcess }) {
   return (
     <>
-      <Link to="/services">
+      <Link to="/services" className="in-text">
         {cell && `${cell}: `}
         {service}
       </Link>{' '}
@@ -155,7 +155,7 @@ function What({ item }: { item: AttentionItem }) {
           <ToQueue {...deliveries} cell={item.endpoint.cell} by="endpoint">
             {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
           </ToQueue>{' '}
-          pending. <ErrorText text={item.endpoint.last_error} /> <TraceLink id={item.endpoint.last_error_trace_id} />
+          pending. {item.endpoint.last_error && <EndpointError endpoint={item.endpoint} />}
         </>
       );
   }
@@ -167,7 +167,7 @@ function Pauses({ queue }: { queue: Queue }) {
   const part = first.endpoint ? 'One endpoint' : first.account ? 'One account' : 'The whole queue';
   return (
     <>
-      {part} is paused by {first.actor}, <Time at={first.at} />: “{first.reason}”
+      {part} is paused by {first.actor}, <RelativeAndClock at={first.at} />: “{first.reason}”
       {others.length > 0 && (
         <>
           {' '}
@@ -176,8 +176,4 @@ function Pauses({ queue }: { queue: Queue }) {
       )}
     </>
   );
-}
-
-function ErrorText({ text }: { text: string | undefined }) {
-  return text ? <span className="error-text">{text}</span> : null;
 }

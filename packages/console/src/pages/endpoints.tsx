@@ -5,11 +5,12 @@ import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
-import { AccountLink, EndpointLink, ToQueue, TraceLink } from '../ui/links.tsx';
+import { EndpointError } from '../ui/last-error.tsx';
+import { AccountLink, EndpointLink, ToQueue } from '../ui/links.tsx';
 import { Loading, More, useList, useResource } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Elapsed, Time } from '../ui/time.tsx';
+import { Elapsed } from '../ui/time.tsx';
 
 const fields = [
   {
@@ -41,29 +42,17 @@ const columns: Column<OperatedEndpoint>[] = [
     header: 'Pending',
     kind: 'number',
     sortBy: ({ pending }) => pending,
-    cell: ({ pending, cell }) =>
-      pending === 0 ? (
-        <span className="none">0</span>
-      ) : (
-        <ToQueue {...deliveries} cell={cell} by="endpoint">
-          {count(pending)}
-        </ToQueue>
-      ),
+    cell: (endpoint) => (endpoint.pending === 0 ? <span className="none">0</span> : <Pending endpoint={endpoint} />),
   },
   {
     id: 'error',
     header: 'Last error',
     kind: 'wide',
-    cell: ({ disabled_reason, last_error, last_error_at, last_error_trace_id }) =>
-      disabled_reason && !last_error ? (
-        `Disabled: ${disabled_reason}`
-      ) : last_error ? (
-        <>
-          <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}{' '}
-          <TraceLink id={last_error_trace_id} />
-        </>
+    cell: (endpoint) =>
+      endpoint.disabled_reason && !endpoint.last_error ? (
+        `Disabled: ${endpoint.disabled_reason}`
       ) : (
-        <span className="none">–</span>
+        <EndpointError endpoint={endpoint} />
       ),
   },
   { id: 'actions', header: '', kind: 'actions', cell: (endpoint) => <EndpointActions endpoint={endpoint} /> },
@@ -123,10 +112,26 @@ function State({ endpoint }: { endpoint: OperatedEndpoint }) {
   );
 }
 
+/** The deliveries' queue by endpoint: its pauses, and the parts of the 100 endpoints with the most entries. */
+function useDeliveries() {
+  const input = { params: deliveries, query: { by: 'endpoint' as const } };
+  return useResource('GET /admin/queues/{service}/{queue}', input).data;
+}
+
+/** Deliveries of an endpoint that are not ended and, as far as it is known, those of them that wait after a failure. */
+function Pending({ endpoint: { id, pending, cell } }: { endpoint: OperatedEndpoint }) {
+  const { failed_waiting = 0 } = useDeliveries()?.top.find((each) => each.endpoint === id) ?? {};
+  return (
+    <ToQueue {...deliveries} cell={cell} by="endpoint">
+      {count(pending)}
+      {failed_waiting > 0 && `, ${count(failed_waiting)} after a failure`}
+    </ToQueue>
+  );
+}
+
 /** The pause of an endpoint is one of the deliveries' queue, which also says how much of it is ready. */
 function EndpointActions({ endpoint }: { endpoint: OperatedEndpoint }) {
-  const input = { params: deliveries, query: { by: 'endpoint' as const } };
-  const { data } = useResource('GET /admin/queues/{service}/{queue}', input);
+  const data = useDeliveries();
   const { id, account, url, pending } = endpoint;
   const target = { ...deliveries, account, endpoint: id, of: `deliveries to ${url}` };
   const part = data?.top.find((each) => each.endpoint === id);

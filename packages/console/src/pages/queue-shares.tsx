@@ -6,9 +6,10 @@ import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../que
 import { deliveries, type NamedQueue, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { shortId } from '../ui/format.ts';
-import { AccountLink, DeadCount, EndpointLink, PartCount, TraceLink, useAccountNames } from '../ui/links.tsx';
+import { ErrorLine } from '../ui/last-error.tsx';
+import { AccountLink, DeadCount, EndpointLink, PartCount, useAccountNames } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Elapsed, Time } from '../ui/time.tsx';
+import { Time } from '../ui/time.tsx';
 
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 
@@ -99,20 +100,9 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
       id: 'error',
       header: 'Last error',
       kind: 'wide',
-      cell: ({ last_error, failing_since, last_error_trace_id }) =>
-        last_error ? (
-          <>
-            <span className="error-text">{last_error}</span>{' '}
-            {failing_since && (
-              <>
-                for <Elapsed since={failing_since} />
-              </>
-            )}{' '}
-            <TraceLink id={last_error_trace_id} />
-          </>
-        ) : (
-          <span className="none">–</span>
-        ),
+      cell: ({ last_error, failing_since, last_error_trace_id }) => (
+        <ErrorLine text={last_error} since={failing_since} trace={last_error_trace_id} />
+      ),
     },
     {
       id: 'actions',

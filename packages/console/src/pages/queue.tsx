@@ -13,7 +13,7 @@ import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/lin
 import { Loading, useResource } from '../ui/lists.tsx';
 import { Facts, Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { RelativeAndClock, Time } from '../ui/time.tsx';
 import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
 import { Lag } from './queues.tsx';
 
@@ -116,7 +116,7 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
         </Link>
       ),
     },
-    { id: 'at', header: 'Since', cell: ({ at }) => <Time at={at} /> },
+    { id: 'at', header: 'Since', cell: ({ at }) => <RelativeAndClock at={at} /> },
     {
       id: 'actions',
       header: '',

@@ -1,14 +1,53 @@
-import type { Queue } from '@customer-platform/contracts/accounts';
+import type { OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { hasFailed } from '../queues.ts';
-import { Time } from './time.tsx';
+import { errorText } from './error-text.ts';
+import { TraceLink } from './links.tsx';
+import { Elapsed, Time } from './time.tsx';
+
+/** An error as every page shows one: `HTTP 500, 8 s ago, trace`, or `HTTP 500 for 2 h`; a dash where there is none. */
+export function ErrorLine(props: {
+  text: string | undefined;
+  at?: string | undefined;
+  since?: string | undefined;
+  trace?: string | undefined;
+}) {
+  const { text, at, since, trace } = props;
+  if (!text) return <span className="none">–</span>;
+  return (
+    <>
+      <span className="error-text">{errorText(text)}</span>
+      {since && (
+        <>
+          {' '}
+          for <Elapsed since={since} />
+        </>
+      )}
+      {at && (
+        <>
+          , <Time at={at} />
+        </>
+      )}
+      {trace && (
+        <>
+          , <TraceLink id={trace} />
+        </>
+      )}
+    </>
+  );
+}
 
 /** A queue's last error with its age, less prominent once nothing waits after a failure; a dash where there is none. */
 export function LastError({ queue }: { queue: Omit<Queue, 'history'> }) {
   const { last_error, last_error_at } = queue;
-  if (!last_error) return <span className="none">–</span>;
   return (
     <span className={hasFailed(queue) ? undefined : 'past'}>
-      <span className="error-text">{last_error}</span> {last_error_at && <Time at={last_error_at} />}
+      <ErrorLine text={last_error} at={last_error_at} />
     </span>
   );
+}
+
+/** The last error of an endpoint with its age and its trace; a dash where there is none. */
+export function EndpointError({ endpoint }: { endpoint: OperatedEndpoint }) {
+  const { last_error, last_error_at, last_error_trace_id } = endpoint;
+  return <ErrorLine text={last_error} at={last_error_at} trace={last_error_trace_id} />;
 }

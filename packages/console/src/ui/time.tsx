@@ -44,6 +44,20 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
+/** A time relative to now and by the clock, `1 min ago (23:48:20)`; with its date unless that is today's. */
+export function RelativeAndClock({ at }: { at: string }) {
+  const isToday = new Date(at).toDateString() === new Date(useNow()).toDateString();
+  const clock = new Date(at).toLocaleString('en-GB', {
+    timeStyle: 'medium',
+    ...(isToday ? {} : { dateStyle: 'medium' }),
+  });
+  return (
+    <>
+      <Time at={at} /> ({clock})
+    </>
+  );
+}
+
 /** Age of something that was just loaded, `2 s ago`; `at` in milliseconds. */
 export function Age({ at }: { at: number }) {
   const current = useNow();
