@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { id } from '../test/fixtures.ts';
 import {
   makeAndRevokeKey,
@@ -8,6 +8,7 @@ import {
   requeueDeadEvent,
   signIn,
 } from '../test/flows.ts';
+import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
 const suite = startSuite();
@@ -100,6 +101,11 @@ describe('a person on call', () => {
     await page.waitForRequest(/\/admin\/traces\?request_status=error/);
   });
 
+  it('sees how many deliveries of an endpoint wait after a failure', async () => {
+    const page = await suite.open('/endpoints');
+    await page.getByRole('link', { name: '4,508, 3,308 after a failure' }).waitFor();
+  });
+
   it('is led to traces that are elsewhere', async () => {
     const url = `https://traces.example/${id(9)}`;
     suite.standIn.state.elsewhere = `The trace is at ${url}`;
@@ -132,7 +138,43 @@ describe('a person on call', () => {
 
   it('sees how long ago an error was', async () => {
     const page = await suite.open();
-    await page.getByText('contact has no phone number 1 h ago').waitFor();
+    await page.getByText('contact has no phone number, 1 h ago').waitFor();
+    await page.getByRole('row', { name: /^Failing .*HTTP 503, \d+ (s|min) ago, trace/ }).waitFor();
+  });
+});
+
+describe('a dialog', () => {
+  afterEach(() => {
+    Object.assign(suite.standIn.state, stateOf());
+  });
+
+  it('says what an action touches now, not when it was opened', async () => {
+    const page = await suite.open('/queues/webhooks/deliveries');
+    await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Holds back 4,514 entries').waitFor();
+    await page.getByLabel('Reason').fill('their server is down');
+    suite.standIn.state.queues.find(({ queue }) => queue === 'deliveries')!.ready += 1_000;
+    await dialog.getByText('Holds back 5,514 entries').waitFor();
+    await expect(page.getByLabel('Reason').inputValue()).resolves.toBe('their server is down');
+  });
+
+  it('says what was done though a source does not respond, and keeps saying it', async () => {
+    const page = await suite.open('/queues/webhooks/deliveries');
+    await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+    await page.getByLabel('Reason').fill('their server is down');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    suite.standIn.state.held.set('listEndpoints', promise);
+    try {
+      await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+      const done = page.getByRole('dialog', { name: 'Pause webhooks/deliveries' }).getByRole('status');
+      await done.getByText('Paused webhooks/deliveries').waitFor();
+      // The button that opened the dialog is now one that resumes.
+      await page.getByRole('table', { name: 'Pauses' }).waitFor();
+      await done.getByText('Paused webhooks/deliveries').waitFor();
+    } finally {
+      resolve();
+    }
   });
 });
 

@@ -1,6 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouterState } from '@tanstack/react-router';
-import { createContext, type FormEvent, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { Refusal } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { Field, type FieldSpec } from './field.tsx';
@@ -22,23 +32,32 @@ export interface Action {
 /** Field for the reason that the audit log keeps. */
 export const reasonField: FieldSpec = { name: 'reason', label: 'Reason', maxLength: 500, isRequired: true };
 
-const ActionContext = createContext<(action: Action) => void>(() => undefined);
-
-/** Returns a function that opens the dialog of an action. */
-export function useAction(): (action: Action) => void {
-  return useContext(ActionContext);
+/** Actions of a page: the button whose dialog is open, and how a button opens its dialog and says again what it will touch. */
+interface Actions {
+  openId: string | null;
+  open: (id: string, action: Action) => void;
+  renew: (action: Action) => void;
 }
 
-/** Button that opens the dialog of an action. `make` is called when it is pressed. */
+const ActionContext = createContext<Actions>({ openId: null, open: () => undefined, renew: () => undefined });
+
+/**
+ * Button that opens the dialog of an action. `make` is called when it is pressed, and while the dialog is open each time that the numbers
+ * around the button are others.
+ */
 export function ActionButton(props: { children: string; label?: string; isDangerous?: boolean; make: () => Action }) {
-  const open = useAction();
+  const id = useId();
+  const { openId, open, renew } = useContext(ActionContext);
   const { children, label, isDangerous, make } = props;
+  useEffect(() => {
+    if (openId === id) renew(make());
+  }, [openId, id, renew, make]);
   return (
     <button
       type="button"
       className={isDangerous ? 'danger' : undefined}
       aria-label={label}
-      onClick={() => open(make())}
+      onClick={() => open(id, make())}
     >
       {children}
     </button>
@@ -47,13 +66,27 @@ export function ActionButton(props: { children: string; label?: string; isDanger
 
 /** Shows the dialog of one action at a time over what it wraps. */
 export function ActionProvider({ children }: { children: ReactNode }) {
-  const [action, setAction] = useState<Action | null>(null);
+  const [opened, setOpened] = useState<{ id: string; action: Action } | null>(null);
+  const openId = opened?.id ?? null;
+  const actions = useMemo<Actions>(
+    () => ({
+      openId,
+      open: (id, action) => setOpened({ id, action }),
+      renew: (action) => setOpened((last) => last && { ...last, action: renewed(last.action, action) }),
+    }),
+    [openId],
+  );
   return (
-    <ActionContext value={setAction}>
+    <ActionContext value={actions}>
       {children}
-      {action && <ActionDialog action={action} close={() => setAction(null)} />}
+      {opened && <ActionDialog action={opened.action} close={() => setOpened(null)} />}
     </ActionContext>
   );
+}
+
+/** Returns an open action with what it touches now. A button may stand for another action by now, which is not the one that was chosen. */
+function renewed(action: Action, now: Action): Action {
+  return now.title === action.title ? { ...action, touches: now.touches } : action;
 }
 
 /** Progress of an action. */
@@ -73,18 +106,28 @@ function useCloseOnLeaving(isRunning: boolean, close: () => void): void {
   }, [path, isRunning, close]);
 }
 
+/** Longest wait in milliseconds for the page's numbers after an action, before the dialog says what it did. */
+const renewMs = 1_000;
+
+/** Does an action, and returns how it went. */
+async function progressOf(action: Action, values: FormData): Promise<Progress> {
+  try {
+    return { step: 'done', result: await action.run(values) };
+  } catch (error) {
+    return { step: 'asking', error: error instanceof Refusal ? error : new Refusal(0, String(error)) };
+  }
+}
+
 function ActionDialog({ action, close }: { action: Action; close: () => void }) {
   const queryClient = useQueryClient();
   const [progress, setProgress] = useState<Progress>({ step: 'asking' });
   useCloseOnLeaving(progress.step === 'running', close);
   const run = async (values: FormData) => {
     setProgress({ step: 'running' });
-    try {
-      setProgress({ step: 'done', result: await action.run(values) });
-    } catch (error) {
-      setProgress({ step: 'asking', error: error instanceof Refusal ? error : new Refusal(0, String(error)) });
-    }
-    await queryClient.invalidateQueries();
+    const next = await progressOf(action, values);
+    // The numbers behind the dialog are those from before until they are loaded again; a source that does not respond is not waited for.
+    await Promise.race([queryClient.invalidateQueries(), new Promise((resolve) => setTimeout(resolve, renewMs))]);
+    setProgress(next);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
