@@ -45,7 +45,9 @@ export async function pauseAndResumeDeliveries(page: Page): Promise<void> {
   expect(await confirm(page, 'Pause')).toContain('Paused webhooks/deliveries');
   await page.getByRole('table', { name: 'Pauses' }).getByText('their server is down').waitFor();
   await page.getByRole('link', { name: /^Attention/ }).click();
-  await page.getByText(/The whole queue is paused by [^(]{1,80}\([^)]{0,40}\d\d:\d\d:\d\d\): “their server is down”/).waitFor();
+  await page
+    .getByText(/The whole queue is paused by [^(]{1,80}\([^)]{0,40}\d\d:\d\d:\d\d\): “their server is down”/)
+    .waitFor();
   await page
     .getByRole('row', { name: /^Paused/ })
     .getByRole('link', { name: /deliveries/ })
