@@ -179,6 +179,8 @@ export class ClockWork {
 
   /** Returns the time until the next look at all clocks. */
   #pauseMs(): number {
+    // A move wakes the loop: until the first one there is nothing to look at.
+    if (!this.#clocks.hasAny) return Number.POSITIVE_INFINITY;
     const restMs = this.#areAllWoken ? this.#restMs : Math.max(pollMs, this.#restMs);
     return Math.max(0, this.#lookedMs + restMs - performance.now());
   }
