@@ -59,36 +59,6 @@ function received(account: string, id: string = randomUUIDv7()): ReceivedEvent {
 
 const take = (tx: Sql, events: ReceivedEvent[]) => takeEvents(tx, events, new Date(), new Date());
 
-it('what was taken is told with the queues that it is due in, and nothing that is known or not to be tried', async () => {
-  const account = await platform.account();
-  const [one, other] = [await register(account, receiver.url), await register(account, receiver.url)];
-  await register(account, receiver.url, { active: false });
-  const sql = platform.database('webhooks');
-  const [first, second] = [received(account.id), received(account.id)];
-  const made = await inTransaction(sql, (tx) => take(tx, [first, second]));
-  const queues = await sql<{ endpoint_id: string; version: number; endpoint_version: number }[]>`
-    select endpoint_id, version, endpoint_version from queues where account_id = ${account.id}`;
-  const expected = [first, second].flatMap(({ id: eventId }, index) =>
-    [one, other].map(({ id: endpointId }) => {
-      const { version, endpoint_version } = queues.find((queue) => queue.endpoint_id === endpointId)!;
-      const id = expect.any(String) as unknown as string;
-      return {
-        accountId: account.id,
-        endpointId,
-        id,
-        eventId,
-        sequence: index + 1,
-        version,
-        endpointVersion: endpoint_version,
-      };
-    }),
-  );
-  const inOrder = (rows: readonly { sequence: number; endpointId: string }[]) =>
-    [...rows].sort((a, b) => a.sequence - b.sequence || (a.endpointId < b.endpointId ? -1 : 1));
-  expect(inOrder(made)).toEqual(inOrder(expected));
-  expect(await inTransaction(sql, (tx) => take(tx, [second]))).toEqual([]);
-});
-
 describe('the sequence of an account', () => {
   it('counts its events from 1 in the order of their changes, in lists, in one event and in deliveries', async () => {
     const [account, other] = [await platform.account(), await platform.account()];

@@ -1,8 +1,9 @@
+import { decryptSecret, signingKeyOf } from '@customer-platform/outbound';
 import {
   AccountSlots,
   DeadlineWatch,
+  meter,
   type QueueSeat,
-  type ReceivedEvent,
   type Timed,
   WakeLoop,
   waitUntil,
@@ -16,7 +17,6 @@ import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
-import { type MadeDelivery, takeMade } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 
 /** Poll interval while it has queues, or left some that are due. */
@@ -38,6 +38,8 @@ const stopMs = 5000;
 const unreadableRestMs = 60_000;
 /** The same of a queue that is paused or whose account is suspended, once that is over. */
 const restingMs = 500;
+
+const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
 type RunningTry = Timed & { accountId: string; isSlow: boolean };
 
@@ -105,14 +107,6 @@ export class Dispatcher {
     this.#look.wake();
   }
 
-  /** Begins with deliveries that were just made, as far as its queues can take them; returns whether it has them all. */
-  takeMade(made: readonly MadeDelivery[], events: readonly ReceivedEvent[]): boolean {
-    const { taken, hasAll } = takeMade(made, events, this.#queues);
-    for (const held of taken) this.#startable.add(held);
-    if (taken.length > 0) this.#startReady();
-    return hasAll;
-  }
-
   /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -172,7 +166,12 @@ export class Dispatcher {
       now: clocks.nowOf(held.key.accountId),
     }));
     const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
-    for (const held of wanting) held.beginRead();
+    // What becomes due during the read raises the version again and is noticed at the next look.
+    // Until it is taken in nobody knows whether a queue has run dry: what was seen before is not written, nor the queue given back.
+    for (const held of wanting) {
+      held.mayHaveMore = false;
+      held.drained = undefined;
+    }
     const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }).catch((error: unknown) => {
       for (const held of wanting) held.mayHaveMore = true;
       throw error;
@@ -231,11 +230,16 @@ export class Dispatcher {
 
   /** Takes over what the row says; false where its secret cannot be read, which is logged: it is looked at again later. */
   #learn(held: HeldEndpoint, endpoint: NonNullable<QueueState['endpoint']>): boolean {
+    const { accountId, endpointId } = held;
+    held.url = endpoint.url;
+    held.failingSince = endpoint.failingSince;
     try {
-      held.learn(endpoint, this.#options.secretKeys);
+      held.signingKeys = endpoint.secrets.map(({ stored, until }) => {
+        return { key: signingKeyOf(decryptSecret(this.#options.secretKeys, stored, accountId, endpointId)), until };
+      });
       return true;
     } catch (error) {
-      this.#options.log.error({ err: error, endpoint: held.endpointId }, 'the secret of an endpoint cannot be read');
+      this.#options.log.error({ err: error, endpoint: endpointId }, 'the secret of an endpoint cannot be read');
       held.giveUp(unreadableRestMs);
       return false;
     }
@@ -270,6 +274,7 @@ export class Dispatcher {
     held.lastWorkAt = performance.now();
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
+    tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
     if (outcome.status !== 'delivered') this.#seat.failed(`${outcome.url}: ${outcome.error ?? outcome.httpStatus}`);
     this.#writer.add(outcome, held.failingSince);
     if (held.canStart()) this.#startable.add(held);

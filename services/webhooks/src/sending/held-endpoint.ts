@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
 import type { Paused, RunEnd } from '@customer-platform/service-kit';
-import type { QueueKey, QueueState } from './dispatch.sql.ts';
+import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
@@ -54,27 +53,9 @@ export class HeldEndpoint implements QueueKey {
     return { accountId: this.accountId, endpointId: this.endpointId };
   }
 
-  /** Takes over what its row says. Throws where a secret cannot be read. */
-  learn({ url, failingSince, secrets }: NonNullable<QueueState['endpoint']>, keys: SecretKeys): void {
-    this.url = url;
-    this.failingSince = failingSince;
-    this.signingKeys = secrets.map(({ stored, until }) => {
-      return { key: signingKeyOf(decryptSecret(keys, stored, this.accountId, this.endpointId)), until };
-    });
-  }
-
   canStart(): boolean {
     const unwritten = this.busy.size - this.inFlight;
     return this.ready.length > 0 && this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
-  }
-
-  /**
-   * Its queue is being read. What becomes due meanwhile raises the version again and is noticed at the next look. Until what was read is taken in
-   * nobody knows whether it has run dry: what was seen before is not written, nor the queue given back, nor anything taken from memory.
-   */
-  beginRead(): void {
-    this.mayHaveMore = false;
-    this.drained = undefined;
   }
 
   /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */
@@ -111,19 +92,6 @@ export class HeldEndpoint implements QueueKey {
   /** Notes that nothing more was due when its state was read. */
   seeDrained(version: number, laterAt: Date | null): void {
     this.drained = { version, laterAt, sinceMs: performance.now(), isNoted: false };
-  }
-
-  /**
-   * Takes deliveries that were just made, where nothing else can have become due since it was seen drained: neither in the queue, by its
-   * version, nor by an endpoint that is not as it was read. Returns false where that is not known: they are read then.
-   */
-  takeMade(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
-    const seen = this.drained;
-    if (!seen || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion) return false;
-    if (this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return false;
-    this.ready.push(...due);
-    this.seeDrained(queue.version, seen.laterAt);
-    return true;
   }
 
   isIdle(): boolean {
