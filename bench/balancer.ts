@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { isUp } from '@customer-platform/deploy/deployables';
+import { joinSockets } from '@customer-platform/testkit';
 
 const probeEveryMs = 200;
 
@@ -31,18 +32,7 @@ export async function startBalancer(port: number, members: readonly Member[]): P
     }
     const upstream = connect({ port: member.port, host: '127.0.0.1', noDelay: true });
     socket.setNoDelay(true);
-    for (const [one, other] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.once('close', () => {
-        sockets.delete(one);
-        other.destroySoon();
-      });
-      one.pipe(other);
-    }
+    joinSockets(socket, upstream, sockets);
   });
   let isStopping = false;
   const probing = Promise.all(

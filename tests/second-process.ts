@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { type Deployable, type Platform as Deployment, describeProcess } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { isAlive, spawnManaged, stopChild } from '@customer-platform/deploy/managed-process';
-import { waitFor } from '@customer-platform/testkit';
+import { joinSockets, waitFor } from '@customer-platform/testkit';
 
 /** A second process of a deployable, at a port of its own beside the one that the platform runs. */
 export interface SecondProcess {
@@ -62,7 +62,7 @@ export async function startBalancer(): Promise<Balancer> {
       if (port === undefined) return client.destroy();
       const upstream = connect({ port, host: '127.0.0.1', noDelay: true });
       upstream.once('error', () => lead(others));
-      upstream.once('connect', () => join(client, upstream.removeAllListeners('error'), sockets));
+      upstream.once('connect', () => joinSockets(client, upstream.removeAllListeners('error'), sockets));
     };
     client.setNoDelay(true).on('error', () => undefined);
     const first = turn++ % balancer.ports.length;
@@ -82,19 +82,4 @@ export async function startBalancer(): Promise<Balancer> {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
   return balancer;
-}
-
-function join(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
-  for (const [one, other] of [
-    [client, upstream],
-    [upstream, client],
-  ] as const) {
-    sockets.add(one);
-    one.on('error', () => other.destroy());
-    one.once('close', () => {
-      sockets.delete(one);
-      other.destroySoon();
-    });
-    one.pipe(other);
-  }
 }

@@ -152,7 +152,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
       batch: this.#batch,
       max_bytes: pulledBytes,
       expires: nanos(this.#requestMs),
-      // The end of a short request says as much, and the bus refuses the two together.
+      // The end of a short request says as much, and the bus refuses a heartbeat that is longer than half of its request.
       ...(this.#requestMs > 2 * heartbeatMs ? { idle_heartbeat: nanos(heartbeatMs) } : {}),
     };
     this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });

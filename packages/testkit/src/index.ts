@@ -7,6 +7,7 @@ export {
   type TestedService,
 } from './environment.ts';
 export { type EventReader, readStream } from './event-stream.ts';
+export * from './join-sockets.ts';
 export * from './merge-contacts.ts';
 export * from './pages-of.ts';
 export * from './platform.ts';
