@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Event, openInbox } from './inbox.ts';
@@ -61,6 +62,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+function processedIn(inbox: string): number {
+  const database = new DatabaseSync(inbox, { readOnly: true });
+  const { count } = database.prepare('select count(processed_at) as count from inbox').get() as { count: number };
+  database.close();
+  return count;
+}
+
 const createContact = (name: string) => account.client.createContact({ body: { name } });
 
 describe('deliveries of the platform', () => {
@@ -91,6 +99,8 @@ describe('deliveries of the platform', () => {
     const first = await startProcess(secret, port);
     await createContact('Before');
     await waitFor('the first event', () => first.lines().length === 1);
+    // It prints before the commit: killed in between, it would rightly handle the event again.
+    await waitFor('the commit', () => processedIn(file) === 1);
     first.child.kill('SIGKILL');
     await waitFor('the end', () => first.child.signalCode !== null);
     await createContact('Meanwhile');
@@ -119,8 +129,8 @@ describe('a delivery that is not genuine', () => {
       rawRequest(url, 'POST', '', { rawBody, headers }).then(({ status }) => status);
     const forged = [
       signed(now(), other),
-      signed(now() - 301),
-      signed(now() + 301),
+      signed(now() - 3_600),
+      signed(now() + 3_600),
       { ...signed(), 'webhook-id': 'two' },
       { ...signed(), 'webhook-signature': '' },
       { ...signed(), 'webhook-signature': 'v1' },
