@@ -1,22 +1,37 @@
 import { randomInt } from 'node:crypto';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type ListenOptions, type Server } from 'node:net';
 
 /** Returns whether a TCP port of 127.0.0.1 is free now. */
-export function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
-  });
+export async function portIsFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const server = createServer();
+  const isFree = await listens(server, { port, host, exclusive: true });
+  if (isFree) await new Promise((resolve) => server.close(resolve));
+  return isFree;
 }
 
-/** Returns a free port of 127.0.0.1 below the ephemeral range, so that no outgoing connection takes it. */
+/**
+ * Returns a free port of 127.0.0.1 below the ephemeral range, so that no outgoing connection takes it. No other call returns it while this process
+ * lives: what it is for listens seconds later, and frees it for a moment whenever it restarts.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = randomInt(20_000, 32_000);
-    if (await portIsFree(port)) return port;
+    if ((await reserve(port)) && (await portIsFree(port))) return port;
   }
   throw new Error('no free TCP port between 20000 and 32000 on 127.0.0.1: stop something that listens there');
+}
+
+/** Returns whether this process has the port's name to itself now: an abstract socket of Linux, which ends with its process and leaves no file. */
+async function reserve(port: number): Promise<boolean> {
+  const server = createServer().unref();
+  return await listens(server, { path: `\0customer-platform-port-${port}` });
+}
+
+function listens(server: Server, at: ListenOptions): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(at, () => resolve(true));
+  });
 }
 
 /**
