@@ -62,6 +62,7 @@ export class ConsumeLoop {
   #endGathering: (() => void) | undefined;
   #stopping = false;
   #isPaused = false;
+  #failingSinceMs: number | undefined;
   #oldestAt: Date | undefined;
 
   constructor(
@@ -93,6 +94,7 @@ export class ConsumeLoop {
   setPaused(isPaused: boolean): void {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
+    this.#failingSinceMs = undefined;
     if (isPaused) this.#messages?.stop();
     else this.#wakeUp?.();
   }
@@ -107,6 +109,11 @@ export class ConsumeLoop {
     return this.#oldestAt;
   }
 
+  /** Time for which it could not begin to pull; 0 where it could, or is paused. */
+  get failingMs(): number {
+    return this.#failingSinceMs === undefined || this.#isPaused ? 0 : performance.now() - this.#failingSinceMs;
+  }
+
   async #run(): Promise<void> {
     for (let failures = 0; !this.#stopping; ) {
       if (this.#isPaused) {
@@ -116,10 +123,12 @@ export class ConsumeLoop {
       try {
         this.#messages = await this.#open();
         failures = 0;
+        this.#failingSinceMs = undefined;
         if (this.#stopping || this.#isPaused) this.#messages.stop();
         await this.#drainInBatches(this.#messages);
       } catch (error) {
         failures++;
+        this.#failingSinceMs ??= performance.now();
         if (failures === 1 || failures % 30 === 0)
           this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
       }

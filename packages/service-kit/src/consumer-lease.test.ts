@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Bus } from './bus.ts';
 import { ConsumerLease } from './consumer-lease.ts';
 import type { Database } from './database.ts';
 import { createLogger } from './logging.ts';
@@ -22,22 +21,32 @@ afterAll(() => platform?.stop());
 interface AtTheBus {
   unacknowledged: number;
   requests: number;
+  failingMs?: number;
 }
 
-function startLease(name: string, atTheBus: AtTheBus) {
+function startLease(name: string, atTheBus: AtTheBus, database = sql) {
   const asked = { times: 0, heldAfter: undefined as number | undefined };
   const pending = async () => {
     asked.times++;
     return { ...atTheBus, count: 0, oldestAt: undefined };
   };
-  const bus = { tell: () => undefined, onPeers: () => undefined } as unknown as Bus;
+  let back: () => void = () => undefined;
+  const bus = {
+    tell: () => undefined,
+    onPeers: () => undefined,
+    onBack: (called: () => void) => {
+      back = called;
+    },
+    isConnected: () => true,
+  };
+  const failingMs = () => atTheBus.failingMs ?? 0;
   const log = createLogger('test', 'silent');
   const changed = () => {
     asked.heldAfter = asked.times;
   };
-  const lease = new ConsumerLease(name, { sql, bus, log, consuming: { pending }, changed });
+  const lease = new ConsumerLease(name, { sql: database, bus, log, consuming: { pending, failingMs }, changed });
   leases.push(lease);
-  return { lease, asked };
+  return { lease, asked, reconnect: () => back() };
 }
 
 /** Leaves a lease behind as a process does that died, and whose lease is over. */
@@ -77,5 +86,47 @@ describe('the lease of a consumer that takes events in order', () => {
     await leaveBehind(name, randomUUID());
     const { lease } = startLease(name, { unacknowledged: 1, requests: 1 });
     await waitFor('the lease', () => lease.isHeld);
+  });
+
+  it('that a process took without learning of it is followed as that of the one before', async () => {
+    const name = randomUUID();
+    await leaveBehind(name, randomUUID());
+    let isLost = false;
+    const losing = (async (...statement: Parameters<Database>) => {
+      const reply = await sql(...statement);
+      if (isLost) return reply;
+      isLost = true;
+      throw new Error('the connection broke before the reply');
+    }) as unknown as Database;
+    const atTheBus: AtTheBus = { unacknowledged: 1, requests: 0 };
+    const { lease, asked } = startLease(name, atTheBus, losing);
+    await waitFor('two looks at what was given before', () => asked.times > 1);
+    expect(lease.isHeld).toBe(false);
+    atTheBus.unacknowledged = 0;
+    await waitFor('the lease', () => lease.isHeld);
+  });
+
+  it('is left to others by a process that the bus does not let pull', async () => {
+    const name = randomUUID();
+    const atTheBus: AtTheBus = { unacknowledged: 0, requests: 0 };
+    const stuck = startLease(name, atTheBus);
+    await waitFor('the lease', () => stuck.lease.isHeld);
+    const able = startLease(name, { ...atTheBus });
+    atTheBus.failingMs = 60_000;
+    await waitFor('the lease', () => able.lease.isHeld);
+    expect(stuck.lease.isHeld).toBe(false);
+  });
+
+  it('is used in the end by a process whose connection to the bus breaks again and again', async () => {
+    const atTheBus: AtTheBus = { unacknowledged: 0, requests: 0 };
+    const { lease, reconnect } = startLease(randomUUID(), atTheBus);
+    await waitFor('the lease', () => lease.isHeld);
+    atTheBus.unacknowledged = 1;
+    reconnect();
+    expect(lease.isHeld).toBe(false);
+    await waitFor('the lease', () => {
+      if (!lease.isHeld) reconnect();
+      return lease.isHeld;
+    });
   });
 });

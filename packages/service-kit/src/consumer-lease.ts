@@ -17,6 +17,9 @@ const marginMs = 500;
  */
 const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
 const followLookMs = 200;
+/** Time after which a process that the bus does not let pull leaves the lease to others, and for how long: until another has had its turn. */
+const stuckMs = 10_000;
+const leaveMs = leaseMs + 2 * renewEveryMs;
 
 /** Longest wait, at a stop, for the bus to know all that was acknowledged. */
 const settleMs = 1_000;
@@ -25,9 +28,9 @@ const settleEveryMs = 20;
 /** Dependencies of a lease. */
 interface LeaseParts {
   sql: Database;
-  bus: Bus;
+  bus: Pick<Bus, 'isConnected' | 'onBack' | 'onPeers' | 'tell'>;
   log: Logger;
-  consuming: Pick<Consuming, 'pending'>;
+  consuming: Pick<Consuming, 'pending' | 'failingMs'>;
   /** Called whenever this process gets or loses it. */
   changed(): void;
 }
@@ -35,7 +38,8 @@ interface LeaseParts {
 /**
  * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order.
  * One that ends hands over at once. One that dies is followed by another after 5 s, or up to 12 s where it was given what it did not take: that
- * must come again before what follows it.
+ * must come again before what follows it. So is one that the bus does not let pull. One whose connection broke follows itself: what was on its
+ * way then comes again as well.
  */
 export class ConsumerLease {
   readonly #parts: LeaseParts;
@@ -44,6 +48,15 @@ export class ConsumerLease {
   readonly #holder = randomUUID();
   readonly #loop: WakeLoop;
   #isHeld = false;
+  /** A reply has said that it has the lease, and since then its connection to the bus has not broken. */
+  #isKnown = false;
+  /**
+   * It, or one that it does not know of, may have pulled since it last began to follow. Without that a connection that breaks again changes nothing:
+   * one that flaps would begin again each time, and keep the lease without ever taking anything.
+   */
+  #mayHavePulled = true;
+  /** Until when it leaves the lease to others. */
+  #leavesUntilMs = 0;
   #end: NodeJS.Timeout | undefined;
   /** Until when the process before may have been given events that have not come again. */
   #followsAtMs = 0;
@@ -55,6 +68,10 @@ export class ConsumerLease {
     this.#topic = `lease-${name.replaceAll('.', '-')}`;
     const pace = { everyMs: renewEveryMs, slowestRetryMs: renewEveryMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#take());
+    parts.bus.onBack(() => {
+      this.#isKnown = false;
+      this.#set(false);
+    });
     parts.bus.onPeers(this.#topic, () => this.#loop.wake());
   }
 
@@ -78,18 +95,33 @@ export class ConsumerLease {
   }
 
   async #take(): Promise<undefined> {
+    // The lease runs out meanwhile: what this one has pulled comes to another only later.
+    if (!this.#canPull()) {
+      this.#set(false);
+      return;
+    }
     const askedMs = performance.now();
     const taken = await takeLease(this.#parts.sql, this.#name, this.#holder, leaseMs);
-    if (taken && taken.before !== null && taken.before !== this.#holder) this.#followsAtMs = askedMs + followMs;
-    const mayTake = taken !== undefined && (await this.#mayFollow());
-    clearTimeout(this.#end);
-    if (mayTake) {
-      const leftMs = askedMs + leaseMs - marginMs - performance.now();
-      this.#end = setTimeout(() => this.#set(false), Math.max(0, leftMs));
-    } else if (taken) {
-      this.#again = setTimeout(() => this.#loop.wake(), followLookMs);
+    const wasOwn = taken?.before === this.#holder && (this.#isKnown || !this.#mayHavePulled);
+    if (taken && taken.before !== null && !wasOwn) {
+      this.#followsAtMs = askedMs + followMs;
+      this.#mayHavePulled = false;
     }
-    this.#set(mayTake);
+    if (!taken) this.#mayHavePulled = true;
+    this.#isKnown = taken !== undefined;
+    const mayTake = taken !== undefined && (await this.#mayFollow()) && this.#isKnown;
+    clearTimeout(this.#end);
+    const leftMs = askedMs + leaseMs - marginMs - performance.now();
+    if (mayTake) this.#end = setTimeout(() => this.#set(false), Math.max(0, leftMs));
+    else if (taken) this.#again = setTimeout(() => this.#loop.wake(), followLookMs);
+    this.#set(mayTake && leftMs > 0);
+  }
+
+  /** Returns whether the bus lets this process pull; once it has not for long, others have their turn. */
+  #canPull(): boolean {
+    const { bus, consuming } = this.#parts;
+    if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
+    return bus.isConnected() && performance.now() >= this.#leavesUntilMs;
   }
 
   /** Returns whether nothing of the process before can come behind what this one is given: as the bus says, or since it is so long ago. */
@@ -105,6 +137,7 @@ export class ConsumerLease {
     if (!isHeld) clearTimeout(this.#end);
     if (isHeld === this.#isHeld) return;
     this.#isHeld = isHeld;
+    if (isHeld) this.#mayHavePulled = true;
     this.#parts.changed();
   }
 }

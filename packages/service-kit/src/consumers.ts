@@ -22,8 +22,8 @@ const inOrderRetryMs = 500;
 /** So many events in a row that find something unavailable say that it is not their own fault. */
 const maxUnavailable = 3;
 
-/** One durable consumer. Its effect and its inbox rows commit together, then the bus is told. */
-export interface Consumer<Resources> {
+/** One durable consumer. Its effect and its inbox rows commit together, then the bus is told. `Taken` is what it returns of its effect. */
+export interface Consumer<Resources, Taken = unknown> {
   name: string;
   filter: EventFilter;
   /** Events whose data it reads: what is not of its kind's shape is found by that, once its batch failed, instead of by trying each. */
@@ -42,9 +42,12 @@ export interface Consumer<Resources> {
   /** It knows by rows of its own what it has taken, and passes that over: it has no rows in the inbox. */
   knowsTaken?: true;
   /** Gets only events that this consumer has not taken before, unless it knows them by itself; order is the stream's. */
-  take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<void>;
-  /** Runs after the commit, with the events that were to be taken: to wake work, never to change data. */
-  committed?(resources: Resources, events: readonly ReceivedEvent[]): void;
+  take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<Taken>;
+  /**
+   * Runs after the commit, with the events that were to be taken and what `take` returned, undefined where all were taken before: to wake
+   * work, never to change data.
+   */
+  committed?(resources: Resources, events: readonly ReceivedEvent[], taken: Taken | undefined): void;
 }
 
 /** Context of consumers, and what is taken again of one in this process, by account. */
@@ -259,8 +262,9 @@ async function takeOnce<Resources>(
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
-      if (unseen.length > 0) await consumer.take(call, unseen);
+      const taken = unseen.length > 0 ? await consumer.take(call, unseen) : undefined;
       await also(call.tx);
+      return taken;
     });
   const attributes = {
     'messaging.system': 'nats',
@@ -273,12 +277,12 @@ async function takeOnce<Resources>(
     parent: trace,
     attributes: { 'messaging.destination.name': type, 'messaging.message.id': id, 'platform.account': account },
   }));
-  await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
+  const taken = await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
     inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
       context.clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] })))),
     ),
   );
-  consumer.committed?.(context.resources, events);
+  consumer.committed?.(context.resources, events, taken);
   context.clockWork.wake(account);
 }
 

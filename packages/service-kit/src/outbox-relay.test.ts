@@ -1,6 +1,11 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { EventCarrier } from './bus.ts';
 import type { Database } from './database.ts';
+import { DueWatch } from './due-work/due-watch.ts';
+import { createLogger } from './logging.ts';
+import { OutboxRelay } from './outbox-relay.ts';
+import { nothingPaused } from './queues/pauses.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -43,4 +48,44 @@ it('nor does one with few that are large', async () => {
   await waitFor('the event of the other account', async () => (await countWaiting(other.id)) === 0);
   expect(await countWaiting(large.id)).toBeGreaterThan(100);
   await sql`delete from outbox where account_id = ${large.id}`;
+});
+
+it('what was on its way when the connection broke goes before what follows it', async () => {
+  const { id } = await platform.account();
+  // The service's own relay leaves them alone.
+  await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
+  const carried: string[] = [];
+  const put = (kind: string) => sql`
+    insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), ${kind}, 'internal', '{}')`;
+  let left = 2;
+  const carrier: EventCarrier = {
+    isConnected: () => true,
+    ready: async () => undefined,
+    subjectOf: ({ kind }) => kind,
+    async publish({ kind }) {
+      if (left-- <= 0) throw new Error('no acknowledgement: the connection broke');
+      carried.push(kind);
+    },
+  };
+  const log = createLogger('test', 'silent');
+  const bus = { tell: () => undefined, onPeers: () => undefined };
+  for (const kind of ['1', '2', '3', '4']) await put(kind);
+  const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
+  const relay = new OutboxRelay(sql, carrier, {
+    log,
+    seat: { paused: () => nothingPaused, failed: () => undefined },
+    watch,
+  });
+  try {
+    await waitFor('the first of them', async () => (await countWaiting(id)) === 2);
+    await put('5');
+    left = Number.POSITIVE_INFINITY;
+    relay.wake();
+    await waitFor('all of them', async () => (await countWaiting(id)) === 0);
+    expect(carried).toEqual(['1', '2', '3', '4', '5']);
+  } finally {
+    await relay.stop();
+    await watch.stop();
+    await platform.admin('POST', '/admin/queues/crm/outbox/resume', { reason: 'the test is over' });
+  }
 });

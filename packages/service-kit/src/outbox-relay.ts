@@ -52,8 +52,8 @@ interface Refusal {
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
  * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account with more than
- * 1,000 events in a second waits, and nobody behind it; after a full round the next one takes events of each account. A row that the bus will not carry is tried again later, ten times in all, and is
- * dead then; the others go on.
+ * 1,000 events in a second waits, and nobody behind it; after a full round the next one takes events of each account. What the bus did not take when it took others is first in the next round. A row
+ * that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
   readonly #sql: Database;
@@ -62,6 +62,8 @@ export class OutboxRelay {
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #pace = new AccountPace(perAccountASecond);
   readonly #seat: RelayParts['seat'];
+  /** Events of the last round that the bus did not take, through no fault of theirs. */
+  #missed: ReadonlySet<string> = new Set();
   #lastAccount: string | undefined;
   #wasFull = false;
   #resume: NodeJS.Timeout | undefined;
@@ -118,13 +120,17 @@ export class OutboxRelay {
       });
       // Where nothing goes, it is the bus: then no row is to blame.
       const others = refusals.filter(({ error }) => !isOwnFault(error));
+      const missedBefore = this.#missed;
+      this.#missed = new Set(others.map(({ row }) => row.id));
       if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
       const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
       await movePublished(tx, carried);
       for (const { account_id, envelope } of carried) {
         this.#pace.spend(account_id, Math.max(1, Buffer.byteLength(envelope) / countedBytes));
       }
-      for (const { row, error } of refusals) await this.#setAside(tx, row, error);
+      // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
+      const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
+      for (const { row, error } of refusals.filter(isStuck)) await this.#setAside(tx, row, error);
       // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
       return hasMore;
     });

@@ -11,6 +11,13 @@ const longestRequestMs = 30_000;
  */
 const heartbeatMs = 5_000;
 
+/**
+ * Time after its end at which a request is over that the bus has not ended: NATS 2.9.10, which Debian has, forgets one without a word if a message comes
+ * in that moment. So many in a row, in which nothing came, are a bus that is silent.
+ */
+const graceMs = 100;
+const maxSilent = 5;
+
 /** Longest time that a stop waits for what the bus has sent. */
 const drainMs = 1_000;
 
@@ -72,8 +79,8 @@ interface PulledFrom {
 /**
  * The messages of a durable consumer, pulled by bytes as well as by number: a request asks for 8 MiB, and the next follows when it has
  * ended and all that it brought was taken. The client's own `consume` shares its bytes among requests that overlap: after many small
- * messages one that is larger than the rest of them stops it for half a minute. Ends with an error where the consumer is missing, or
- * the bus says nothing of a request.
+ * messages one that is larger than the rest of them stops it for half a minute. Each request has an inbox of its own, by which its end is told from
+ * that of one before. Ends with an error where the consumer is missing, or the bus says nothing of requests.
  */
 export class PulledMessages implements AsyncIterable<PulledMessage> {
   readonly #connection: NatsConnection;
@@ -86,6 +93,10 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   readonly #messages: PulledMessage[] = [];
   /** Messages that the request under way may bring yet; undefined where there is none. */
   #left: number | undefined;
+  #requests = 0;
+  /** Requests in a row, with that under way, of which the bus has said nothing. */
+  #silent = 0;
+  #expiry: NodeJS.Timeout | undefined;
   #end: { error?: Error } | undefined;
   #isStopping = false;
   #wakeUp: (() => void) | undefined;
@@ -103,7 +114,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
       if (this.#left !== undefined) this.#finish(new Error('the bus is silent about a request'));
     }, heartbeatMs * 2);
     const callback = (error: Error | null, message: Msg) => (error ? this.#finish(error) : this.#receive(message));
-    this.#subscription = connection.subscribe(this.#inbox, { callback });
+    this.#subscription = connection.subscribe(`${this.#inbox}.*`, { callback });
     void this.#subscription.closed.then(() => this.#finish());
   }
 
@@ -147,7 +158,11 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   #pull(): void {
     if (this.#left !== undefined || this.#isStopping) return;
     this.#left = this.#batch;
+    this.#requests++;
+    this.#silent++;
     this.#silence.refresh();
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#expire(), this.#requestMs + graceMs);
     const request = {
       batch: this.#batch,
       max_bytes: pulledBytes,
@@ -155,12 +170,27 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
       // The end of a short request says as much, and the bus refuses a heartbeat that is longer than half of its request.
       ...(this.#requestMs > 2 * heartbeatMs ? { idle_heartbeat: nanos(heartbeatMs) } : {}),
     };
-    this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
+    this.#connection.publish(this.#subject, JSON.stringify(request), { reply: this.#reply });
+  }
+
+  /** The inbox of the request under way. */
+  get #reply(): string {
+    return `${this.#inbox}.${this.#requests}`;
+  }
+
+  /** The request is over, and nothing has said so. */
+  #expire(): void {
+    if (this.#left === undefined) return;
+    this.#left = undefined;
+    if (this.#silent === maxSilent) this.#finish(new Error('the bus is silent about requests'));
+    this.#wake();
   }
 
   #receive(message: Msg): void {
     this.#silence.refresh();
-    if (message.subject === this.#inbox) {
+    this.#silent = 0;
+    if (message.subject.startsWith(this.#inbox)) {
+      if (message.subject !== this.#reply) return; // the end of a request that is over
       const { code, description } = statusOf(message);
       if (code === 100) return; // a heartbeat
       const hasCome = this.#left !== this.#batch;
@@ -179,6 +209,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
     if (this.#end) return;
     this.#end = error ? { error } : {};
     clearTimeout(this.#silence);
+    clearTimeout(this.#expiry);
     this.#subscription.unsubscribe();
     this.#wake();
   }

@@ -1,4 +1,11 @@
 import type { Logger } from './logging.ts';
+import { meter } from './meter.ts';
+
+const rounds = meter.createSummedCounter(
+  'platform.loop.rounds',
+  { description: 'Rounds of background loops.' },
+  'loop',
+);
 
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
@@ -8,6 +15,7 @@ import type { Logger } from './logging.ts';
  * an infinite time is that of a wake.
  */
 export class WakeLoop {
+  readonly #name: string;
   readonly #work: () => Promise<boolean | undefined>;
   readonly #everyMs: () => number;
   readonly #slowestRetryMs: number;
@@ -23,6 +31,7 @@ export class WakeLoop {
     options: { everyMs: number | (() => number); slowestRetryMs: number; gatherMs?: number; log: Logger },
     work: () => Promise<boolean | undefined>,
   ) {
+    this.#name = name;
     this.#work = work;
     const { everyMs } = options;
     this.#everyMs = typeof everyMs === 'number' ? () => everyMs : everyMs;
@@ -48,6 +57,7 @@ export class WakeLoop {
     await Promise.resolve(); // whoever makes the loop has it before the first round
     for (let failures = 0; !this.#isStopping; ) {
       this.#isWoken = false;
+      rounds.add(1, this.#name);
       let hasMore: boolean | undefined = false;
       try {
         hasMore = await this.#work();

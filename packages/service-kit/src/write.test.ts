@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from './database.ts';
@@ -41,4 +42,14 @@ describe('a write that PostgreSQL undoes for another one', () => {
   it('is refused for now where that goes on', async () => {
     expect(await createContact(3, '40P01')).toMatchObject({ status: 503, retryAfter: '1', contacts: 0, kinds: [] });
   });
+});
+
+it('a key is stored for a path of any length', async () => {
+  const account = await platform.account();
+  const path = `/v1/cdp/contacts/${randomBytes(4_000).toString('hex')}`;
+  const headers = { 'idempotency-key': 'long' };
+  const send = () => account.request('PATCH', path, { body: { name: 'Ada' }, headers });
+  expect((await send()).status).toBe(404);
+  const again = await send();
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
 });

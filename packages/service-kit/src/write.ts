@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { BindingContext, RequestCall, ServedResponse, Steps } from './call.ts';
@@ -16,6 +17,9 @@ import { bodyFingerprint } from './request-body.ts';
 
 /** Attempts per write after deadlocks or serialization failures. */
 const maxAttempts = 3;
+
+/** Longest path that a stored response is found by as it is: an index has no room for any longer one. */
+const longestPath = 1_000;
 
 /** Outcome of one attempt. */
 type Outcome =
@@ -68,7 +72,8 @@ export async function write<Resources>(
 
 /** The claim of the request's key, if it has one; a PUT is idempotent without. Throws invalid_request for a key that is none. */
 function claimOf<Resources>({ operation, context }: Steps<Resources>, request: Request, account: AccountContext) {
-  const { method, path } = request;
+  const { method } = request;
+  const path = request.path.length > longestPath ? hash('sha256', request.path) : request.path;
   const key = method === 'PUT' ? undefined : idempotencyKey(request.header('idempotency-key'));
   if (key === undefined) return undefined;
   const seal = operation.respondsWithSecret ? context.seal : undefined;

@@ -1,6 +1,7 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
 import { type Clocks, implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
 import type { Retention } from './retention/retention.ts';
+import type { Dispatcher } from './sending/dispatcher.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
 
 /** The events of accounts, for streams and by whom they are recorded. */
@@ -19,7 +20,7 @@ export type WebhookResources = {
   retention: Retention;
   /** The retention goes by the real time. */
   clocks: Pick<Clocks, 'real'>;
-  dispatcher: Worker;
+  dispatcher: Worker & Pick<Dispatcher, 'takeMade'>;
   feed: Feed;
   /** Wakes the dispatchers of all processes alike: one of them takes all events, and others share the sending. */
   deliveriesDue(): void;

@@ -92,12 +92,12 @@ export async function openEndpoint(
   const account = await platform.account();
   const receiver = await startReceiver();
   receivers.push(receiver);
-  const answer = (next: number) => {
+  const respondWith = (next: number) => {
     receiver.respond = (_, response) => response.writeHead(next, headers).end(body);
   };
-  answer(status);
+  respondWith(status);
   const endpoint = await register(account, receiver.url);
-  return { account, receiver, endpoint, params: { endpoint_id: endpoint.id }, answer };
+  return { account, receiver, endpoint, params: { endpoint_id: endpoint.id }, respondWith };
 }
 
 /** The status that a receiver responds with, its headers and its body. */

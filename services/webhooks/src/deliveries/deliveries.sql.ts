@@ -38,7 +38,7 @@ export async function findDelivery(sql: Sql, { accountId, endpointId }: QueueKey
   return row;
 }
 
-/** Where a delivery stands in the list of its endpoint; undefined where it is not in it. */
+/** Finds the position of a delivery in the list of its endpoint; undefined where it is not in it. */
 export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, id: string, oldest: Date) {
   const [row] = await sql<Pick<DeliveryRow, 'id' | 'created_at'>[]>`
     select id, created_at from deliveries
@@ -88,7 +88,7 @@ export async function selectDeliveries(
     order by d.created_at desc, d.id desc`;
 }
 
-/** What was told of an event, and when last: the last try's instant, else when the delivery was made. */
+/** A delivery of an event, and when it was last told: the last try's instant, else when the delivery was made. */
 interface ToldRow {
   delivery: string;
   endpoint: string;
@@ -113,10 +113,9 @@ export async function selectDeliveriesOf(
     order by d.created_at, d.id limit ${limit}`;
 }
 
-/** Adds the delivery of an event to one endpoint, due now; skipped where the endpoint is off. */
+/** Adds the delivery of an event to one endpoint of its account, due now; skipped where the endpoint is off. */
 export async function insertDelivery(
   tx: Sql,
-  accountId: string,
   endpoint: { id: string; url: string; active: boolean },
   event: OutboxRow,
   now: Date,
@@ -125,10 +124,10 @@ export async function insertDelivery(
   const reason = endpoint.active ? null : 'endpoint_disabled';
   const [row] = await tx<{ id: string }[]>`
     insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, next_try_at, created_at)
-    values (${accountId}, ${endpoint.id}, ${event.id}, ${event.kind}, ${endpoint.url}, ${status}, ${reason},
+    values (${event.account_id}, ${endpoint.id}, ${event.id}, ${event.kind}, ${endpoint.url}, ${status}, ${reason},
       ${endpoint.active ? now : null}, ${now})
     returning id`;
-  return (await findDelivery(tx, { accountId, endpointId: endpoint.id }, row!.id, new Date(0)))!;
+  return (await findDelivery(tx, { accountId: event.account_id, endpointId: endpoint.id }, row!.id, new Date(0)))!;
 }
 
 /** Sets the columns that make a delivery due now and begin its retry schedule again; one that is due already keeps its place. */

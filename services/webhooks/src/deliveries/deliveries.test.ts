@@ -33,11 +33,11 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
-const endpointAnswering = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
+const respondingEndpoint = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('a delivery', () => {
-  it('shows the event, what was sent, the answer and the try', async () => {
-    const { account, receiver, endpoint } = await endpointAnswering(200, {}, '{"ok":true}');
+  it('shows the event, what was sent, the response and the try', async () => {
+    const { account, receiver, endpoint } = await respondingEndpoint(200, {}, '{"ok":true}');
     const contact = await emitContactCreated(account);
     const request = await receiver.next();
     const done = await delivery(account, endpoint.id);
@@ -70,7 +70,7 @@ describe('a delivery', () => {
   });
 
   it('is not found through another endpoint or by another account', async () => {
-    const { account, endpoint, receiver } = await endpointAnswering(200);
+    const { account, endpoint, receiver } = await respondingEndpoint(200);
     const other = await register(account, receiver.url, { events: ['deal.won'] });
     await emitContactCreated(account);
     const { id } = await delivery(account, endpoint.id);
@@ -88,10 +88,10 @@ describe('a delivery', () => {
 
 describe('the list of an endpoint', () => {
   it('is newest first, by page, status and kind, and refuses what is no place in it', async () => {
-    const { account, endpoint, params, answer } = await endpointAnswering(204);
+    const { account, endpoint, params, respondWith } = await respondingEndpoint(204);
     const contact = await emitContactCreated(account);
     await delivery(account, endpoint.id);
-    answer(500);
+    respondWith(500);
     await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Two' } });
     await delivery(account, endpoint.id, (one) => one.tries.length === 1 && one.status === 'pending');
     await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Three' } });
@@ -124,7 +124,7 @@ describe('the list of an endpoint', () => {
 
 describe('deliveries of large events', () => {
   it('end a page sooner, and the pages have them all', async () => {
-    const { account, endpoint, params } = await endpointAnswering(200);
+    const { account, endpoint, params } = await respondingEndpoint(200);
     const { id } = await account.client.testEndpoint({ params });
     await delivery(account, endpoint.id);
     await platform.database('webhooks')`
@@ -145,7 +145,7 @@ describe('deliveries of large events', () => {
 
 describe('a delivery with very many tries', () => {
   it('shows the last hundred of them, alone, in the list and where it is sent again', async () => {
-    const { account, endpoint, params } = await endpointAnswering(200);
+    const { account, endpoint, params } = await respondingEndpoint(200);
     const sent = await account.client.testEndpoint({ params });
     await delivery(account, endpoint.id);
     const sql = platform.database('webhooks');
@@ -169,7 +169,7 @@ describe('a delivery with very many tries', () => {
 
 describe('a failed try', () => {
   it('is followed by others after 10 s and 1 h, up to a tenth later, and then the delivery is exhausted', async () => {
-    const { account, endpoint, answer } = await endpointAnswering(500, {}, 'no');
+    const { account, endpoint, respondWith } = await respondingEndpoint(500, {}, 'no');
     await emitContactCreated(account);
     const first = await delivery(account, endpoint.id, hasTries(1));
     expect(first).toMatchObject({ status: 'pending', reason: null, response: { status: 500, body: 'no' } });
@@ -179,7 +179,7 @@ describe('a failed try', () => {
     const second = await delivery(account, endpoint.id, hasTries(2));
     expect(waitMs(second)).toBeGreaterThanOrEqual(3_600_000 - 1);
     expect(waitMs(second)).toBeLessThan(3_960_000 + slackMs);
-    answer(302);
+    respondWith(302);
     platform.clock.advance(3_970_000);
     const third = await delivery(account, endpoint.id, hasTries(3));
     expect(third).toMatchObject({ status: 'failed', reason: 'exhausted', next_try_at: null });
@@ -191,12 +191,12 @@ describe('a failed try', () => {
   });
 
   it('carries the same id and another time at its next try', async () => {
-    const { account, endpoint, receiver, answer } = await endpointAnswering(500);
+    const { account, endpoint, receiver, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account);
     const first = await receiver.next();
     // The next try is due so long after this one has ended: the clock moves on only then.
     await delivery(account, endpoint.id, hasTries(1));
-    answer(204);
+    respondWith(204);
     platform.clock.advance(12_000);
     const second = await receiver.next((request) => request !== first);
     expect(second.body).toBe(first.body);
@@ -206,7 +206,7 @@ describe('a failed try', () => {
   });
 
   it('waits at least as long as Retry-After says', async () => {
-    const { account, endpoint } = await endpointAnswering(503, { 'retry-after': '600' });
+    const { account, endpoint } = await respondingEndpoint(503, { 'retry-after': '600' });
     await emitContactCreated(account);
     const failed = await delivery(account, endpoint.id, hasTries(1));
     expect(waitMs(failed)).toBeGreaterThanOrEqual(600_000 - 1);
@@ -240,12 +240,12 @@ describe('a failed try', () => {
 
 describe('an endpoint is switched off', () => {
   it('by answering 410: the rest fails too, and the others are told', async () => {
-    const { account, endpoint, params, receiver, answer } = await endpointAnswering(500);
+    const { account, endpoint, params, receiver, respondWith } = await respondingEndpoint(500);
     const other = await startReceiver();
     receivers.push(other);
     await emitContactCreated(account, 'Waits');
     await delivery(account, endpoint.id, hasTries(1));
-    answer(410);
+    respondWith(410);
     await register(account, other.url, { events: ['webhook.disabled'] });
     await emitContactCreated(account, 'Gone');
     const told = JSON.parse((await other.next()).body);
@@ -271,7 +271,7 @@ describe('an endpoint is switched off', () => {
   });
 
   it('and on again at once: the others are told of it as it was when it was off', async () => {
-    const { account, params } = await endpointAnswering(410);
+    const { account, params } = await respondingEndpoint(410);
     await emitContactCreated(account);
     await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
     const on = await account.client.updateEndpoint({ params, body: { active: true } });
@@ -286,7 +286,7 @@ describe('an endpoint is switched off', () => {
   });
 
   it('not by a 410 of the address that it had before', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     const next = await startReceiver();
     receivers.push(next);
     await earnCap(account, endpoint.id);
@@ -304,7 +304,7 @@ describe('an endpoint is switched off', () => {
   });
 
   it('by failing for five days and nothing else, not by a failure after a success', async () => {
-    const { account, endpoint, params, answer } = await endpointAnswering(500);
+    const { account, endpoint, params, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account, 'First');
     await delivery(account, endpoint.id, hasTries(1));
     platform.clock.advance(4.9 * 86_400_000);
@@ -318,18 +318,18 @@ describe('an endpoint is switched off', () => {
 
     const on = await account.client.updateEndpoint({ params, body: { active: true } });
     expect([on.active, on.disabled_reason]).toEqual([true, null]);
-    answer(200);
+    respondWith(200);
     const sent = await account.client.testEndpoint({ params });
     await delivery(account, endpoint.id, (one) => one.id === sent.id && one.status === 'delivered');
     platform.clock.advance(6 * 86_400_000);
-    answer(500);
+    respondWith(500);
     const failing = await account.client.testEndpoint({ params });
     await delivery(account, endpoint.id, (one) => one.id === failing.id && one.tries.length === 1);
     expect((await account.client.getEndpoint({ params })).active).toBe(true);
   });
 
   it('by its owner: what is pending fails, endpoint_disabled', async () => {
-    const { account, endpoint, params } = await endpointAnswering(500);
+    const { account, endpoint, params } = await respondingEndpoint(500);
     await emitContactCreated(account);
     await delivery(account, endpoint.id, hasTries(1));
     await account.client.updateEndpoint({ params, body: { active: false } });
@@ -341,7 +341,7 @@ describe('an endpoint is switched off', () => {
 
 describe('redelivering', () => {
   it.each([200, 500])('leads to another try when it is asked for during one that answers %s', async (status) => {
-    const { account, receiver, endpoint, params } = await endpointAnswering(status);
+    const { account, receiver, endpoint, params } = await respondingEndpoint(status);
     const held: (() => void)[] = [];
     receiver.respond = (_, response) => held.push(() => response.writeHead(status).end());
     const sent = await account.client.testEndpoint({ params });
@@ -360,15 +360,15 @@ describe('redelivering', () => {
   });
 
   it('tries again by hand, whatever the state, and begins the schedule anew', async () => {
-    const { account, endpoint, params, answer, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, respondWith, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account);
     const delivered = await delivery(account, endpoint.id);
-    answer(500);
+    respondWith(500);
     const again = { params: { ...params, delivery_id: delivered.id } };
     expect(await account.client.redeliver(again)).toMatchObject({ id: delivered.id, status: 'pending', reason: null });
     const failed = await delivery(account, endpoint.id, hasTries(2));
     expect([failed.status, failed.tries.map((made) => made.trigger)]).toEqual(['pending', ['scheduled', 'manual']]);
-    answer(200);
+    respondWith(200);
     platform.clock.advance(12_000);
     const done = await delivery(account, endpoint.id, hasTries(3));
     expect([done.status, done.tries.at(-1)]).toMatchObject(['delivered', { number: 3, trigger: 'scheduled' }]);
@@ -376,7 +376,7 @@ describe('redelivering', () => {
   });
 
   it('of a skipped one waits until the endpoint is on: 409 before', async () => {
-    const { account, endpoint, params } = await endpointAnswering(200);
+    const { account, endpoint, params } = await respondingEndpoint(200);
     await account.client.updateEndpoint({ params, body: { active: false } });
     await emitContactCreated(account);
     const skipped = await delivery(account, endpoint.id);
@@ -389,7 +389,7 @@ describe('redelivering', () => {
   });
 
   it('during a try leads to another one', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
     receiver.respond = (_, response) => void asked.then(() => response.writeHead(500).end());
     await emitContactCreated(account);
@@ -406,7 +406,7 @@ describe('redelivering', () => {
   });
 
   it('again and again while its tries fail meets no deadlock', async () => {
-    const { account, params, receiver } = await endpointAnswering(200);
+    const { account, params, receiver } = await respondingEndpoint(200);
     const sent = await account.client.testEndpoint({ params });
     await receiver.stop();
     const path = `/v1/webhooks/${params.endpoint_id}/deliveries/${sent.id}/redeliver`;

@@ -47,7 +47,7 @@ async function eventOfNewContact(): Promise<string> {
 const utc = (instant: string) => new Date(instant).toISOString();
 
 describe('what endpoints were told of an event', () => {
-  it('is a delivery each, with the last try and its answer, and for one that is off when it was made', async () => {
+  it('is a delivery each, with the last try and its response, and for one that is off when it was made', async () => {
     const [on, off] = [await register(account, receiver.url), await register(account, receiver.url, { active: false })];
     const event = await eventOfNewContact();
     const [delivered, skipped] = [await delivery(account, on.id), await delivery(account, off.id)];
@@ -75,7 +75,7 @@ describe('what endpoints were told of an event', () => {
     expect(await ask([event.toUpperCase(), event])).toHaveLength(2);
   });
 
-  it('keeps the last answer where a later try got none, and says when that was', async () => {
+  it('keeps the last response where a later try got none, and says when that was', async () => {
     receiver.respond = (_, response) => response.writeHead(500).end();
     const endpoint = await register(account, receiver.url);
     const event = await eventOfNewContact();

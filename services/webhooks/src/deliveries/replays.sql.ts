@@ -149,7 +149,7 @@ export async function updateReplay(
 }
 
 /** Counts the deliveries of an endpoint that are due, up to `limit`. */
-export async function countDue(tx: Sql, accountId: string, endpointId: string, now: Date, limit: number) {
+export async function countDue(tx: Sql, { accountId, endpointId }: QueueKey, now: Date, limit: number) {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from (
       select from deliveries

@@ -24,11 +24,11 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
-const endpointAnswering = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
+const respondingEndpoint = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('replaying', () => {
   it('sends what failed and was skipped again, and with all what was delivered too', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account, 'Delivered');
     await delivery(account, endpoint.id);
     await account.client.updateEndpoint({ params, body: { active: false } });
@@ -59,7 +59,7 @@ describe('replaying', () => {
   });
 
   it('sends what waits for its next try again now, and begins its schedule anew', async () => {
-    const { account, endpoint, params, receiver, answer } = await endpointAnswering(500);
+    const { account, endpoint, params, receiver, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account, 'Waits');
     await delivery(account, endpoint.id, hasTries(1));
     platform.clock.advance(12_000);
@@ -77,14 +77,14 @@ describe('replaying', () => {
         return found.status === 'completed' && found;
       }),
     ).toEqual({ id, status: 'completed', matched: 1, done: 1 });
-    answer(204);
+    respondWith(204);
     platform.clock.advance(12_000);
     expect((await delivery(account, endpoint.id)).status).toBe('delivered');
     expect(receiver.received).toHaveLength(4);
   });
 
   it('counts what waits for its first try where all are asked for, and sends it once', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
     await emitContactCreated(account, 'Under way');
@@ -107,7 +107,7 @@ describe('replaying', () => {
   });
 
   it('of many goes on until all are sent', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await account.client.updateEndpoint({ params, body: { active: false } });
     for (let made = 0; made < 250; made += 50) {
       await Promise.all(Array.from({ length: 50 }, () => emitContactCreated(account)));
@@ -149,7 +149,7 @@ describe('replaying', () => {
   }, 90_000);
 
   it('that overlaps another is done when all that it is about is on its way', async () => {
-    const { account, endpoint, params } = await endpointAnswering(200);
+    const { account, endpoint, params } = await respondingEndpoint(200);
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
     const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
@@ -164,7 +164,7 @@ describe('replaying', () => {
   });
 
   it('ends as failed where the endpoint is off when its turn comes', async () => {
-    const { account, endpoint, params, receiver } = await endpointAnswering(200);
+    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
     await account.client.updateEndpoint({ params, body: { active: false } });
@@ -184,8 +184,8 @@ describe('replaying', () => {
     ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
     ['status', { since: '2026-01-01T00:00:00Z', status: 'delivered' }],
   ])('a wrong %s is refused by name', async (field, body) => {
-    const { account, endpoint } = await endpointAnswering(200);
-    const answer = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
-    expect([answer.status, answer.body.error.field]).toEqual([400, field]);
+    const { account, endpoint } = await respondingEndpoint(200);
+    const response = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
+    expect([response.status, response.body.error.field]).toEqual([400, field]);
   });
 });

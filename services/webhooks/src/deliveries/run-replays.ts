@@ -82,7 +82,7 @@ async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookR
   const endpoint = await findEndpoint(tx, accountId, endpointId);
   if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
   // Paused, it tries nothing: the replay's `done` stays behind what is tried.
-  if (endpoint.paused || (await countDue(tx, accountId, endpointId, now, maxDue)) >= maxDue) {
+  if (endpoint.paused || (await countDue(tx, { accountId, endpointId }, now, maxDue)) >= maxDue) {
     return await rest(tx, replay, now, longestRestMs.busy);
   }
   const deliveries = await nextOfReplay(tx, replay, oldestShown(resources.clocks.real(), resources.retention), batch);

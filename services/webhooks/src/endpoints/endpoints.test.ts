@@ -20,7 +20,7 @@ async function receiverOf(): Promise<Receiver> {
 }
 
 describe('registering', () => {
-  it('answers the endpoint with its secret, which no later answer shows', async () => {
+  it('returns the endpoint with its secret, which no later response shows', async () => {
     const account = await platform.account();
     const made = await account.request('POST', '/v1/webhooks', {
       body: { url: 'https://example.com/hook', description: 'Ours', events: ['order.*', 'contact.created'] },

@@ -8,6 +8,7 @@ import {
   withinPageBytes,
 } from '@customer-platform/service-kit';
 import { firstOf } from '../deliveries/deliveries.sql.ts';
+import type { MadeDelivery } from '../sending/take-made.ts';
 
 /** The filters that take an event of a type: the type itself, its family, and all. */
 const filtersOf = (sql: Sql, type: string) => {
@@ -17,11 +18,16 @@ const filtersOf = (sql: Sql, type: string) => {
 
 /**
  * Takes events: those not known yet with their numbers, a delivery of each for every endpoint of its account whose filter
- * takes it (skipped where the endpoint is off), and the queues of those endpoints. An event that is known changes nothing. Events of an
+ * takes it (skipped where the endpoint is off), and the queues of those endpoints; returns those to be tried. An event that is known changes nothing. Events of an
  * account are numbered in the order in which they are given. Two statements in one round trip: the first has the counters raised and
  * locked, so that the second sees all that others of these accounts have recorded, and none is recorded beside it until the commit.
  */
-export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
+export async function takeEvents(
+  tx: Sql,
+  events: ReceivedEvent[],
+  firstTryAt: Date,
+  now: Date,
+): Promise<MadeDelivery[]> {
   const accounts = events.map((event) => event.account);
   const ids = events.map((event) => event.id);
   const raised = tx`
@@ -29,12 +35,12 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
     select account_id, count(distinct id) from unnest(${accounts}::uuid[], ${ids}::uuid[]) as i (account_id, id)
     group by account_id order by account_id
     on conflict (account_id) do update set last = c.last + excluded.last`;
-  await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
+  return await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
 }
 
 /** Inserts what is new of events by whose number the counters of their accounts were raised, and gives back the numbers of what is not. */
 async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
-  await tx`
+  return await tx<MadeDelivery[]>`
     with incoming as materialized (
       select distinct on (i.account_id, i.id) i.*, (
         select true from events e where e.account_id = i.account_id and e.id = i.id) as is_known
@@ -56,19 +62,25 @@ async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, 
         i.type, i.envelope, i.trace, (
           select count(*) from endpoints e where e.account_id = i.account_id and e.events && ${filtersOf(tx, 'i.type')}
         ), ${now} from incoming i join counted n using (account_id) where i.is_known is null
-      returning account_id, id, type
+      returning account_id, id, type, sequence
     ), made as (
       insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, next_try_at, created_at)
       select t.account_id, e.id, t.id, t.type, e.url, case when e.active then 'pending' else 'skipped' end,
         case when not e.active then 'endpoint_disabled' end, case when e.active then ${firstTryAt}::timestamptz end, ${now}
       from taken t join endpoints e on e.account_id = t.account_id and e.events && ${filtersOf(tx, 't.type')}
-      returning account_id, endpoint_id, next_try_at
+      returning account_id, id, endpoint_id, event_id, next_try_at
+    ), due as (
+      insert into queues (account_id, endpoint_id, due_at)
+      select account_id, endpoint_id, min(next_try_at) from made where next_try_at is not null
+      group by account_id, endpoint_id order by account_id, endpoint_id
+      on conflict (account_id, endpoint_id) do update
+        set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1
+      returning account_id, endpoint_id, version, endpoint_version
     )
-    insert into queues (account_id, endpoint_id, due_at)
-    select account_id, endpoint_id, min(next_try_at) from made where next_try_at is not null
-    group by account_id, endpoint_id order by account_id, endpoint_id
-    on conflict (account_id, endpoint_id) do update
-      set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
+    select m.account_id as "accountId", m.endpoint_id as "endpointId", m.id, m.event_id as "eventId", t.sequence,
+      d.version, d.endpoint_version as "endpointVersion"
+    from made m join due d using (account_id, endpoint_id) join taken t on t.account_id = m.account_id and t.id = m.event_id
+    where m.next_try_at is not null order by t.sequence`;
 }
 
 /** Adds one event that has `matched` deliveries, under its account's next number: others of the account wait until the commit. */

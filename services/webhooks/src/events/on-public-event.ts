@@ -1,10 +1,11 @@
 import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
+import type { MadeDelivery } from '../sending/take-made.ts';
 import { takeEvents } from './events.sql.ts';
 
 /** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
-export const onPublicEvent: Consumer<WebhookResources> = {
+export const onPublicEvent: Consumer<WebhookResources, MadeDelivery[]> = {
   name: 'public-events',
   filter: { audience: 'public' },
   batchSize: 500,
@@ -17,10 +18,11 @@ export const onPublicEvent: Consumer<WebhookResources> = {
     const old = events.find(({ id }) => id.toLowerCase() < oldest);
     if (old) throw new Error(`event ${old.id} is older than EVENT_RETENTION_DAYS and a week: it is not delivered`);
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
-    await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
+    return await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
-  committed({ deliveriesDue, feed }, events) {
-    deliveriesDue();
+  committed({ dispatcher, schedule, deliveriesDue, feed }, events, made = []) {
+    // What is due at once and belongs to queues that this process holds is sent from memory; the rest is looked for, by all processes.
+    if (schedule[0] !== 0 || !dispatcher.takeMade(made, events)) deliveriesDue();
     feed.recorded(new Set(events.map(({ account }) => account)));
   },
 };

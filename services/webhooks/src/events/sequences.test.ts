@@ -11,6 +11,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { holderOfEvents, passEventsOn } from '../../test/event-lease.ts';
 import { startSecondProcess } from '../../test/second-process.ts';
 import { emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
 import { takeEvents } from './events.sql.ts';
@@ -58,6 +59,36 @@ function received(account: string, id: string = randomUUIDv7()): ReceivedEvent {
 }
 
 const take = (tx: Sql, events: ReceivedEvent[]) => takeEvents(tx, events, new Date(), new Date());
+
+it('what was taken is told with the queues that it is due in, and nothing that is known or not to be tried', async () => {
+  const account = await platform.account();
+  const [one, other] = [await register(account, receiver.url), await register(account, receiver.url)];
+  await register(account, receiver.url, { active: false });
+  const sql = platform.database('webhooks');
+  const [first, second] = [received(account.id), received(account.id)];
+  const made = await inTransaction(sql, (tx) => take(tx, [first, second]));
+  const queues = await sql<{ endpoint_id: string; version: number; endpoint_version: number }[]>`
+    select endpoint_id, version, endpoint_version from queues where account_id = ${account.id}`;
+  const expected = [first, second].flatMap(({ id: eventId }, index) =>
+    [one, other].map(({ id: endpointId }) => {
+      const { version, endpoint_version } = queues.find((queue) => queue.endpoint_id === endpointId)!;
+      const id = expect.any(String) as unknown as string;
+      return {
+        accountId: account.id,
+        endpointId,
+        id,
+        eventId,
+        sequence: index + 1,
+        version,
+        endpointVersion: endpoint_version,
+      };
+    }),
+  );
+  const inOrder = (rows: readonly { sequence: number; endpointId: string }[]) =>
+    [...rows].sort((a, b) => a.sequence - b.sequence || (a.endpointId < b.endpointId ? -1 : 1));
+  expect(inOrder(made)).toEqual(inOrder(expected));
+  expect(await inTransaction(sql, (tx) => take(tx, [second]))).toEqual([]);
+});
 
 describe('the sequence of an account', () => {
   it('counts its events from 1 in the order of their changes, in lists, in one event and in deliveries', async () => {
@@ -186,34 +217,13 @@ describe('GET /v1/events with after_sequence', () => {
 });
 
 describe('two processes', () => {
+  let first: string;
   let second: ChildProcess;
   beforeAll(async () => {
+    first = await waitFor('a process that takes events', () => holderOfEvents(platform));
     second = await startSecondProcess(platform);
   }, 60_000);
   afterAll(() => void second?.kill('SIGKILL'));
-
-  /**
-   * Has the other process take events, in place of the one that does. That one has its lease for a while yet, as it believes: it learns
-   * the truth at its next renewal, and until then both take what comes.
-   */
-  async function passOn(): Promise<void> {
-    const sql = platform.database('webhooks');
-    const lease = async () =>
-      (
-        await sql<{ holder: string; held_until: Date }[]>`
-        select holder, held_until from reporters where name like 'consumer %'`
-      )[0];
-    const before = await waitFor('a process that takes events', lease);
-    await waitFor('the other process to take events', async () => {
-      await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before.holder}`;
-      return (await lease())?.holder !== before.holder;
-    });
-    const renewals = new Set<number>();
-    await waitFor('renewals of the lease, so that both have made one', async () => {
-      renewals.add((await lease())!.held_until.getTime());
-      return renewals.size > 3;
-    });
-  }
 
   it('number the events of one account without gaps, and those of one contact in the order of its changes, also when one is killed', async () => {
     const account = await platform.account();
@@ -226,7 +236,7 @@ describe('two processes', () => {
     };
     await Promise.all(contacts.map(({ id }) => change(id, 1, 30)));
     await eventsOf(account, 4 * 30);
-    await passOn();
+    await passEventsOn(platform, first);
     await Promise.all(contacts.map(({ id }) => change(id, 30, 40)));
     second.kill('SIGKILL');
     await Promise.all(contacts.map(({ id }) => change(id, 40, 60)));

@@ -18,7 +18,7 @@ export const testEndpoint = implement(contract.testEndpoint, {
     const event = outboxRow(contract.webhookTest, account, { webhook: toEndpoint(found, account) }, now);
     await writeOutbox(tx, [event]);
     await insertEvent(tx, event, 1, now);
-    const row = await insertDelivery(tx, account.id, found, event, now);
+    const row = await insertDelivery(tx, found, event, now);
     if (found.active) await makeDue(tx, [{ accountId: account.id, endpointId: found.id }], now);
     return toDelivery(row, account);
   },

@@ -115,10 +115,10 @@ type StateRow = DueQueue &
   };
 
 /** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
-const maxReadBytes = 1_048_576;
+export const maxReadBytes = 262_144;
 
 /**
- * Reads queues with at most `limit` of their due deliveries each, and about 1 MiB, longest due first, each by the time of its account, without those under way, and without
+ * Reads queues with at most `limit` of their due deliveries each, and about 256 KiB, longest due first, each by the time of its account, without those under way, and without
  * those of events that are older than `eventsKeptMs`, whose rows may be gone: an endpoint was paused for weeks. They are chosen before their events are joined: over
  * partitions the planner would rather sort all that is due than merge the first of each.
  */

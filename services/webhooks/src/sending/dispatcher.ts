@@ -1,22 +1,23 @@
-import { decryptSecret, signingKeyOf } from '@customer-platform/outbound';
 import {
   AccountSlots,
   DeadlineWatch,
-  meter,
   type QueueSeat,
+  type ReceivedEvent,
   type Timed,
   WakeLoop,
   waitUntil,
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
+import { BytesUnderWay } from './bytes-under-way.ts';
 import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
-import { type DueDelivery, endOf, type TryOutcome } from './outcome.ts';
+import { type DueDelivery, endOf, failureText, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
+import { type MadeDelivery, takeMade } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 
 /** Poll interval while it has queues, or left some that are due. */
@@ -39,8 +40,6 @@ const unreadableRestMs = 60_000;
 /** The same of a queue that is paused or whose account is suspended, once that is over. */
 const restingMs = 500;
 
-const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
-
 type RunningTry = Timed & { accountId: string; isSlow: boolean };
 
 /**
@@ -53,6 +52,7 @@ export class Dispatcher {
   readonly #queues: HeldQueues;
   readonly #startable = new FairQueue<HeldEndpoint>();
   readonly #slots: AccountSlots;
+  readonly #bytes = new BytesUnderWay();
   readonly #standings: AccountStandings;
   readonly #tries = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
@@ -105,6 +105,16 @@ export class Dispatcher {
   wake(): void {
     this.#isDueForLook = true;
     this.#look.wake();
+  }
+
+  /** Begins with deliveries that were just made, as far as its queues can take them; returns whether it has them all. */
+  takeMade(made: readonly MadeDelivery[], events: readonly ReceivedEvent[]): boolean {
+    // What could not start would wait in memory.
+    if (this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
+    const { taken, hasAll } = takeMade(made, events, this.#queues);
+    for (const held of taken) this.#startable.add(held);
+    if (taken.length > 0) this.#startReady();
+    return hasAll;
   }
 
   /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
@@ -166,12 +176,7 @@ export class Dispatcher {
       now: clocks.nowOf(held.key.accountId),
     }));
     const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
-    // What becomes due during the read raises the version again and is noticed at the next look.
-    // Until it is taken in nobody knows whether a queue has run dry: what was seen before is not written, nor the queue given back.
-    for (const held of wanting) {
-      held.mayHaveMore = false;
-      held.drained = undefined;
-    }
+    for (const held of wanting) held.beginRead();
     const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }).catch((error: unknown) => {
       for (const held of wanting) held.mayHaveMore = true;
       throw error;
@@ -230,16 +235,11 @@ export class Dispatcher {
 
   /** Takes over what the row says; false where its secret cannot be read, which is logged: it is looked at again later. */
   #learn(held: HeldEndpoint, endpoint: NonNullable<QueueState['endpoint']>): boolean {
-    const { accountId, endpointId } = held;
-    held.url = endpoint.url;
-    held.failingSince = endpoint.failingSince;
     try {
-      held.signingKeys = endpoint.secrets.map(({ stored, until }) => {
-        return { key: signingKeyOf(decryptSecret(this.#options.secretKeys, stored, accountId, endpointId)), until };
-      });
+      held.learn(endpoint, this.#options.secretKeys);
       return true;
     } catch (error) {
-      this.#options.log.error({ err: error, endpoint: endpointId }, 'the secret of an endpoint cannot be read');
+      this.#options.log.error({ err: error, endpoint: held.endpointId }, 'the secret of an endpoint cannot be read');
       held.giveUp(unreadableRestMs);
       return false;
     }
@@ -251,8 +251,9 @@ export class Dispatcher {
       const held = this.#startable.next(mayStart);
       if (!held) return;
       if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up, or adds it again
-      const delivery = held.canStart() ? held.ready.shift() : undefined;
-      if (delivery) void this.#try(held, delivery);
+      const delivery = held.takeNext(this.#bytes);
+      if (!delivery) continue; // the next look adds it again, where it only has to wait
+      void this.#try(held, delivery);
       if (held.canStart()) this.#startable.add(held);
       if (held.wanted(this.#options.maxPerEndpoint) > 0) this.#look.wake();
     }
@@ -261,8 +262,6 @@ export class Dispatcher {
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
     const { accountId } = held;
     const running: RunningTry = { startedAtMs: performance.now(), isOver: false, accountId, isSlow: false };
-    held.busy.add(delivery.id);
-    held.inFlight++;
     this.#slots.begin(accountId);
     this.#tries.watch(running);
     const outcome = await tryDelivery(delivery, held, this.#options);
@@ -270,12 +269,10 @@ export class Dispatcher {
     const end = endOf(outcome);
     this.#slots.end(accountId, running.isSlow, end);
     this.#startable.putBack(accountId);
-    held.inFlight--;
-    held.lastWorkAt = performance.now();
+    held.ended(delivery, this.#bytes);
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
-    tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
-    if (outcome.status !== 'delivered') this.#seat.failed(`${outcome.url}: ${outcome.error ?? outcome.httpStatus}`);
+    if (outcome.status !== 'delivered') this.#seat.failed(failureText(outcome));
     this.#writer.add(outcome, held.failingSince);
     if (held.canStart()) this.#startable.add(held);
     this.#startReady();

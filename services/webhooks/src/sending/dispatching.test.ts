@@ -3,8 +3,9 @@ import type { RunEnd } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
-import { type DueDelivery, type EndReason, outcomeOf, type TryOutcome } from './outcome.ts';
+import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
+import { takeMade } from './take-made.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');
@@ -138,6 +139,11 @@ describe('outcomeOf', () => {
   });
 });
 
+it('a failure names its address, with the status of the response or the error', () => {
+  expect(failureText(outcome({ status: 500 }))).toBe('HTTP 500 from u');
+  expect(failureText(outcome({ error: 'timeout' }))).toBe('u: timeout');
+});
+
 describe('newsOf', () => {
   const failed = outcome({ status: 500 });
   const delivered = outcome({ status: 200 });
@@ -188,5 +194,69 @@ describe('HeldEndpoint', () => {
     expect([held.noteDue(6, at), held.mayHaveMore]).toEqual([true, true]);
     held.seeDrained(6, null);
     expect(held.noteDue(6, endedAt)).toBe(false);
+  });
+
+  it('takes what was just made where it knows that nothing else is due, and reads it otherwise', () => {
+    const since = (change: (held: HeldEndpoint) => void, queue = { version: 6, endpointVersion: 1 }) => {
+      const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
+      held.version = 1;
+      held.mayHaveMore = false;
+      held.seeDrained(5, endedAt);
+      change(held);
+      return [held.takeMade([due], queue), held.ready.length, held.drained?.version];
+    };
+    const asIs = () => undefined;
+    expect(since(asIs)).toEqual([true, 1, 6]);
+    expect(since(asIs, { version: 7, endpointVersion: 1 })).toEqual([false, 0, 5]); // something came between
+    expect(since(asIs, { version: 5, endpointVersion: 1 })).toEqual([false, 0, 5]); // it was read already
+    expect(since(asIs, { version: 6, endpointVersion: 2 })).toEqual([false, 0, 5]);
+    expect(since((held) => held.noteDue(6, at))).toEqual([false, 0, 5]);
+    expect(since((held) => held.giveUp(0))).toEqual([false, 0, 5]);
+    expect(since((held) => held.forgetFetched())).toEqual([false, 0, undefined]);
+    expect(since((held) => held.ready.push(due, due, due))).toEqual([false, 3, 5]); // it hangs: memory stays bounded
+    const large = { ...due, envelope: 'x'.repeat(262_145) };
+    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
+    held.mayHaveMore = false;
+    held.seeDrained(5, endedAt);
+    expect(held.takeMade([large], { version: 6, endpointVersion: -1 })).toBe(false);
+    expect(held.takeMade([due], { version: 6, endpointVersion: -1 })).toBe(true);
+  });
+
+  it('that took what was made is read again when its next time has come', () => {
+    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
+    held.version = 1;
+    held.mayHaveMore = false;
+    held.seeDrained(5, endedAt);
+    held.takeMade([due], { version: 6, endpointVersion: 1 });
+    expect([held.noteDue(6, at), held.noteDue(6, endedAt)]).toEqual([false, true]);
+  });
+});
+
+describe('takeMade', () => {
+  const event = (id: string, text: string) => ({ id, text, account: 'a', type: 'x', data: {}, trace: undefined });
+  const made = (endpointId: string, id: string, eventId: string) => {
+    return { accountId: 'a', endpointId, id, eventId, sequence: 7, version: 1, endpointVersion: 1 };
+  };
+  const drained = (endpointId: string) => {
+    const held = new HeldEndpoint({ accountId: 'a', endpointId }, 2);
+    held.version = 1;
+    held.mayHaveMore = false;
+    held.seeDrained(0, null);
+    return held;
+  };
+
+  it('gives each queue that is held its deliveries with their events, and says whether any are left', () => {
+    const [one, other] = [drained('one'), drained('other')];
+    const queues = { ofRealTime: (endpointId: string) => [one, other].find((held) => held.endpointId === endpointId) };
+    const events = [event('E1', 'first'), event('e2', 'second')] as never;
+    const all = [made('one', 'd1', 'e1'), made('other', 'd2', 'e1'), made('one', 'd3', 'e2')];
+    expect(takeMade(all, events, queues)).toEqual({ taken: [one, other], hasAll: true });
+    const ready = (held: HeldEndpoint) => held.ready.map(({ id, envelope, sequence }) => [id, envelope, sequence]);
+    expect(ready(one)).toEqual([
+      ['d1', 'first', 7],
+      ['d3', 'second', 7],
+    ]);
+    expect(ready(other)).toEqual([['d2', 'first', 7]]);
+    expect(takeMade([made('nobody', 'd4', 'e1')], events, queues)).toEqual({ taken: [], hasAll: false });
   });
 });

@@ -1,6 +1,8 @@
 import type { KeyObject } from 'node:crypto';
+import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
 import type { Paused, RunEnd } from '@customer-platform/service-kit';
-import type { QueueKey } from './dispatch.sql.ts';
+import type { BytesUnderWay } from './bytes-under-way.ts';
+import { maxReadBytes, type QueueKey, type QueueState } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
@@ -8,6 +10,9 @@ export type SigningKey = { key: KeyObject; until: Date | null };
 
 /** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
 const maxUnwritten = 200;
+
+/** Characters fetched from which on nothing more is: large events wait in the database, not in memory. */
+const enoughFetched = 131_072;
 
 /** State of a queue when nothing more was due. */
 type Drained = { version: number; laterAt: Date | null; sinceMs: number; isNoted: boolean };
@@ -53,9 +58,44 @@ export class HeldEndpoint implements QueueKey {
     return { accountId: this.accountId, endpointId: this.endpointId };
   }
 
+  /** Takes over what its row says. Throws where a secret cannot be read. */
+  learn({ url, failingSince, secrets }: NonNullable<QueueState['endpoint']>, keys: SecretKeys): void {
+    this.url = url;
+    this.failingSince = failingSince;
+    this.signingKeys = secrets.map(({ stored, until }) => {
+      return { key: signingKeyOf(decryptSecret(keys, stored, this.accountId, this.endpointId)), until };
+    });
+  }
+
   canStart(): boolean {
     const unwritten = this.busy.size - this.inFlight;
     return this.ready.length > 0 && this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
+  }
+
+  /**
+   * Its queue is being read. What becomes due meanwhile raises the version again and is noticed at the next look. Until what was read is taken in
+   * nobody knows whether it has run dry: what was seen before is not written, nor the queue given back, nor anything taken from memory.
+   */
+  beginRead(): void {
+    this.mayHaveMore = false;
+    this.drained = undefined;
+  }
+
+  /** Takes out what is to be sent next; undefined where nothing may begin, or the account has too many bytes under way. */
+  takeNext(bytes: BytesUnderWay): DueDelivery | undefined {
+    const [next] = this.ready;
+    if (!next || !this.canStart() || !bytes.tryTake(this.accountId, next.envelope)) return undefined;
+    this.ready.shift();
+    this.busy.add(next.id);
+    this.inFlight++;
+    return next;
+  }
+
+  /** Notes the end of a try: its outcome is still to be written. */
+  ended({ envelope }: DueDelivery, bytes: BytesUnderWay): void {
+    bytes.giveBack(this.accountId, envelope);
+    this.inFlight--;
+    this.lastWorkAt = performance.now();
   }
 
   /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */
@@ -78,6 +118,7 @@ export class HeldEndpoint implements QueueKey {
     // Also where it gives way to others: its tries under way are to end when it is off or gone.
     if (this.isLeaving && !this.hasChanged) return 0;
     if (!this.mayHaveMore || this.ready.length > this.cap) return 0;
+    if (lengthOf(this.ready) >= enoughFetched) return 0;
     return Math.min(maxPerEndpoint, this.cap) * 4;
   }
 
@@ -94,9 +135,28 @@ export class HeldEndpoint implements QueueKey {
     this.drained = { version, laterAt, sinceMs: performance.now(), isNoted: false };
   }
 
+  /**
+   * Takes deliveries that were just made, where nothing else can have become due since it was seen drained: neither in the queue, by its
+   * version, nor by an endpoint that is not as it was read. Returns false where that is not known, or they are large: they are read then.
+   */
+  takeMade(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
+    const seen = this.drained;
+    if (!seen || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion) return false;
+    if (this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return false;
+    if (lengthOf(due) > maxReadBytes) return false;
+    this.ready.push(...due);
+    this.seeDrained(queue.version, seen.laterAt);
+    return true;
+  }
+
   isIdle(): boolean {
     return this.inFlight === 0 && this.busy.size === 0 && (this.ready.length === 0 || this.isLeaving);
   }
+}
+
+/** Returns the characters of what is to be sent. */
+function lengthOf(deliveries: readonly DueDelivery[]): number {
+  return deliveries.reduce((sum, { envelope }) => sum + envelope.length, 0);
 }
 
 /** The cap of an endpoint that nothing is known of: a new one, and one that was deleted and made again. */

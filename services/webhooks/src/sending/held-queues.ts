@@ -25,8 +25,8 @@ export type HeldQueuesOptions = {
 type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
 
 const renewEveryMs = 3000;
-/** A queue that has run dry is noted after this, unless something else came: with steady traffic it would be for each event. */
-const drainedMs = 250;
+/** A queue that has run dry is noted after this, shortly before it is given back, unless something else came: with steady traffic it would be for each event. */
+const drainedMs = 900;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
 const idleMs = 1000;
 const maxKeptCaps = 10_000;
@@ -60,6 +60,12 @@ export class HeldQueues {
 
   get(endpointId: string): HeldEndpoint | undefined {
     return this.#held.get(endpointId);
+  }
+
+  /** Returns the queue of an endpoint that goes by the real time; undefined where it is not held, or goes by the clock of its account. */
+  ofRealTime(endpointId: string): HeldEndpoint | undefined {
+    const held = this.#held.get(endpointId);
+    return held && this.#options.clocks.ownerOf(held.accountId) === undefined ? held : undefined;
   }
 
   /** Puts a queue behind the others, so that each gets its turn. */

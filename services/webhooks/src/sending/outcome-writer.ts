@@ -1,8 +1,17 @@
-import { BatchWriter, type Clocks, type Database, inTransaction, type Logger } from '@customer-platform/service-kit';
+import {
+  BatchWriter,
+  type Clocks,
+  type Database,
+  inTransaction,
+  type Logger,
+  meter,
+} from '@customer-platform/service-kit';
 import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
 const maxBatch = 500;
+
+const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
 /**
  * Writes outcomes of tries, all that have ended since the last statement in one: a commit is shared by many tries, and none counts as
@@ -40,6 +49,7 @@ export class OutcomeWriter {
 
   /** Takes an outcome; `failingSince` is the endpoint's as far as the dispatcher knows. */
   add(outcome: TryOutcome, failingSince: Date | null): void {
+    tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
     if (this.#writer.waiting + this.#writer.setAside === 0) this.#failingSince.clear();
     const address = addressOf(outcome);
     if (!this.#failingSince.has(address)) this.#failingSince.set(address, failingSince);

@@ -104,3 +104,8 @@ export function endOf(outcome: TryOutcome): RunEnd {
   if (outcome.error === 'timeout') return 'timeout';
   return outcome.status === 'delivered' ? 'responded' : 'other';
 }
+
+/** Returns why a try failed, for operators: `HTTP 500 from https://shop.example/hooks`, `https://shop.example/hooks: timeout`. */
+export function failureText({ url, httpStatus, error }: Pick<TryOutcome, 'url' | 'httpStatus' | 'error'>): string {
+  return error === null ? `HTTP ${httpStatus} from ${url}` : `${url}: ${error}`;
+}

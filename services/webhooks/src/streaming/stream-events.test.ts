@@ -8,6 +8,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { holderOfEvents, passEventsOn } from '../../test/event-lease.ts';
 import { startSecondProcess } from '../../test/second-process.ts';
 import { emitContactCreated, recordEvents, register } from '../../test/webhooks.ts';
 
@@ -108,16 +109,11 @@ describe('a stream', () => {
 
   it('has what another process has recorded', async () => {
     const account = await platform.account();
+    const first = await waitFor('a process that takes events', () => holderOfEvents(platform));
     const second = await startSecondProcess(platform);
     try {
       const reader = await open(account);
-      const sql = platform.database('webhooks');
-      const [row] = await sql<{ holder: string }[]>`select holder from reporters where name like 'consumer %'`;
-      const before = row!.holder;
-      await waitFor('the other process to take events', async () => {
-        await sql`update reporters set held_until = now() where name like 'consumer %' and holder = ${before}`;
-        return (await sql`select from reporters where name like 'consumer %' and holder <> ${before}`).length === 1;
-      });
+      await passEventsOn(platform, first);
       for (let index = 0; index < 20; index++) await emitContactCreated(account);
       await received(reader, 20);
       expect(idsOf(reader)).toEqual(numbers(1, 20));

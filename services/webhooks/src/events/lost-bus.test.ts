@@ -1,0 +1,70 @@
+import type { ChildProcess } from 'node:child_process';
+import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { holderOfEvents, passEventsOn } from '../../test/event-lease.ts';
+import { startSecondProcess } from '../../test/second-process.ts';
+import { emitContactCreated } from '../../test/webhooks.ts';
+
+/** Times that a connection breaks: the process may have asked for nothing at that moment, and then nothing is lost. */
+const rounds = 3;
+
+let platform: Platform;
+/** Between the second process and the bus. */
+let relay: Relay;
+let second: ChildProcess;
+/** The process whose connection does not break, as the lease names it. */
+let first: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'webhooks'] });
+  // Before there is another: after that either could have it.
+  first = await waitFor('a process that takes events', () => holderOfEvents(platform));
+  const { NATS_URL } = platform.env('webhooks');
+  relay = await startRelay(NATS_URL!);
+  second = await startSecondProcess(platform, { NATS_URL: relay.url });
+}, 60_000);
+afterAll(async () => {
+  second?.kill('SIGKILL');
+  await Promise.all([platform?.stop(), relay?.stop()]);
+});
+
+beforeEach(async () => {
+  relay.mend();
+  await passEventsOn(platform, first);
+}, 60_000);
+
+describe('a process that takes events', () => {
+  it('and loses its connection to the bus is followed by one that has one', async () => {
+    const account = await platform.account();
+    await emitContactCreated(account);
+    await waitFor('the event', async () => (await account.client.listEvents()).data.length === 1);
+    expect(await holderOfEvents(platform)).not.toBe(first);
+    relay.cut();
+    await emitContactCreated(account);
+    await waitFor('the event after it', async () => (await account.client.listEvents()).data.length === 2);
+    expect(await holderOfEvents(platform)).toBe(first);
+  }, 90_000);
+
+  it('takes what was on its way when its connection broke before what is new', async () => {
+    const account = await platform.account();
+    const { id } = await emitContactCreated(account, 'Name 0');
+    const numbers = Array.from({ length: 6 * rounds }, (_, index) => index + 1);
+    const eventsOf = async () => {
+      const { data } = await account.client.listEvents({ query: { after_sequence: '0', limit: 100 } });
+      return data.map((event) => (event.data as { contact: { name: string } }).contact.name);
+    };
+    for (const number of numbers) {
+      const isLost = number % 6 === 1;
+      if (isLost) {
+        await waitFor('those before it', async () => (await eventsOf()).length === number);
+        relay.stall();
+      }
+      await account.client.updateContact({ params: { contact_id: id }, body: { name: `Name ${number}` } });
+      if (!isLost) continue;
+      await waitFor('it on its way', () => platform.events(account.id).length === number + 1);
+      relay.mend();
+    }
+    await waitFor('all', async () => (await eventsOf()).length === numbers.length + 1);
+    expect(await eventsOf()).toEqual([0, ...numbers].map((number) => `Name ${number}`));
+  }, 90_000);
+});

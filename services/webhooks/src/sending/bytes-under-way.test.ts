@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { BytesUnderWay } from './bytes-under-way.ts';
+import { HeldEndpoint } from './held-endpoint.ts';
+import type { DueDelivery } from './outcome.ts';
+
+const mebibyte = 1_048_576;
+const large = 'x'.repeat(900 * 1_024);
+
+/** An endpoint that has earned ten tries at once, with so many deliveries fetched. */
+function endpointOf(accountId: string, envelope: string, count: number): HeldEndpoint {
+  const held = new HeldEndpoint({ accountId, endpointId: crypto.randomUUID() }, 10);
+  const rest = { run: 1, step: 0, isManual: false, sequence: 1, trace: null };
+  held.ready = Array.from({ length: count }, (): DueDelivery => {
+    return { id: crypto.randomUUID(), eventId: crypto.randomUUID(), envelope, ...rest };
+  });
+  return held;
+}
+
+/** Begins tries of endpoints in turn until none may; returns what is under way. */
+function beginAll(endpoints: HeldEndpoint[], bytes: BytesUnderWay): [HeldEndpoint, DueDelivery][] {
+  const begun: [HeldEndpoint, DueDelivery][] = [];
+  for (let before = -1; before < begun.length; ) {
+    before = begun.length;
+    for (const held of endpoints) {
+      const delivery = held.takeNext(bytes);
+      if (delivery) begun.push([held, delivery]);
+    }
+  }
+  return begun;
+}
+
+const sizeOf = (begun: [HeldEndpoint, DueDelivery][]) =>
+  begun.reduce((sum, [, { envelope }]) => sum + envelope.length, 0);
+
+describe('what is under way', () => {
+  it('takes no more than 8 MiB of one account, however many endpoints it has', () => {
+    const endpoints = Array.from({ length: 20 }, () => endpointOf('one', large, 20));
+    const begun = beginAll(endpoints, new BytesUnderWay());
+    expect([begun.length > 0, sizeOf(begun) <= 8 * mebibyte]).toEqual([true, true]);
+  });
+
+  it('is not bounded by its bytes where events are as small as they usually are', () => {
+    const endpoints = Array.from({ length: 20 }, () => endpointOf('one', 'x'.repeat(2_048), 20));
+    expect(beginAll(endpoints, new BytesUnderWay())).toHaveLength(200);
+  });
+
+  it('lets one of each account begin, however much others have under way', () => {
+    const bytes = new BytesUnderWay();
+    const names = Array.from({ length: 40 }, (_, i) => `account ${i}`);
+    beginAll(
+      names.map((name) => endpointOf(name, large, 20)),
+      bytes,
+    );
+    expect(beginAll([endpointOf('new', large, 20)], bytes)).toHaveLength(1);
+  });
+
+  it('goes on as tries end', () => {
+    const bytes = new BytesUnderWay();
+    const endpoints = Array.from({ length: 20 }, () => endpointOf('one', large, 20));
+    let done = 0;
+    for (let begun = beginAll(endpoints, bytes); begun.length > 0; begun = beginAll(endpoints, bytes)) {
+      for (const [held, delivery] of begun) {
+        held.ended(delivery, bytes);
+        done++;
+      }
+    }
+    expect(done).toBe(400);
+  });
+});
+
+describe('what is fetched', () => {
+  it('is no more of an endpoint while a large event of it waits', () => {
+    expect([0, 1].map((count) => endpointOf('one', large, count).wanted(10))).toEqual([40, 0]);
+    expect(endpointOf('one', 'x'.repeat(2_048), 10).wanted(10)).toBe(40);
+  });
+});
