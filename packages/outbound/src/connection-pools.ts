@@ -5,7 +5,7 @@ import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
 export type PoolBounds = {
   /** Sockets per pool; further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
-  /** Sockets in total: at this limit idle pools are closed, and dials wait for a socket to close. */
+  /** Sockets in total: at this limit idle connections are closed, and dials wait for a socket to close. */
   maxSockets: number;
   /** Milliseconds that an idle socket is kept, unless the server sends its own timeout; default 4 s. */
   keepAliveMs?: number;
@@ -39,6 +39,8 @@ export class ConnectionPools {
   readonly #bounds: PoolBounds;
   // A Map keeps insertion order: an entry is inserted again when it is used, so the first is the least recently used.
   readonly #entries = new Map<string, PoolEntry>();
+  /** Pools that take no more requests, until their last one has ended. */
+  readonly #retired = new Set<PoolEntry>();
   readonly #waiting: (() => void)[] = [];
   #openSockets = 0;
 
@@ -64,12 +66,12 @@ export class ConnectionPools {
 
   giveBack(entry: PoolEntry): void {
     entry.inFlight--;
-    if (entry.inFlight === 0 && this.#waiting.length > 0) this.#end(entry);
+    if (entry.inFlight === 0 && (this.#waiting.length > 0 || this.#retired.has(entry))) this.#end(entry);
   }
 
   /** Closes every connection and dial of a key; its requests fail, and later ones get new connections. */
   abort(key: string): void {
-    for (const entry of [...this.#entries.values()].filter((one) => one.key === key)) {
+    for (const entry of this.#all().filter((one) => one.key === key)) {
       entry.isAborted = true;
       this.#end(entry);
     }
@@ -77,9 +79,13 @@ export class ConnectionPools {
 
   /** Closes every connection; requests in flight fail. */
   async close(): Promise<void> {
-    const all = [...this.#entries.values()];
+    const all = this.#all();
     for (const entry of all) this.#end(entry);
     await Promise.all(all.map((entry) => entry.pool.destroy()));
+  }
+
+  #all(): PoolEntry[] {
+    return [...this.#entries.values(), ...this.#retired];
   }
 
   #makeEntry(id: string, key: string, origin: string): PoolEntry {
@@ -114,7 +120,7 @@ export class ConnectionPools {
       dialNow();
     } else {
       this.#waiting.push(dialNow);
-      this.#endFirst(({ pool }) => pool.stats.connected > 0);
+      if (!this.#endFirst(({ pool }) => pool.stats.connected > 0)) this.#retireFirst();
     }
   }
 
@@ -136,14 +142,28 @@ export class ConnectionPools {
     else this.#openSockets--;
   }
 
-  /** Closes the least recently used idle pool that `isWanted` accepts. */
-  #endFirst(isWanted: (entry: PoolEntry) => boolean): void {
+  /** Closes the least recently used idle pool that `isWanted` accepts; returns whether there is one. */
+  #endFirst(isWanted: (entry: PoolEntry) => boolean): boolean {
     const first = this.#entries.values().find((entry) => entry.inFlight === 0 && isWanted(entry));
     if (first) this.#end(first);
+    return first !== undefined;
+  }
+
+  /**
+   * Closes the idle connections of the least recently used pool that has some beside its requests, which go on: an endpoint that hangs with
+   * one request would keep all others of its sockets from those who wait.
+   */
+  #retireFirst(): void {
+    const first = this.#entries.values().find(({ pool: { stats } }) => stats.connected > stats.running);
+    if (!first) return;
+    this.#entries.delete(first.id);
+    this.#retired.add(first);
+    void first.pool.close().catch(() => undefined);
   }
 
   #end(entry: PoolEntry): void {
     if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
+    this.#retired.delete(entry);
     entry.ended.abort(new ConnectError('http', 'the connection is no longer wanted'));
     void entry.pool.destroy();
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { respondWithHints } from '../test/respond-with-hints.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createGetter, type GetRequest, type Getter, type GetterOptions } from './get.ts';
 import { checkPageUrl } from './guarded-connector.ts';
@@ -200,6 +201,12 @@ describe('what goes wrong has a class, and a message without addresses', () => {
     });
     const result = await get(url, {}, { timeoutMs: 300 });
     expect(['timeout', 'http']).toContain(result.error);
+  });
+
+  it('http: a row of informational responses without an end', async () => {
+    const url = await serveRaw(respondWithHints);
+    const result = await get(url, {}, { timeoutMs: 5_000 });
+    expect(result).toEqual({ error: 'http', message: 'its response does not begin' });
   });
 
   it('timeout: all redirects together', async () => {

@@ -9,6 +9,7 @@ import {
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
 import { inRequestSpan } from './request-span.ts';
+import { maxInformational } from './response-body.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
 export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
@@ -77,6 +78,7 @@ export function createGetter(options: GetterOptions): Getter {
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request.poolKey, url.origin);
+    let informational = 0;
     try {
       const response = await entry.resending.request({
         origin: url.origin,
@@ -84,6 +86,9 @@ export function createGetter(options: GetterOptions): Getter {
         method: 'GET',
         headers: { ...sentAlways, ...request.headers },
         signal,
+        onInfo() {
+          if (++informational > maxInformational) throw new GetFailure('http', 'its response does not begin');
+        },
       });
       const location = response.headers.location;
       if (redirectStatuses.has(response.statusCode) && typeof location === 'string') {

@@ -3,6 +3,7 @@ import { withTimeout } from '@customer-platform/service-kit';
 import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import type { ResolveName } from './resolve-name.ts';
+import { withSmallReads } from './small-reads.ts';
 
 /** Class of a failed connection. */
 export type ConnectFailure = 'blocked' | 'dns' | 'refused' | 'timeout' | 'tls' | 'http';
@@ -157,7 +158,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
         throw furthest ?? new ConnectError('dns', `${target.hostname} has no address`);
       })
       .then(
-        (socket) => callback(null, socket),
+        (socket) => callback(null, /^https?:$/.test(target.protocol) ? withSmallReads(socket) : socket),
         (error: Error) => callback(error, null),
       );
   };

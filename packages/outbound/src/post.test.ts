@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, createZstdCompress, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { respondWithHints } from '../test/respond-with-hints.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createPoster, isSuccess, type Poster, type PosterOptions } from './post.ts';
 
@@ -163,6 +164,11 @@ describe('what goes wrong has a class', () => {
   it('http: a peer that does not speak HTTP', async () => {
     const url = await serveRaw((socket) => socket.end('220 mail.example ESMTP\r\n'));
     expect((await post(url)).error).toBe('http');
+  });
+
+  it('http: a row of informational responses without an end', async () => {
+    const url = await serveRaw(respondWithHints);
+    expect(await post(url, poster({ timeoutMs: 5_000 }))).toMatchObject({ error: 'http', body: '' });
   });
 
   it('http: a response that breaks off', async () => {
@@ -364,5 +370,25 @@ describe('sockets are bounded', () => {
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => post(url, client, `endpoint ${i}`)));
     expect(results.every(isSuccess)).toBe(true);
     expect(client.openSockets()).toBeLessThanOrEqual(5);
+  });
+
+  it('in all: an endpoint that hangs keeps its idle connections from nobody, and can be cut off afterwards', async () => {
+    const waiting: ServerResponse[] = [];
+    const server = createServer((request, response) => {
+      request.resume();
+      if (request.url === '/healthy') response.end();
+      else waiting.push(response);
+      if (waiting.length === 3) for (const each of waiting.splice(0)) each.end();
+    });
+    server.keepAliveTimeout = 60_000;
+    const url = `http://127.0.0.1:${await listen(server)}`;
+    const client = poster({ maxSockets: 3 });
+    await Promise.all([1, 2, 3].map(() => post(`${url}/hook`, client, 'hanging')));
+    const hanging = post(`${url}/hook`, client, 'hanging');
+    const healthy = post(`${url}/healthy`, client, 'healthy');
+    expect(await Promise.race([hanging, healthy])).toMatchObject({ status: 200 });
+    client.abort('hanging');
+    expect(await hanging).toMatchObject({ error: 'http', isAborted: true });
+    expect(client.openSockets()).toBeLessThanOrEqual(3);
   });
 });

@@ -8,7 +8,7 @@ import {
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
 import { inRequestSpan } from './request-span.ts';
-import { decodeResponse, maxCompressedBytes, maxResponseBytes, shownText } from './response-body.ts';
+import { decodeResponse, maxCompressedBytes, maxInformational, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 /** Class of a failed attempt, with or without a status. */
@@ -113,6 +113,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private controller: Dispatcher.DispatchController | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
+  private informational = 0;
   private encoding = '';
   private chunks: Buffer[] = [];
   private size = 0;
@@ -135,7 +136,10 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.informational > maxInformational) this.stop('http');
+      return;
+    }
     this.status = status;
     this.retryAfterMs = parseRetryAfter(firstOf(headers['retry-after']), Date.now());
     this.encoding = String(headers['content-encoding'] ?? '');

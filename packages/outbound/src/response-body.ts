@@ -9,6 +9,9 @@ export const maxShownBytes = 2 * 1024;
 /** Maximum compressed bytes read: incompressible data grows by its framing. */
 export const maxCompressedBytes = maxResponseBytes + 1024;
 
+/** Responses with a status below 200 that may come before the response itself: an endless row of them costs more than its bytes. */
+export const maxInformational = 20;
+
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
 const decoders: Record<string, Decoder> = {
