@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf, zipOf } from '@customer-platform/testkit/documents';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Extractor, type ExtractorOptions, NotStarted, Overtaxing } from './extractor.ts';
 import { Unreadable } from './pieces.ts';
 
@@ -219,6 +219,29 @@ describe('a document that is not what it should be has a reason', () => {
     const one = extractor({ program: ['--input-type=module', '--eval', program] });
     await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
     expect(one.pid).toBeUndefined();
+  });
+
+  it('a process that says a byte at a time has what it said before copied once, and not with each', async () => {
+    const program = `
+      import { readSync, writeSync } from 'node:fs';
+      readSync(0, Buffer.alloc(1_000));
+      const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      for (const byte of [0, 0xff, 0xff, 0xff]) {
+        writeSync(1, Buffer.from([byte]));
+        pause();
+      }
+      for (;;) {
+        writeSync(1, Buffer.from('x'));
+        pause();
+      }`;
+    const joined = jest.spyOn(Buffer, 'concat');
+    try {
+      const one = extractor({ startMs: 1_000, program: ['--input-type=module', '--eval', program] });
+      await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
+      expect(joined.mock.calls.length).toBeLessThan(20);
+    } finally {
+      joined.mockRestore();
+    }
   });
 
   it('a large file is never in this process whole, and what it says is bounded', async () => {

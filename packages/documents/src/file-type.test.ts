@@ -27,6 +27,11 @@ describe('the type of a file', () => {
   it.each([
     ['a zip', emptyZip(['a.txt']), 'a.docx'],
     ['a spreadsheet', emptyZip(['[Content_Types].xml', 'xl/workbook.xml']), 'a.docx'],
+    [
+      'a zip of more files than are looked at',
+      emptyZip([...Array(5_000).keys(), '[Content_Types].xml', 'word/a.xml'].map(String)),
+      'a.docx',
+    ],
     ['a broken zip', docx.subarray(0, -8), 'a.docx'],
     ['a zip that lists nothing', Buffer.concat([docx.subarray(0, 4), Buffer.alloc(40)]), 'a.docx'],
     ['text with NUL', 'a\0b', 'a.txt'],

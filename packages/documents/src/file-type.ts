@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import type { DocumentType } from './extract.ts';
-import { isZip, zipEntries } from './zip.ts';
+import { isZip, maxEntries, zipEntries } from './zip.ts';
 
 /** Types of plain text by file extension. */
 const plainTypes = new Map<string, DocumentType>([
@@ -45,7 +45,8 @@ function isHtml(bytes: Buffer): boolean {
 /** Returns whether a zip archive lists what every Word document has. */
 function isDocx(archive: Buffer): boolean {
   const missing = new Set(['[Content_Types].xml', 'word/']);
-  for (const { name } of zipEntries(archive)) {
+  // One with more is not read either; without a bound 20 MiB could list half a million.
+  for (const { name } of zipEntries(archive).take(maxEntries)) {
     missing.delete(name.startsWith('word/') ? 'word/' : name);
     if (missing.size === 0) return true;
   }

@@ -87,8 +87,9 @@ export class ReadingProcess {
     this.#parts.push(part);
     this.#size += part.length;
     if (this.#size < 4) return;
-    const all = this.#parts[0]!.length >= 4 ? this.#parts[0]! : Buffer.concat(this.#parts);
-    const length = all.readUInt32BE();
+    // Once, and not with each part that follows: one that was taken over could keep this process busy with copies.
+    if (this.#parts[0]!.length < 4) this.#parts = [Buffer.concat(this.#parts)];
+    const length = this.#parts[0]!.readUInt32BE();
     if (this.#size < 4 + length && length <= maxReplyBytes) return;
     const reply = length <= maxReplyBytes ? parsed(Buffer.concat(this.#parts).subarray(4)) : undefined;
     const listener = this.#listener;

@@ -15,7 +15,8 @@ const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
 const [endLength, entryLength, localLength] = [22, 46, 30];
 const maxCommentBytes = 65_535;
-const maxEntries = 5_000;
+/** Most files of an archive that are looked at. */
+export const maxEntries = 5_000;
 const stored = 0;
 const deflated = 8;
 
