@@ -17,15 +17,24 @@ export interface ClaimedAccount {
   account: AccountContext | undefined;
 }
 
-/** Claims the first of these accounts that no other process has, until the transaction ends. Returns undefined if there is none. */
+/** Before the ids of all accounts. */
+export const beforeAll = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Claims the first of these accounts that nobody else has, until the transaction ends; with it, its owner's other account: however long a
+ * customer's work takes, live and in the sandbox, it has one worker, and the others are left to everybody else. Returns undefined if there
+ * is none.
+ */
 export async function claimAccount(
   { tx, log, findAccounts }: WorkCall<unknown>,
   candidates: Iterable<string> | AsyncIterable<string>,
   { lock, missing, drop }: AccountWork,
 ): Promise<ClaimedAccount | undefined> {
   for await (const id of candidates) {
-    if (!(await lockAccount(tx, lock, id))) continue;
     const account = findAccounts([id]).get(id);
+    const owner = account?.owner ?? id;
+    // Its own lock, too: processes of the release before know no other.
+    if (!(await lockAccount(tx, lock, owner)) || (owner !== id && !(await lockAccount(tx, lock, id)))) continue;
     if (!account) {
       log.error({ account: id }, missing);
       await drop(tx, id);

@@ -65,8 +65,7 @@ export async function listAudienceRows(tx: Sql, accountId: string, last: string 
 export async function updateAudienceRow(
   tx: Sql,
   accountId: string,
-  id: string,
-  { name, description, rules }: Omit<AudienceValues, 'rules'> & { rules: AudienceRules | undefined },
+  { id, name, description, rules }: Omit<AudienceValues, 'rules'> & { id: string; rules: AudienceRules | undefined },
   now: Date,
 ) {
   const rebuild = tx`

@@ -59,5 +59,5 @@ export async function takeReevaluations(tx: Sql, accountId: string, now: Date, l
 /** Returns the ready audiences, which are kept up to date; the others are refreshed as a whole, or not at all. */
 export async function selectReady(tx: Sql, accountId: string) {
   return await tx<Target[]>`
-    select id, version, rules from audiences where account_id = ${accountId} and status = 'ready' order by id`;
+    select id, version from audiences where account_id = ${accountId} and status = 'ready' order by id`;
 }

@@ -2,26 +2,29 @@ import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit'
 import { type AudienceRow, columns } from './audiences.sql.ts';
 
 /** An audience that is due for a refresh as a whole. */
-export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'rules' | 'status'> {
+export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'status'> {
   due_at: Date;
 }
 
-/** Returns the accounts with due audiences, the longest due first; none that is paused. */
+/**
+ * Returns accounts with due audiences in id order, from the one after `after` on, then the first ones again; none that is paused. By turns:
+ * one with very many due audiences delays another's by one of them.
+ */
 export async function selectDueAccounts(
   tx: Sql,
   now: Date,
-  { limit, scope }: { limit: number; scope: Scope },
+  { after, limit, scope }: { after: string; limit: number; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
     select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts]}::uuid[]) ${isOfScope(tx, scope)}
-    group by account_id order by min(due_at) limit ${limit}`;
+    group by account_id order by account_id <= ${after}::uuid, account_id limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 
 /** Returns the audience of an account that is due the longest. */
 export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
   const [row] = await tx<DueAudience[]>`
-    select id, version, rules, status, due_at from audiences
+    select id, version, status, due_at from audiences
     where account_id = ${accountId} and due_at <= ${now} order by due_at limit 1`;
   return row;
 }
@@ -62,8 +65,7 @@ export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience
 export async function countFailure(
   tx: Sql,
   accountId: string,
-  { id, version }: Pick<AudienceRow, 'id' | 'version'>,
-  error: string,
+  { id, version, error }: Pick<AudienceRow, 'id' | 'version' | 'error'>,
   now: Date,
 ) {
   const [row] = await tx<AudienceRow[]>`

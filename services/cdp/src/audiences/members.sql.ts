@@ -14,7 +14,12 @@ export interface MemberRow {
  * Under its own id first: a merged contact left when it was merged, and is found where its pages ended; later, at the
  * position of the surviving contact.
  */
-export async function selectPosition(tx: Sql, accountId: string, audienceId: string, contactId: string, now: Date) {
+export async function selectPosition(
+  tx: Sql,
+  accountId: string,
+  { audienceId, contactId }: { audienceId: string; contactId: string },
+  now: Date,
+) {
   const [row] = await tx<Pick<MemberRow, 'id' | 'entered_at'>[]>`
     with named (id, is_survivor) as (
       select ${contactId}::uuid, false

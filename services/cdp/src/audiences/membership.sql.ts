@@ -4,13 +4,26 @@ import { keepLeavers } from '../leavers/leavers.sql.ts';
 import { compileReevaluations, compileRules, type Scope } from './compile-rules.ts';
 import type { Value } from './field-test.ts';
 
-/** An audience to refresh. */
+/** An audience to refresh, with the version of its rules. */
 export interface Target {
   id: string;
   version: number;
+}
+
+/** An audience with its rules. */
+interface RuledAudience {
+  id: string;
   rules: AudienceRules;
-  /** Only for these contacts; for all of the account if left out. */
-  contactIds?: readonly string[] | undefined;
+}
+
+/**
+ * Returns the rules of an audience, undefined if they are of another version now. They are read for one audience at a time: those of all
+ * that an account has may be more than a process can hold.
+ */
+export async function selectRules(tx: Sql, accountId: string, { id, version }: Target) {
+  const [row] = await tx<{ rules: AudienceRules }[]>`
+    select rules from audiences where account_id = ${accountId} and id = ${id} and version = ${version}`;
+  return row?.rules;
 }
 
 /**
@@ -32,7 +45,7 @@ export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; tim
 }
 
 /** Writes which contacts enter and which leave to `audience_changes`; returns their number. */
-export async function writeChanges(tx: Sql, scope: Scope, target: Target): Promise<number> {
+export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience): Promise<number> {
   const { from, counted, holds, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and contact_id = any($2)' : '';
@@ -50,7 +63,7 @@ export async function writeChanges(tx: Sql, scope: Scope, target: Target): Promi
 }
 
 /** Schedules the re-evaluation of each contact for the next instant at which time alone can change its membership. */
-export async function writeReevaluations(tx: Sql, scope: Scope, target: Target) {
+export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAudience) {
   const reevaluations = compileReevaluations(target.rules, scope);
   if (!reevaluations) {
     const only = scope.contactIds ? tx`and contact_id = any(${[...scope.contactIds]}::uuid[])` : tx``;

@@ -1,6 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Job, Scope, Sql, WorkCall } from '@customer-platform/service-kit';
-import { claimAccount } from '../accounts/claim-account.ts';
+import { type Job, LRUCache, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import { beforeAll, claimAccount } from '../accounts/claim-account.ts';
 import {
   nextAccountToReevaluate,
   nextChangedAccount,
@@ -8,13 +8,14 @@ import {
   takeChanged,
   takeReevaluations,
 } from './changed-contacts.sql.ts';
+import type { Target } from './membership.sql.ts';
 import { refreshMembership } from './refresh-membership.ts';
 
 const batch = 10_000;
 const timeoutMs = 30_000;
-const beforeAll = '00000000-0000-0000-0000-000000000000';
 /** Pause of an account after a failure, so that the others do not wait for it. */
 const restMs = 10_000;
+const maxResting = 10_000;
 
 /**
  * Keeps audiences up to date: re-evaluates changed contacts and those whose re-evaluation is due, of one account per
@@ -26,13 +27,13 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
 }
 
 function makeRefresh(worker: number): Job<unknown> {
-  const resting = new Map<string, number>();
+  const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
   let after = beforeAll;
   let isScheduledNext = false;
 
   /** Yields accounts with work, the next one first; none twice. */
   async function* candidates(tx: Sql, now: Date, scope: Scope) {
-    const busy = [...resting].filter(([, until]) => until > performance.now()).map(([id]) => id);
+    const busy = [...resting.keys()];
     const changed = async () =>
       (await nextChangedAccount(tx, scope, after, busy)) ?? (await nextChangedAccount(tx, scope, beforeAll, busy));
     const scheduled = () => nextAccountToReevaluate(tx, scope, now, busy);
@@ -71,7 +72,7 @@ function makeRefresh(worker: number): Job<unknown> {
       try {
         await refreshChanged(call, account);
       } catch (error) {
-        resting.set(account.id, performance.now() + restMs);
+        resting.set(account.id, true);
         throw error;
       }
       resting.delete(account.id);
@@ -83,12 +84,14 @@ function makeRefresh(worker: number): Job<unknown> {
 /** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
 export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
   const { tx, now } = call;
-  const changed = await takeChanged(tx, account.id, batch);
+  const changed = new Set(await takeChanged(tx, account.id, batch));
   const reevaluations = Map.groupBy(await takeReevaluations(tx, account.id, now, batch), (each) => each.audience_id);
-  const targets = (await selectReady(tx, account.id)).map((audience) => {
-    const due = reevaluations.get(audience.id)?.map((each) => each.contact_id) ?? [];
-    return { ...audience, contactIds: [...new Set([...changed, ...due])] };
-  });
-  const touched = targets.filter(({ contactIds }) => contactIds.length > 0);
-  if (touched.length > 0) await refreshMembership(call, account, touched, timeoutMs);
+  // For each audience in its turn: together they would be a list of all contacts for each.
+  const contactsOf = ({ id }: Target) => {
+    const due = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
+    return [...changed, ...due.filter((contactId) => !changed.has(contactId))];
+  };
+  const ready = await selectReady(tx, account.id);
+  const targets = changed.size > 0 ? ready : ready.filter(({ id }) => reevaluations.has(id));
+  if (targets.length > 0) await refreshMembership(call, account, targets, { timeoutMs, contactsOf });
 }

@@ -7,11 +7,19 @@ import {
   finishChanges,
   lockCurrent,
   movedContacts,
+  selectRules,
   setPlanning,
   type Target,
   writeChanges,
   writeReevaluations,
 } from './membership.sql.ts';
+
+interface Refresh {
+  /** Timeout of one statement. */
+  timeoutMs: number;
+  /** Returns the only contacts to look at for an audience; all of the account if left out. */
+  contactsOf?(target: Target): readonly string[];
+}
 
 /**
  * Refreshes audiences: who enters, who leaves, the scheduled re-evaluations, the number of members, and an event for
@@ -23,15 +31,21 @@ export async function refreshMembership(
   call: WorkCall<unknown>,
   account: AccountContext,
   targets: readonly Target[],
-  timeoutMs: number,
+  { timeoutMs, contactsOf }: Refresh,
 ): Promise<Target[]> {
   const { tx, now } = call;
-  const scopeOf = ({ contactIds }: Target) => ({ accountId: account.id, now, contactIds });
+  const scopeOf = (target: Target) => ({ accountId: account.id, now, contactIds: contactsOf?.(target) });
   await setPlanning(tx, { nestedLoops: false, timeoutMs });
   let changes = 0;
-  for (const target of targets) changes += await writeChanges(tx, scopeOf(target), target);
+  for (const target of targets) {
+    const rules = await selectRules(tx, account.id, target);
+    if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules });
+  }
   const current = await lockCurrent(tx, account.id, targets);
-  for (const target of current) await writeReevaluations(tx, scopeOf(target), target);
+  for (const target of current) {
+    const rules = await selectRules(tx, account.id, target);
+    if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules });
+  }
   await setPlanning(tx, { nestedLoops: true, timeoutMs });
   if (changes > 0) {
     await dropOvertakenChanges(tx, account.id, current);

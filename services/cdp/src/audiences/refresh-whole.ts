@@ -7,7 +7,7 @@ import {
   type ReportedQueue,
   type WorkCall,
 } from '@customer-platform/service-kit';
-import { type AccountWork, claimAccount } from '../accounts/claim-account.ts';
+import { type AccountWork, beforeAll, claimAccount } from '../accounts/claim-account.ts';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -40,7 +40,7 @@ interface Failure {
 }
 
 /**
- * Refreshes one due audience as a whole per round. All of it is one transaction, so that a process that dies leaves
+ * Refreshes one due audience as a whole per round, of one account after the other. All of it is one transaction, so that a process that dies leaves
  * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account.
  */
 export function refreshWhole(worker: number): Job<unknown> {
@@ -50,6 +50,7 @@ export function refreshWhole(worker: number): Job<unknown> {
 function makeRefresh(worker: number): Job<unknown> {
   let failure: Failure | undefined;
   let served: string | undefined;
+  let after = beforeAll;
   return {
     name: `refresh-audiences-${worker}`,
     queue: audiences,
@@ -62,8 +63,9 @@ function makeRefresh(worker: number): Job<unknown> {
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const dueAccounts = await selectDueAccounts(call.tx, call.now, { limit: candidates, scope });
+      const dueAccounts = await selectDueAccounts(call.tx, call.now, { after, limit: candidates, scope });
       const claimed = await claimAccount(call, dueAccounts, refreshes);
+      after = claimed?.id ?? beforeAll;
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
       // Many audiences of one account in a row must not keep its contacts waiting.
@@ -87,8 +89,8 @@ function makeRefresh(worker: number): Job<unknown> {
 }
 
 async function refresh(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience): Promise<void> {
-  const { id, version, rules } = audience;
-  const current = await refreshMembership(call, account, [{ id, version, rules }], timeoutMs);
+  const { id, version } = audience;
+  const current = await refreshMembership(call, account, [{ id, version }], { timeoutMs });
   if (current.length === 0) return; // its rules changed meanwhile: it is due again
   const row = await finishWhole(call.tx, account.id, audience, call.now);
   if (audience.status !== 'building') return;
@@ -102,7 +104,7 @@ export async function noteFailure(
   audience: Pick<DueAudience, 'id' | 'version'>,
   message: string,
 ): Promise<void> {
-  const row = await countFailure(tx, account.id, audience, message, now);
+  const row = await countFailure(tx, account.id, { ...audience, error: message }, now);
   if (row?.status === 'failed') emit(audienceFailed, account, { audience: toAudience(row, account.timezone) });
 }
 

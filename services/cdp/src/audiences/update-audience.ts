@@ -12,7 +12,7 @@ export const updateAudience = implement(contract.updateAudience, {
     const rules = isDeepStrictEqual(body.rules, found.rules) ? undefined : body.rules;
     if (name === found.name && description === found.description && !rules) return toAudience(found, account.timezone);
     if (rules) checkRulesSize(rules);
-    const row = await updateAudienceRow(tx, account.id, found.id, { name, description, rules }, now);
+    const row = await updateAudienceRow(tx, account.id, { id: found.id, name, description, rules }, now);
     if (!row) return fail('invalid_request', 'name must be unique; another audience has it', 'name');
     return toAudience(row, account.timezone);
   },

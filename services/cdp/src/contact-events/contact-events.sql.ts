@@ -33,7 +33,7 @@ const record = (sql: Sql) => sql`
     sql,
     // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation.
     sql`select account_id, contact_id from recorded where exists (
-      select from audiences a where a.account_id = recorded.account_id and recorded.name = any(a.event_names))`,
+      select from audience_event_names asked where asked.account_id = recorded.account_id and asked.name = recorded.name)`,
   )})`;
 
 /**

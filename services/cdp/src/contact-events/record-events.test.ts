@@ -178,3 +178,25 @@ describe('contacts that did something', () => {
     expect((await record([{ contact: ada, name: 'x' }])).rejected).toHaveLength(1);
   });
 });
+
+it("a full batch is recorded however many events an account's audiences ask about", async () => {
+  // As many conditions as rules can have, each about another event.
+  for (let batch = 0; batch < 4; batch++) {
+    await sql`
+      insert into audiences (account_id, name, description, rules, event_names, status, members, created_at, updated_at)
+      select ${account.id}, gen_random_uuid()::text, '', '{"match": "all", "conditions": []}',
+        array(select md5(a || '-' || n) || md5(n || '+' || a) || md5(n || '*' || a) from generate_series(1, 420) as n), 'failed', 0,
+        now(), now()
+      from generate_series(${batch * 100}::int + 1, ${batch * 100}::int + 100) as a`;
+  }
+  await takeChanged(sql, account.id);
+  const [asked] = await sql<{ name: string }[]>`
+    select event_names[420] as name from audiences where account_id = ${account.id} and cardinality(event_names) = 420 limit 1`;
+  const unasked = Array.from({ length: 499 }, (_, index) => ({ contact: ada, name: `unasked-${index}` }));
+  expect(await record([...unasked, { contact: bo, name: asked!.name }])).toEqual({
+    accepted: 500,
+    repeated: 0,
+    rejected: [],
+  });
+  expect(await takeChanged(sql, account.id)).toEqual([bo]);
+});

@@ -127,7 +127,12 @@ const oldestBy = (
      and e.merged_into is not null order by e.id limit 1))`;
 
 /** Sets all values of a contact. */
-export async function updateContactRow(sql: Sql, accountId: string, id: string, values: ContactValues, now: Date) {
+export async function updateContactRow(
+  sql: Sql,
+  accountId: string,
+  { id, ...values }: ContactValues & { id: string },
+  now: Date,
+) {
   const [row] = await sql<ContactRow[]>`
     with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)})
     update contacts set external_id = ${values.external_id}, name = ${values.name}, phone = ${values.phone},

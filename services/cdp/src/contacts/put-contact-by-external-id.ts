@@ -15,7 +15,7 @@ export const putContactByExternalId = implement(contract.putContactByExternalId,
     const values = applyValues(body, account, before);
     const previous = changedContact(before, values);
     if (!previous) return toContact(before, account);
-    const contact = toContact(await updateContactRow(tx, account.id, before.id, values, now), account);
+    const contact = toContact(await updateContactRow(tx, account.id, { ...values, id: before.id }, now), account);
     emit(contract.contactUpdated, { contact, previous });
     return contact;
   },

@@ -9,7 +9,7 @@ export const updateContact = implement(contract.updateContact, {
     const values = applyValues(body, account, found);
     const previous = changedContact(found, values);
     if (!previous) return toContact(found, account);
-    const contact = toContact(await updateContactRow(tx, account.id, found.id, values, now), account);
+    const contact = toContact(await updateContactRow(tx, account.id, { ...values, id: found.id }, now), account);
     emit(contract.contactUpdated, { contact, previous });
     return contact;
   },

@@ -1,4 +1,4 @@
-import type { Job, Sql } from '@customer-platform/service-kit';
+import { type Job, LRUCache, type Sql } from '@customer-platform/service-kit';
 import { type AccountWork, claimAccount } from '../accounts/claim-account.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
@@ -7,6 +7,7 @@ import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
 
 /** Pause of an account after a failed run, so that it holds up no other. */
 const restMs = 3_600_000;
+const maxResting = 10_000;
 /** Timeout of one statement. */
 const longestMs = 300_000;
 const candidates = 20;
@@ -23,7 +24,7 @@ export function lookForDuplicates(): Job<unknown> {
 }
 
 function makeLook(): Job<unknown> {
-  const restingUntil = new Map<string, number>();
+  const restingUntil = new LRUCache<string, number>({ max: maxResting });
   return {
     name: 'look-for-duplicates',
     queue: { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } },
@@ -31,7 +32,7 @@ function makeLook(): Job<unknown> {
     statementMs: longestMs,
     async run(call, scope) {
       const { tx, now } = call;
-      for (const [id, until] of restingUntil) if (until <= now.getTime()) restingUntil.delete(id);
+      for (const [id, until] of [...restingUntil]) if (until <= now.getTime()) restingUntil.delete(id);
       const resting = [...restingUntil.keys(), ...scope.accounts];
       const due = await selectDueAccounts(tx, now, { limit: candidates, resting, scope });
       const claimed = await claimAccount(call, due, duplicateRuns);

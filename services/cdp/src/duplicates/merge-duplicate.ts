@@ -26,7 +26,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const merged = contacts.find(({ id }) => id !== keepId)!;
     const values = united(kept, merged);
     const previous = changedContact(kept, values);
-    const survivor = await updateContactRow(tx, account.id, kept.id, values, now);
+    const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
     const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
     await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });

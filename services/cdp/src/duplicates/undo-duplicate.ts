@@ -29,7 +29,7 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
     const contacts = await lockContacts(tx, account.id, [survivorId, restoredId]);
     const survivor = contacts.find(({ id }) => id === survivorId)!;
     if (merge.later !== null || survivor.merged_into !== null) return fail('invalid_state', laterFirst(merge));
-    await updateContactRow(tx, account.id, survivorId, withoutGiven(survivor, merge.given), now);
+    await updateContactRow(tx, account.id, { ...withoutGiven(survivor, merge.given), id: survivorId }, now);
     await decideDuplicate(tx, account.id, found.id, 'dismissed');
     await moveBack(tx, { accountId: account.id, mergeId, survivorId, restoredId });
     const after = await lockContacts(tx, account.id, [survivorId, restoredId]);

@@ -1,4 +1,4 @@
-const dayMs = 24 * 3_600_000;
+import { dayMs } from '@customer-platform/service-kit';
 
 /** Days for which a merge can be undone. */
 export const undoableDays = 30;

@@ -1,0 +1,71 @@
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { audiencesOf, tagged } from '../../test/audiences.ts';
+import { beforeAll as firstId, lockAccount } from '../accounts/claim-account.ts';
+import { selectReady } from './changed-contacts.sql.ts';
+import { selectDueAccounts } from './due-audiences.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+let other: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+beforeEach(async () => {
+  [account, other] = await Promise.all([platform.account(), platform.account()]);
+});
+
+const scope = { isWhole: false, accounts: [], endpoints: [], account: undefined, leavesClocks: false };
+
+it("a customer's audiences, live and in the sandbox, are worked on one after the other, and other customers' meanwhile", async () => {
+  const ofOther = audiencesOf(platform, other);
+  const { testClient } = account;
+  const { id } = await sql.begin(async (tx) => {
+    expect(await lockAccount(tx, 'audiences', account.id)).toBe(true);
+    const audience = await testClient.createAudience({ body: { name: 'Sandbox', rules: tagged('a') } });
+    // Each is due later than the sandbox's.
+    for (const name of ['one', 'two', 'three']) await ofOther.create(tagged('a'), name);
+    expect(await testClient.getAudience({ params: { audience_id: audience.id } })).toMatchObject({
+      status: 'building',
+    });
+    return audience;
+  });
+  await platform.event(account.sandboxId, 'audience.ready', (data) => data.audience.id === id);
+});
+
+it('accounts take turns, however many audiences of one are due, and for however long', async () => {
+  const [first, second] = [account.id, other.id].sort() as [string, string];
+  await sql.begin(async (tx) => {
+    for (const id of [first, second]) expect(await lockAccount(tx, 'audiences', id)).toBe(true);
+    const now = platform.clock.now();
+    await tx`
+      insert into audiences (account_id, name, description, rules, status, created_at, updated_at, due_at)
+      select account_id, n::text, '', '{"match": "all", "conditions": []}', 'building', ${now}, ${now},
+        ${now}::timestamptz - n * interval '1 hour'
+      from (values (${first}::uuid, 1), (${second}::uuid, 1000)) as account (account_id, most), generate_series(1, most) as n`;
+    const afterwards = async (after: string) =>
+      (await selectDueAccounts(tx, now, { after, limit: 20, scope })).filter((id) => id === first || id === second);
+    expect(await afterwards(firstId)).toEqual([first, second]);
+    expect(await afterwards(first)).toEqual([second, first]);
+    expect(await afterwards(second)).toEqual([first, second]);
+    await tx`delete from audiences where account_id = any(${[first, second]}::uuid[])`;
+  });
+});
+
+it('of all that an account has nothing but ids and versions is read at once', async () => {
+  const audiences = audiencesOf(platform, account);
+  const one = await audiences.create(tagged('a'), 'one');
+  const two = await audiences.create(tagged('b'), 'two');
+  const ids = [one.id, two.id].sort();
+  expect([...(await selectReady(sql, account.id))]).toEqual(ids.map((id) => ({ id, version: 1 })));
+  const contact = await audiences.contact({ tags: ['a', 'b'] });
+  for (const id of ids) await audiences.holds(id, [contact]);
+});
