@@ -21,9 +21,30 @@ export function wrongSignature(): ApiError {
   return new ApiError('invalid_key', 'The signature must be valid for this hook, body and time');
 }
 
-/** Returns the JSON object of a hook's body. Throws invalid_request, field body, if it is none. */
+/** Most values in a hook's body: far more than providers send. Each is looked at when it is parsed, and nobody else is served meanwhile. */
+const mostValues = 50_000;
+
+/** Returns the JSON object of a hook's body. Throws invalid_request, field body, if it is none or has too many values. */
 export function jsonObjectOf(body: Buffer): Record<string, unknown> {
-  const value = parseJson(body.toString('utf8'));
+  const text = body.toString('utf8');
+  if (hasMoreValues(text, mostValues))
+    throw new ApiError('invalid_request', `body must hold at most ${mostValues} values`, { field: 'body' });
+  const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new ApiError('invalid_request', 'body must be a JSON object', { field: 'body' });
+}
+
+/** Returns whether JSON has more values than `most`, by the commas and opening brackets outside of its texts. */
+function hasMoreValues(text: string, most: number): boolean {
+  let values = 1;
+  let inText = false;
+  for (let index = 0; index < text.length && values <= most; index++) {
+    const unit = text.charCodeAt(index);
+    if (inText) {
+      if (unit === 92) index++;
+      else if (unit === 34) inText = false;
+    } else if (unit === 34) inText = true;
+    else if (unit === 44 || unit === 91 || unit === 123) values++;
+  }
+  return values > most;
 }

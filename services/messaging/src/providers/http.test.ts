@@ -152,6 +152,13 @@ describe('the hook', () => {
     expect(read(httpRequest(json, now)).receipts[0]?.providerId).toBe('12345678901234567890');
   });
 
+  it('refuses a body of more values than it looks at, whatever its texts are', () => {
+    expect(refusalOf(httpRequest({ ...inbound, body: '"[{,'.repeat(20_000) }, now))).toBe('taken');
+    expect(refusalOf(httpRequest({ ...inbound, more: Array(49_000).fill(0) }, now))).toBe('taken');
+    for (const value of [0, {}, []])
+      expect(refusalOf(httpRequest({ ...inbound, more: Array(50_000).fill(value) }, now))).toBe('invalid_request body');
+  });
+
   it('refuses another secret, a changed body, no signature and what is more than five minutes off', () => {
     const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     const right = httpRequest(receipt, now);

@@ -120,7 +120,13 @@ describe('the hook', () => {
     const readMany = (count: number) =>
       provider.readHook!(hookCall(graphRequest({ statuses: statuses(count) })), whatsappSettings, tools.hookUrl);
     expect(readMany(1_000).receipts).toHaveLength(1_000);
-    expect(() => readMany(1_001)).toThrow(expect.objectContaining({ code: 'invalid_request', field: 'body' }));
+    const tooMany = expect.objectContaining({ code: 'invalid_request', field: 'body' });
+    expect(() => readMany(1_001)).toThrow(tooMany);
+    // Also where none of them fits: each of those takes longer than one that does.
+    for (const name of ['statuses', 'messages', 'contacts']) {
+      expect(read({ [name]: Array(1_000).fill({}) })).toEqual(nothing);
+      expect(() => read({ [name]: Array(1_001).fill({}) })).toThrow(tooMany);
+    }
   });
 
   it('takes other notifications for nothing', () => {

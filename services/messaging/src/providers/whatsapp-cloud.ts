@@ -123,6 +123,9 @@ function challengeOf(query: URLSearchParams, verifyToken: string): string {
 function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   const changes = listIn(given, 'entry').flatMap((entry) => listIn(entry, 'changes'));
   const values = changes.map((change) => (isObject(change) ? change.value : undefined));
+  // Before any is parsed: those that do not fit take longest.
+  refuseTooMany(values.flatMap((value) => [...listIn(value, 'statuses'), ...listIn(value, 'messages')]));
+  refuseTooMany(values.flatMap((value) => listIn(value, 'contacts')));
   const receipts = values.flatMap((value) =>
     fitting(statusEntry, listIn(value, 'statuses')).map(
       ({ id, status, timestamp, biz_opaque_callback_data: attemptId }): Receipt => {
@@ -144,11 +147,13 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
       }),
     );
   });
-  if (receipts.length + messages.length > maxEntries)
-    throw new ApiError('invalid_request', `body must hold at most ${maxEntries} statuses and messages`, {
-      field: 'body',
-    });
   return { receipts, messages };
+}
+
+function refuseTooMany({ length }: readonly unknown[]): void {
+  if (length <= maxEntries) return;
+  const message = `body must hold at most ${maxEntries} statuses and messages, and as many contacts`;
+  throw new ApiError('invalid_request', message, { field: 'body' });
 }
 
 /** Returns the text, or the title of the pressed button; "" for a picture, a location and the like. */
