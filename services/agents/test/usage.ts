@@ -33,14 +33,13 @@ export async function use(
 ): Promise<void> {
   const reserved = await reserve(database, call);
   if ('refusal' in reserved) throw new Error(reserved.refusal);
-  await settle(database, call.accountId, reserved.call, [promptTokens, completionTokens], outcome);
+  await settle(database, { accountId: call.accountId, id: reserved.call }, [promptTokens, completionTokens], outcome);
 }
 
 /** Settles a call in a transaction of its own. */
 export function settle(
   database: Database,
-  accountId: string,
-  id: string,
+  { accountId, id }: { accountId: string; id: string },
   [promptTokens, completionTokens]: readonly [number, number],
   outcome: 'answered' | 'refused' | 'unknown' = 'answered',
 ): Promise<number> {

@@ -13,7 +13,7 @@ export const WorkflowBlock = z
     pipeline: integerId.optional(),
     stage: integerId.optional(),
     collection: integerId.optional(),
-    params: z.record(z.string(), z.unknown()).default({}),
+    params: z.record(z.string(), z.unknown()).default({}).meta({ description: 'Always there in responses.' }),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
     error: 'must be given for an action block',

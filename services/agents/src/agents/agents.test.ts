@@ -291,7 +291,7 @@ describe('an agent of another account', () => {
   });
 });
 
-describe('while Pipelines is away', () => {
+describe('while Pipelines is unavailable', () => {
   it('an agent with a pipeline that is new to it has to wait, another one has not', async () => {
     const alone = await startPlatform({ services: ['cdp', 'agents'] });
     try {

@@ -8,7 +8,7 @@ import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
 import { reachableChannels } from '../plans/reachable-channels.ts';
 import { selectBlocks } from '../workflow/workflow.sql.ts';
-import { type Claim, selectLiveAgents } from './planning.sql.ts';
+import { type Claim, selectAgentOfPipeline, selectWorkedPipelines } from './planning.sql.ts';
 import { planningDocument } from './planning-document.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { PlanningDocument } from './prompt.ts';
@@ -68,14 +68,14 @@ export async function gatherContext(
 async function findAgent({ id, account_id, agent_id, contact_id }: Claim, account: AccountContext, sql: Sql, ask: Ask) {
   const given = agent_id === null ? undefined : await selectAgent(sql, account_id, agent_id);
   if (agent_id !== null && !given) throw new Error(`plan ${id} names an agent that is not there`);
-  const candidates = given
-    ? [{ id: given.id, pipelines: given.pipelines.map((pipeline) => pipeline.id) }]
-    : await selectLiveAgents(sql, account_id);
-  const pipelines = [...new Set(candidates.flatMap((agent) => agent.pipelines))];
+  const pipelines = given
+    ? given.pipelines.map((pipeline) => pipeline.id)
+    : await selectWorkedPipelines(sql, account_id);
   const canHaveDeal = pipelines.length > 0 && account.modules.includes('crm');
   const { deal } = canHaveDeal ? await ask(findOpenDeal, { contact: contact_id, pipelines }) : { deal: null };
   if (given) return { agent: given, deal };
-  const chosen = deal && candidates.find((agent) => agent.pipelines.includes(deal.pipeline.id));
-  const agent = chosen && (await selectAgent(sql, account_id, chosen.id));
+  if (!deal) return undefined;
+  const chosen = await selectAgentOfPipeline(sql, account_id, deal.pipeline.id);
+  const agent = chosen === undefined ? undefined : await selectAgent(sql, account_id, chosen);
   return agent ? { agent, deal } : undefined;
 }

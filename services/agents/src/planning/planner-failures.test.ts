@@ -347,7 +347,7 @@ describe('without what a plan needs', () => {
     expect(ai.requests).toHaveLength(0);
   });
 
-  it('a plan waits for a module that is away, and fails after a quarter of an hour', async () => {
+  it('a plan waits for a module that is unavailable, and fails after a quarter of an hour', async () => {
     const without = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
     try {
       const account = await without.account();

@@ -204,7 +204,15 @@ describe('AIs that never respond', () => {
         if (models.includes(request.body.model)) open.push(respond);
         else respond();
       };
-      for (const desk of hanging) await writeMany(desk, 10);
+      // All begin at once: an account of which one takes long already would get fewer slots.
+      await small.admin('POST', '/admin/queues/agents/planning/pause', { reason: 'the messages come first' });
+      for (const desk of hanging) {
+        await writeMany(desk, 10);
+        const asked = () => small.database('agents')`select from plans where account_id = ${desk.account.id}`;
+        await waitFor('its plans', async () => (await asked()).length === 10, 30_000);
+      }
+      expect(open).toEqual([]);
+      await small.admin('POST', '/admin/queues/agents/planning/resume', { reason: 'they are there' });
       // More if the first plan of an account was late: it takes one of the reserved slots.
       await waitFor('all slots that are not kept to be taken', () => open.length >= 9, 30_000);
       for (let count = 1; count <= 2; count++) {

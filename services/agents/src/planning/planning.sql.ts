@@ -87,10 +87,23 @@ export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, error: s
   await sql`update plans set planning_due_at = ${dueAt}, planning_error = ${error} where ${isHeld(sql, claim)}`;
 }
 
-/** Returns the live agents of an account with the ids of their pipelines, by id. */
-export async function selectLiveAgents(sql: Sql, accountId: string): Promise<{ id: number; pipelines: number[] }[]> {
-  return await sql<{ id: number; pipelines: number[] }[]>`
-    select a.id, array_agg(p.pipeline_id) as pipelines
-    from agents a join agent_pipelines p on p.account_id = a.account_id and p.agent_id = a.id
-    where a.account_id = ${accountId} and a.status = 'live' group by a.id order by a.id`;
+/** Returns the ids of the pipelines that live agents of an account work, each once: with very many agents the pairs would be a million rows. */
+export async function selectWorkedPipelines(sql: Sql, accountId: string): Promise<number[]> {
+  const [row] = await sql<{ ids: number[] }[]>`
+    select array(
+      select distinct p.pipeline_id from agents a join agent_pipelines p on p.account_id = a.account_id and p.agent_id = a.id
+      where a.account_id = ${accountId} and a.status = 'live' order by p.pipeline_id) as ids`;
+  return row!.ids;
+}
+
+/** Returns the lowest id of the live agents that work a pipeline; undefined if there is none. */
+export async function selectAgentOfPipeline(
+  sql: Sql,
+  accountId: string,
+  pipelineId: number,
+): Promise<number | undefined> {
+  const [row] = await sql<{ id: number }[]>`
+    select a.id from agent_pipelines p join agents a on a.account_id = p.account_id and a.id = p.agent_id
+    where p.account_id = ${accountId} and p.pipeline_id = ${pipelineId} and a.status = 'live' order by a.id limit 1`;
+  return row?.id;
 }

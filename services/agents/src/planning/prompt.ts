@@ -74,7 +74,7 @@ is done>"], "steps": [{"action": "…", "title": "<few words>", "reason": "<why 
 delay_minutes is a whole number from 0 to 43200, counted from now. params by action:
 - send_message: {"channel": "<one of contact.channels>", "body": "<at most 4096 characters>"}
 - add_note: {"body": "<at most 2000 characters>"}, a note on the deal; only with a deal
-- follow_up: {"goal": "<at most 500 characters>"}: after its delay, of at least 1 minute, you plan anew with that goal; at \
+- follow_up: {"goal": "<at most 500 characters>"}: after its delay, of at least 1 minute, you plan again with that goal; at \
 most one in a plan
 - move_stage: {"stage": <the id of one of deal.pipeline.stages>}; only with a deal`;
 

@@ -20,7 +20,7 @@ const parts = [
   // Milliseconds each: they need neither the network nor another process.
   { name: 'texts', kinds: ['article', 'faq'], most: 4, perLane: 2 },
   { name: 'files', kinds: ['file'], most: 2, perLane: 1 },
-  // Mostly waiting: they owner extractors and memory page by page.
+  // Mostly waiting: they hold extractors and memory page by page.
   { name: 'websites', kinds: ['website'], most: 8, perLane: 2 },
 ] as const;
 /** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */

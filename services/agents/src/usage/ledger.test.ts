@@ -49,19 +49,19 @@ describe('a reservation', () => {
     const { call, sums } = await openLedger();
     const id = idOf(await reserve(database, { ...call, tokens: 900 }));
     expect(await sums()).toEqual([0, 0, 0, 900]);
-    expect(await settle(database, call.accountId, id, [300, 50])).toBe(350);
+    expect(await settle(database, { accountId: call.accountId, id }, [300, 50])).toBe(350);
     expect(await sums()).toEqual([1, 300, 50, 0]);
-    expect(await settle(database, call.accountId, id, [1, 1], 'unknown')).toBe(350);
+    expect(await settle(database, { accountId: call.accountId, id }, [1, 1], 'unknown')).toBe(350);
     expect(await sums()).toEqual([1, 300, 50, 0]);
     const stranger = await openLedger();
-    await expect(settle(database, stranger.call.accountId, id, [1, 1])).rejects.toThrow(/no call/);
+    await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(/no call/);
   });
 
   it('that was refused counts a call and no tokens; one whose end is unknown all that it held', async () => {
     const { call, sums } = await openLedger();
     const [one, other] = [idOf(await reserve(database, call)), idOf(await reserve(database, { ...call, tokens: 70 }))];
-    expect(await settle(database, call.accountId, one, [9, 9], 'refused')).toBe(0);
-    expect(await settle(database, call.accountId, other, [9, 9], 'unknown')).toBe(70);
+    expect(await settle(database, { accountId: call.accountId, id: one }, [9, 9], 'refused')).toBe(0);
+    expect(await settle(database, { accountId: call.accountId, id: other }, [9, 9], 'unknown')).toBe(70);
     expect(await sums()).toEqual([2, 0, 70, 0]);
   });
 
@@ -76,7 +76,7 @@ describe('a reservation', () => {
     if (whose === 'pipeline')
       await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 250 } } });
     const asked = { ...call, pipelineId };
-    await settle(database, call.accountId, idOf(await reserve(database, asked)), [60, 40]);
+    await settle(database, { accountId: call.accountId, id: idOf(await reserve(database, asked)) }, [60, 40]);
     idOf(await reserve(database, asked));
     const refused = await reserve(database, asked);
     expect(refused).toEqual({
@@ -123,7 +123,7 @@ describe('a reservation', () => {
       if ('refusal' in reserved) return;
       const [used, used1] = [await sums(), outcomes[at % 3]!];
       expect(used[1] + used[2] + used[3]).toBeLessThanOrEqual(1_000);
-      await settle(database, call.accountId, reserved.call, [50, 25], used1);
+      await settle(database, { accountId: call.accountId, id: reserved.call }, [50, 25], used1);
     });
     await Promise.all(work);
     const [row] = await database`
@@ -145,13 +145,17 @@ describe('a call that nobody settles', () => {
       return (await sums())[3] === 7;
     });
     expect(await sums()).toEqual([1, 0, 500, 7]);
-    expect(await settle(database, call.accountId, recent, [3, 1])).toBe(4);
+    expect(await settle(database, { accountId: call.accountId, id: recent }, [3, 1])).toBe(4);
   });
 
   it('is settled at once where its plan begins anew', async () => {
     const { call, sums } = await openLedger();
     for (const tokens of [10, 20]) idOf(await reserve(database, { ...call, planId: 5, tokens }));
-    await settle(database, call.accountId, idOf(await reserve(database, { ...call, planId: 5, tokens: 5 })), [1, 1]);
+    await settle(
+      database,
+      { accountId: call.accountId, id: idOf(await reserve(database, { ...call, planId: 5, tokens: 5 })) },
+      [1, 1],
+    );
     idOf(await reserve(database, { ...call, planId: 6, tokens: 40 }));
     const settled = () => inTransaction(database, (tx) => settleOpenCalls(tx, call.accountId, 5, new Date()));
     expect([await settled(), await settled()]).toEqual([30, 0]);

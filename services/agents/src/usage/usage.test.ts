@@ -208,7 +208,7 @@ describe('the usage report', () => {
     expect([totals.tokens, agents, pipelines, uses]).toEqual([0, [], [], []]);
   });
 
-  it('is there while Pipelines is away, under the names that are kept', async () => {
+  it('is there while Pipelines is unavailable, under the names that are kept', async () => {
     const alone = await startPlatform({ services: ['cdp', 'agents'] });
     try {
       const account = await alone.account();

@@ -11,7 +11,7 @@ export const publishWorkflow = implement(contract.publishWorkflow, {
     refuseArchived(found);
     if (!found.has_draft) return fail('invalid_state', 'The workflow has no draft; PUT one first');
     const { note } = body;
-    const version = await publishVersion(tx, account.id, found.id, { source: 'draft', note }, now);
+    const version = await publishVersion(tx, account.id, found.id, { source: 'draft', note, at: now });
     return toVersion(version, account.timezone);
   },
 });

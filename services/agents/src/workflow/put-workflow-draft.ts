@@ -10,7 +10,7 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, body, found, now }) {
     refuseArchived(found);
-    await updateDraft(tx, account.id, found.id, body.blocks, now);
+    await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });
     return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };
   },
 });

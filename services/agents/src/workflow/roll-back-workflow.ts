@@ -31,7 +31,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
       return fail('invalid_state', `Version ${number} is broken now: ${broken.join(', ')}; ${rule}`);
     }
     const note = `Rolled back to version ${number}`;
-    const version = await publishVersion(tx, account.id, found.id, { source: { number }, note }, now);
+    const version = await publishVersion(tx, account.id, found.id, { source: { number }, note, at: now });
     return toVersion(version, account.timezone);
   },
 });

@@ -11,11 +11,10 @@ export async function updateDraft(
   tx: Sql,
   accountId: string,
   agentId: number,
-  blocks: readonly WorkflowBlock[],
-  now: Date,
+  { blocks, at }: { blocks: readonly WorkflowBlock[]; at: Date },
 ): Promise<void> {
   await tx`
-    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}, draft_at = ${now}
+    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}, draft_at = ${at}
     where account_id = ${accountId} and id = ${agentId}`;
 }
 
@@ -35,8 +34,7 @@ export async function publishVersion(
   tx: Sql,
   accountId: string,
   agentId: number,
-  { source, note }: { source: 'draft' | { number: number }; note: string },
-  now: Date,
+  { source, note, at }: { source: 'draft' | { number: number }; note: string; at: Date },
 ): Promise<VersionRow> {
   const blocks =
     source === 'draft'
@@ -50,7 +48,7 @@ export async function publishVersion(
       returning account_id, id, last_version, draft
     )
     insert into workflow_versions (account_id, agent_id, number, note, at, blocks)
-    select next.account_id, next.id, next.last_version, ${note}, ${now}::timestamptz, ${blocks} from next
+    select next.account_id, next.id, next.last_version, ${note}, ${at}::timestamptz, ${blocks} from next
     returning number, note, at, block_count as blocks, ai_block_count as ai_blocks, true as live, 0 as running`;
   return row!;
 }
