@@ -3,7 +3,7 @@ import type * as contract from '@customer-platform/contracts/crm';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
 import { createDeal } from './deals/create-deal.ts';
 import { deleteDeal } from './deals/delete-deal.ts';
-import { forgetProcessedKeys } from './deals/forget-taken-keys.ts';
+import { forgetProcessedKeys } from './deals/forget-processed-keys.ts';
 import { getDeal } from './deals/get-deal.ts';
 import { handleAddDealNote } from './deals/handle-add-deal-note.ts';
 import { handleFindOpenDeal } from './deals/handle-find-open-deal.ts';

@@ -20,10 +20,10 @@ afterAll(async () => {
 const startsAt = '2026-06-02T09:00:00+02:00';
 
 /** Publishes an event as customer data would, with a sequence of its own. */
-async function publish(account: string, kind: string, sequence: number, data: unknown, audience = 'public') {
+async function publish(account: string, kind: string, sequence: number, data: unknown) {
   const id = randomUUIDv7();
   const envelope = JSON.stringify({ id, type: kind, timestamp: startsAt, account, mode: 'live', data });
-  await bus.publish({ id, kind, audience, sequence, envelope, trace: undefined });
+  await bus.publish({ id, kind, audience: 'public', sequence, envelope, trace: undefined });
 }
 
 const person = (id: string, name: string) => ({ id, number: 1, name, phone: null, email: null, tags: [], fields: {} });

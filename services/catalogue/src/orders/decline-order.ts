@@ -10,7 +10,9 @@ export const declineOrder = implement(contract.declineOrder, {
   handle: (call) =>
     changeStatus(call, 'declined', async (change) => {
       const { account, tx, body, found, now } = call;
-      if (body.reason !== '') await insertPendingMessage(tx, account.id, found.id, body.reason, now);
+      if (body.reason !== '') {
+        await insertPendingMessage(tx, account.id, { orderId: found.id, body: body.reason }, now);
+      }
       call.emit(contract.orderDeclined, change);
     }),
   committed: ({ handover }) => handover.wake(),

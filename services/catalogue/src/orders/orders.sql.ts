@@ -117,7 +117,12 @@ export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow
   return made!;
 }
 
-export async function updateOrderStatus(tx: Sql, accountId: string, id: string, status: OrderStatus, now: Date) {
+export async function updateOrderStatus(
+  tx: Sql,
+  accountId: string,
+  id: string,
+  { status, updated_at }: Pick<OrderRow, 'status' | 'updated_at'>,
+) {
   await tx`
-    update orders set status = ${status}, updated_at = ${now} where account_id = ${accountId} and id = ${id}`;
+    update orders set status = ${status}, updated_at = ${updated_at} where account_id = ${accountId} and id = ${id}`;
 }

@@ -28,7 +28,12 @@ export interface PendingMessage extends DueRow {
 }
 
 /** Queues a message to the contact of an order; it is sent once this transaction commits. */
-export async function insertPendingMessage(tx: Sql, accountId: string, orderId: string, body: string, now: Date) {
+export async function insertPendingMessage(
+  tx: Sql,
+  accountId: string,
+  { orderId, body }: { orderId: string; body: string },
+  now: Date,
+) {
   const trace = activeTrace();
   await tx`
     insert into pending_messages (account_id, order_id, body, trace, due_at)

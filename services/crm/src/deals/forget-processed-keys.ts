@@ -1,10 +1,10 @@
-import type { Job } from '@customer-platform/service-kit';
+import { dayMs, type Job } from '@customer-platform/service-kit';
 
-const keptMs = 30 * 24 * 3_600_000;
+const keptMs = 30 * dayMs;
 const batchSize = 1_000;
 
 export const forgetProcessedKeys: Job<unknown> = {
-  name: 'forget-taken-keys',
+  name: 'forget-processed-keys',
   everyMs: 60_000,
   async run({ tx, now }) {
     const deleted = await tx`
