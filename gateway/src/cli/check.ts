@@ -10,6 +10,8 @@ import {
   attentionOf,
   goneText,
   processAttentionOf,
+  runbookOf,
+  runbookOfReason,
 } from '@customer-platform/contracts/operators';
 import { z } from 'zod';
 import { lagOf, serviceText } from './columns.ts';
@@ -19,7 +21,7 @@ import { age, cut, milliseconds, minute, printable } from './text.ts';
 /** One thing that somebody should look at. */
 interface Finding {
   text: string;
-  /** Names of pages in docs/runbooks, one of which is about it; empty where the command itself says what to do. */
+  /** Names of pages in docs/runbooks, one for each reason; empty where the command itself says what to do. */
   runbooks: readonly string[];
 }
 
@@ -142,7 +144,10 @@ function processFindings(one: LiveProcess): Finding[] {
 function queueFindings({ data, gone }: Body<'listQueues'>): Finding[] {
   return [
     ...goneFindings(gone, 'queues'),
-    ...data.map((queue) => ({ text: queueText(queue), runbooks: runbooksOfQueue(queue) })),
+    ...data.map((queue) => {
+      const runbooks = attentionOf(queue).map((reason) => runbookOfReason(reason, queue.queue));
+      return { text: queueText(queue), runbooks };
+    }),
   ];
 }
 
@@ -158,20 +163,11 @@ function queueText(queue: Queue): string {
   return `${serviceText(queue)} ${queue.queue}: ${reasons.join(', ')}${error}`;
 }
 
-/** Pages of what waits too long; each is headed by whom it concerns. */
-const latePages = ['deliveries-late', 'messages-late', 'work-late', 'consumer-lag'];
-
-function runbooksOfQueue(queue: Queue): string[] {
-  const reasons = attentionOf(queue);
-  const late = queue.queue === 'outbox' ? ['outbox-stuck'] : latePages;
-  return [...(reasons.some((reason) => reason !== 'dead') ? late : []), ...(queue.dead > 0 ? ['dead-events'] : [])];
-}
-
 function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Finding[] {
   const failing = data.map(({ id, failing_since, pending, last_error = '-' }) => {
     return {
       text: `${id} fails for ${age(failing_since, now)}, ${pending} pending: ${last_error}`,
-      runbooks: ['endpoint-failing'],
+      runbooks: [runbookOf.failing],
     };
   });
   return [...goneFindings(gone, 'endpoints'), ...failing];
@@ -179,7 +175,7 @@ function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Find
 
 function deadFindings({ data, gone }: Body<'listDeadEvents'>): Finding[] {
   const dead = data.map((event) => {
-    return { text: `${event.id} of ${serviceText(event)} ${event.queue}: ${event.reason}`, runbooks: ['dead-events'] };
+    return { text: `${event.id} of ${serviceText(event)} ${event.queue}: ${event.reason}`, runbooks: [runbookOf.dead] };
   });
   return [...goneFindings(gone, 'dead events'), ...dead];
 }

@@ -4,7 +4,8 @@ import { type RedisSettings, redisServers } from './redis-settings.ts';
 /**
  * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is
  * spent, in microseconds of Redis's own clock, so that all gateways agree. Each bucket has three arguments (interval,
- * burst, cost) and gets one BucketState.
+ * burst, cost) and gets one BucketState. A bucket that is spent for longer than it can be, since the clock went back (a
+ * replica's, in a failover, may be behind), counts as empty: its key would be refused until the clock is where it was.
  */
 const takeScript = `
 local time = redis.call('TIME')
@@ -14,6 +15,11 @@ for i, bucket in ipairs(KEYS) do
   local interval, burst, cost = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), ARGV[i * 3]
   local spent = tonumber(redis.call('GET', bucket) or 0)
   if spent < now then spent = now end
+  local latest = now + interval * burst
+  if spent > latest + 1000 then
+    spent = latest
+    redis.call('SET', bucket, string.format('%.0f', spent), 'PX', math.ceil((spent - now) / 1000) + 1)
+  end
   spent = spent + interval * tonumber(cost)
   local wait = spent - interval * burst - now
   if wait > 1 then

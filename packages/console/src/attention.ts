@@ -8,11 +8,12 @@ import {
   isBusGone,
   type ProcessAttention,
   processAttentionOf,
+  runbookOf,
+  runbookOfReason,
   silentText,
 } from '@customer-platform/contracts/operators';
 import { processPollMs, type SeenProcess, useProcesses } from './processes.ts';
 import { deliveries, queueName, useQueues } from './queues.ts';
-import { runbookOf, runbookOfFailed, runbookOfQueue } from './runbooks.ts';
 import { type Listed, useLastError, useList } from './ui/lists.tsx';
 
 /** Something that a person on call should look at. */
@@ -43,11 +44,6 @@ function processItems(processes: SeenProcess[]): AttentionItem[] {
         return { kind: 'waiting', key: `waiting ${process.instance} ${index}`, process, text, runbook };
       }),
     );
-}
-
-function runbookOfReason(kind: AttentionReason, queue: string): string {
-  if (kind === 'dead') return runbookOf.dead;
-  return kind === 'failed' ? runbookOfFailed(queue) : runbookOfQueue(queue);
 }
 
 /** Returns an item for each reason for which a queue needs attention: the late ones by their lag. */

@@ -1,6 +1,5 @@
 import type { OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { hasFailed } from '../queues.ts';
-import { errorText } from './error-text.ts';
 import { TraceLink } from './links.tsx';
 import { Elapsed, Time } from './time.tsx';
 
@@ -15,7 +14,7 @@ export function ErrorLine(props: {
   if (!text) return <span className="none">–</span>;
   return (
     <>
-      <span className="error-text">{errorText(text)}</span>
+      <span className="error-text">{text}</span>
       {since && (
         <>
           {' '}

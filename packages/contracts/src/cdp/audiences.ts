@@ -17,7 +17,7 @@ export const EventCondition = z
       .min(1, 'must be 1 to 365 or null')
       .max(365, 'must be 1 to 365 or null')
       .nullable(),
-    at_least: z.int().min(1).max(1_000).default(1),
+    at_least: z.int().min(1).max(1_000).default(1).meta({ description: 'Always there in responses.' }),
   })
   .meta({ id: 'EventCondition' });
 
@@ -27,7 +27,10 @@ export const ConsentCondition = z
     type: z.literal('consent'),
     channel,
     purpose: consentPurpose,
-    op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted'),
+    op: z
+      .enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' })
+      .default('granted')
+      .meta({ description: 'Always there in responses.' }),
   })
   .meta({ id: 'ConsentCondition' });
 

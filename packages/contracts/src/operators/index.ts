@@ -3,3 +3,4 @@
 export * from './gone-services.ts';
 export * from './process-attention.ts';
 export * from './queue-attention.ts';
+export * from './runbooks.ts';
