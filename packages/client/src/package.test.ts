@@ -4,31 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { type Receiver, startReceiver } from '@customer-platform/testkit';
+import { startBrowser } from '@customer-platform/console/browser';
+import { type Received, type Receiver, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findRuntimes, type Runtime } from '../test/runtimes.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'client-package-'));
 const installed = join(folder, 'node_modules/@customer-platform/client');
 
-/** Other releases of Node that this machine has: the tests themselves run on the repository's. */
-const others = ['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync).map((program) => {
-  return { program, version: execute(program, ['--version']).trim() };
-});
-const nodes = [{ program: process.execPath, version: process.version }, ...others].filter(({ version }, index, all) => {
-  return Number(version.slice(1).split('.')[0]) >= 20 && all.findIndex((each) => each.version === version) === index;
-});
-/** Programs of this machine that run JavaScript, with the arguments before its own: Deno and Bun where they are on the PATH. */
-const runtimes = [
-  ...nodes.map(({ program, version }) => ({ name: `Node ${version}`, program, before: [] as string[] })),
-  ...['deno', 'bun'].flatMap((name) => {
-    const program = (process.env.PATH ?? '')
-      .split(':')
-      .map((directory) => join(directory, name))
-      .find(existsSync);
-    return program ? [{ name, program, before: ['run', ...(name === 'deno' ? ['--allow-all'] : [])] }] : [];
-  }),
-];
+/** Node 20 and this one, Deno and Bun: each runs what customers install. */
+const { runtimes, missing } = findRuntimes();
 
 let server: Receiver;
 beforeAll(async () => {
@@ -50,8 +36,11 @@ function execute(program: string, args: string[], cwd = root): string {
 }
 
 /** Returns what a program prints, while the server of this process responds to it. */
-async function output(runtime: string, args: string[], env: Record<string, string> = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)(runtime, args, { env: { ...process.env, ...env }, timeout: 60_000 });
+async function output({ program, before }: Runtime, args: string[], env: Record<string, string> = {}): Promise<string> {
+  // Neither looks for a release of its own that is newer, or tells its maker of a crash.
+  const quiet = { DENO_DIR: join(folder, '.deno'), DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1' };
+  const options = { cwd: folder, env: { ...process.env, ...quiet, ...env }, timeout: 60_000 };
+  const { stdout } = await promisify(execFile)(program, [...before, ...args], options);
   return stdout;
 }
 
@@ -93,13 +82,7 @@ export function told(event: Event): string {
 const incomplete = () => client.bookAppointment({ body: { contact: '', booking_type: 1 } });
 // @ts-expect-error: there is no such status
 const mistyped = () => client.listAppointments({ query: { status: 'booked' } });
-export const streamed = async () => {
-  for await (const event of client.events.stream({ types: ['order.*'], afterSequence: 41 })) {
-    const sequence: number = event.sequence;
-    return [told(event), sequence, incomplete, mistyped, ConnectionError];
-  }
-  return [];
-};
+export const mistakes = [incomplete, mistyped, ConnectionError];
 
 const names: string[] = [];
 for await (const contact of eachOf((page) => client.listContacts({ query: page }))) names.push(contact.name);
@@ -107,7 +90,40 @@ const body = JSON.stringify({ id: 'e1', type: 'contact.created', data: {} });
 const secret = 'whsec_' + btoa('a secret of 32 characters, it is');
 const event = await verifyWebhook(await signWebhook(body, secret, { id: 'e1' }), body, secret);
 console.log(names.join(), event.type);
+for await (const event of client.events.stream({ types: ['order.*'], afterSequence: 41 })) {
+  const sequence: number = event.sequence;
+  console.log(sequence, told(event));
+  if (sequence === 43) break;
+}
 `;
+const printed = ['Ada,Ben contact.created', '42 7', '43 7'];
+const requested = [
+  'GET /v1/cdp/contacts',
+  'GET /v1/cdp/contacts?starting_after=x',
+  'GET /v1/events/stream?types=order.* after 41',
+  'GET /v1/events/stream?types=order.* after 42',
+];
+
+/** Responds to the program: with contacts on two pages, and with streams that end after one event. */
+const respond: Receiver['respond'] = (request, response) => {
+  if (request.path.startsWith('/v1/events/stream')) {
+    const sequence = Number(request.headers['last-event-id']) + 1;
+    const data = JSON.stringify({ type: 'order.declined', data: { order: { number: 7 } } });
+    response.setHeader('content-type', 'text/event-stream');
+    return response.end(`id: ${sequence}\nevent: order.declined\ndata: ${data}\n\n`);
+  }
+  const isLast = request.path.includes('starting_after');
+  const page = { data: [{ name: isLast ? 'Ben' : 'Ada' }], has_more: !isLast, next: isLast ? null : 'x' };
+  return response.end(JSON.stringify(page));
+};
+const requests = () => server.received.filter(({ path }) => path.startsWith('/v1/')).map(lineOf);
+const lineOf = ({ method, path, headers }: Received) => {
+  const last = headers['last-event-id'];
+  return `${method} ${decodeURIComponent(path)}${last === undefined ? '' : ` after ${last}`}`;
+};
+
+const browserProgram = program.replace('process.argv[2]!', 'location.origin');
+const browserOptions = '--module esnext --moduleResolution bundler --lib es2022,dom,dom.asynciterable'.split(' ');
 
 function compile(options: string[]): string {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
@@ -144,45 +160,77 @@ describe('the package, installed in an empty folder', () => {
 
   it.each([
     ['as Node resolves it', ['--module', 'nodenext', '--types', 'node']],
-    [
-      'as bundlers resolve it, in a browser',
-      ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom,dom.asynciterable'],
-    ],
+    ['as bundlers resolve it, in a browser', browserOptions],
     ['with every optional property exact', ['--module', 'nodenext', '--types', 'node', '--exactOptionalPropertyTypes']],
   ])('has types that hold %s', (name, options) => {
-    writeFileSync(
-      join(folder, 'program.ts'),
-      program.replace('process.argv[2]!', name.includes('browser') ? "''" : '$&'),
-    );
+    writeFileSync(join(folder, 'program.ts'), name.includes('browser') ? browserProgram : program);
     expect(() => compile(['--noEmit', ...options])).not.toThrow();
     writeFileSync(join(folder, 'program.ts'), program.replaceAll('// @ts-expect-error', '//'));
     expect(() => compile(['--noEmit', '--module', 'nodenext', '--types', 'node'])).toThrow(/starts_at/);
   });
 });
 
-describe.each(runtimes)('on $name', ({ program: runtime, before }) => {
+/** Returns the program's path, compiled once for all runtimes. */
+function compiledProgram(): string {
+  const compiled = join(folder, 'out/program.js');
+  if (existsSync(compiled)) return compiled;
+  mkdirSync(join(folder, 'out'), { recursive: true });
+  writeFileSync(join(folder, 'program.ts'), program);
+  compile(['--module', 'nodenext', '--types', 'node', '--outDir', 'out']);
+  return compiled;
+}
+
+describe.each(runtimes)('on $name', (runtime) => {
   it('a program that imports it runs', async () => {
     server.received.length = 0;
-    server.respond = (request, response) => {
-      const isLast = request.path.includes('starting_after');
-      const page = { data: [{ name: isLast ? 'Ben' : 'Ada' }], has_more: !isLast, next: isLast ? null : 'x' };
-      response.end(JSON.stringify(page));
-    };
-    mkdirSync(join(folder, 'out'), { recursive: true });
-    writeFileSync(join(folder, 'program.ts'), program);
-    compile(['--module', 'nodenext', '--types', 'node', '--outDir', 'out']);
-    expect(await output(runtime, [...before, join(folder, 'out/program.js'), server.url])).toBe(
-      'Ada,Ben contact.created\n',
-    );
-    expect(server.received.map(({ path }) => path)).toEqual(['/v1/cdp/contacts', '/v1/cdp/contacts?starting_after=x']);
+    server.respond = respond;
+    const text = await output(runtime, [compiledProgram(), server.url]);
+    expect(text.trim().split('\n')).toEqual(printed);
+    expect(requests()).toEqual(requested);
   });
 
   it('its command line runs', async () => {
     server.respond = (_request, response) => response.end('{"mode":"test"}');
-    const cli = join(folder, 'node_modules/.bin/customer-platform');
     const env = { CUSTOMER_PLATFORM_URL: server.url, CUSTOMER_PLATFORM_KEY: 'cp_test_key' };
-    expect(await output(runtime, [...before, cli, 'request', 'GET', '/v1/me', '--json'], env)).toBe(
+    expect(await output(runtime, [runtime.commandLine, 'request', 'GET', '/v1/me', '--json'], env)).toBe(
       '{"mode":"test"}\n',
     );
   });
+});
+
+// A runtime that a machine cannot have is named among the tests, as one that did not run.
+for (const reason of missing) it.skip(reason, () => undefined);
+
+it('in a browser the same program runs, without a bundler', async () => {
+  mkdirSync(join(folder, 'browser'), { recursive: true });
+  writeFileSync(join(folder, 'program.ts'), browserProgram);
+  compile([...browserOptions, '--outDir', 'browser']);
+  const imports = { '@customer-platform/client': '/client/index.js' };
+  const scripts = new Map(
+    globSync('**/*.js', { cwd: installed, exclude: ['cli/**'] }).map((file) => [
+      `/client/${file}`,
+      join(installed, file),
+    ]),
+  ).set('/program.js', join(folder, 'browser/program.js'));
+  server.received.length = 0;
+  server.respond = (request, response) => {
+    const script = scripts.get(request.path);
+    if (request.path.startsWith('/v1/')) return respond(request, response);
+    response.setHeader('content-type', script ? 'text/javascript' : 'text/html');
+    return response.end(
+      script ? readFileSync(script) : `<script type="importmap">${JSON.stringify({ imports })}</script>`,
+    );
+  };
+  const browser = await startBrowser();
+  try {
+    const page = await browser.open(server.url);
+    const lines: string[] = [];
+    page.on('console', (message) => lines.push(message.text()));
+    await page.evaluate("void import('/program.js').catch((error) => console.log(String(error)))");
+    await waitFor('the lines of the program', () => lines.length >= printed.length, 30_000);
+    expect(lines).toEqual(printed);
+    expect(requests()).toEqual(requested);
+  } finally {
+    await browser.close();
+  }
 });

@@ -1661,7 +1661,10 @@ export interface ConsentCondition {
   channel: Channel;
   /** @example marketing */
   purpose: string;
-  /** @default granted */
+  /**
+   * Always there in responses.
+   * @default granted
+   */
   op?: "granted" | "not_granted" | undefined;
 }
 
@@ -2110,7 +2113,10 @@ export interface EventCondition {
   /** @example cart.abandoned */
   name: string;
   days: number | null;
-  /** @default 1 */
+  /**
+   * Always there in responses.
+   * @default 1
+   */
   at_least?: number | undefined;
 }
 
@@ -3193,7 +3199,10 @@ export interface WorkflowBlock {
   stage?: number | undefined;
   /** An integer id. */
   collection?: number | undefined;
-  /** @default {} */
+  /**
+   * Always there in responses.
+   * @default {}
+   */
   params?: {
     [key: string]: unknown;
   } | undefined;
