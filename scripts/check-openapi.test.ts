@@ -33,6 +33,29 @@ function namelessIn(schema: unknown): Json[] {
   return [...nameless, ...below.flatMap(namelessIn)];
 }
 
+/** Returns the names of the schemas that a value refers to, and of those that they refer to. */
+function namesIn(value: unknown, schemas: Json, names = new Set<string>()): Set<string> {
+  for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    if (names.has(name!)) continue;
+    names.add(name!);
+    namesIn(schemas[name!], schemas, names);
+  }
+  return names;
+}
+
+/** Returns the fields below a schema that have a default and are not required. */
+function defaultsIn(path: string, schema: unknown): { path: string; description: unknown }[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, Json>; required?: string[] };
+  const own = Object.entries(properties)
+    .filter(([name, field]) => 'default' in field && !required.includes(name))
+    .map(([name, { description }]) => ({ path: `${path}.${name}`, description }));
+  return [
+    ...own,
+    ...Object.entries(schema).flatMap(([key, each]) => (key === 'default' ? [] : defaultsIn(path, each))),
+  ];
+}
+
 describe('refused is a document', () => {
   it('with a $ref that leads nowhere, which is named', async () => {
     const broken = documentWith(({ components }) => {
@@ -193,10 +216,22 @@ describe('the document', () => {
     expect(unnamed).toEqual([]);
   });
 
-  it('has a field with a default as one that may be left out, though responses have it', () => {
-    const { WorkflowBlock } = document.components.schemas as Record<string, { required: string[]; properties: Json }>;
+  it('has a field with a default as one that may be left out, and says so where responses always have it', () => {
+    const { schemas } = document.components;
+    const { WorkflowBlock } = schemas as Record<string, { required: string[]; properties: Json }>;
     expect(WorkflowBlock!.properties.params).toMatchObject({ default: {} });
     expect(WorkflowBlock!.required).toEqual(['id', 'kind']);
+    const responses = described.flatMap(({ operation }) => mediaIn(operation.responses));
+    const told = namesIn([responses, Object.values(document.webhooks)], schemas);
+    const optional = [...told].flatMap((name) => defaultsIn(name, schemas[name]));
+    expect(optional.map(({ path }) => path).sort()).toEqual([
+      'ConsentCondition.op',
+      'EventCondition.at_least',
+      'WorkflowBlock.params',
+    ]);
+    for (const { path, description } of optional) {
+      expect([path, description]).toEqual([path, expect.stringContaining('Always there in responses.')]);
+    }
   });
 
   it('has hours as pairs', () => {

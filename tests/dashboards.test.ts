@@ -15,6 +15,9 @@ const onlyInTrouble = new Map([
   ['gateway_rate_limit_fallback_total', 'Redis is available'],
 ]);
 
+/** Rounds a second of a loop, far above what this load needs and far below those of one that does not sleep. */
+const mostRounds = 60;
+
 const program = await findPrometheus();
 const dashboards = readDashboards();
 let platform: ProcessPlatform | undefined;
@@ -59,6 +62,13 @@ let load: Load | undefined;
     ];
     const found = await Promise.all(names.map(async (name) => (await prometheus!.query(`count(${name})`)).length > 0));
     expect(names.filter((_, index) => !found[index])).toEqual([...onlyInTrouble.keys()]);
+  });
+
+  it('show no loop that goes round for nothing', async () => {
+    const rates = await prometheus!.query('max by (job, loop) (rate(platform_loop_rounds_total[1m]))');
+    expect(rates.length).toBeGreaterThan(20);
+    const names = rates.filter(({ value }) => value > mostRounds).map(({ labels }) => `${labels.job} ${labels.loop}`);
+    expect(names).toEqual([]);
   });
 
   it('offer values of every variable', async () => {

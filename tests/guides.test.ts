@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { errorStatus } from '@customer-platform/contracts/core';
 import {
   type Platform,
   type Receiver,
@@ -19,6 +20,7 @@ const guides = [
   'customer-data',
   'deals',
   'errors',
+  'idempotency',
   'orders',
   'paging',
   'rate-limits',
@@ -62,6 +64,16 @@ describe.each(guides)('docs/%s.md', (name) => {
       expect(JSON.parse(last)).toEqual(matcherOf(shows));
     }
   }, 60_000);
+});
+
+it('docs/errors.md says what to do about each code, under its status', () => {
+  const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| (`[a-z_`, ]+) \| ([\d, ]+) \| (.+) \|$/gm)];
+  const listed = rows.flatMap(([, codes, statuses]) =>
+    codes!.split(', ').map((code) => [code.replaceAll('`', ''), statuses!.split(', ').map(Number)] as const),
+  );
+  expect(listed.map(([code]) => code).toSorted()).toEqual(Object.keys(errorStatus).toSorted());
+  for (const [code, statuses] of listed) expect(statuses).toContain(errorStatus[code as keyof typeof errorStatus]);
 });
 
 function blocksOf(page: string): Block[] {

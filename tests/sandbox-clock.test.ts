@@ -1,5 +1,6 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Client } from '@customer-platform/client';
+import { mergeContacts, type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dayMs, openYear, type Year } from './year.ts';
 
 /** A year of a sandbox is played within seconds: what is due happens at its time, in its order, and nothing else is touched. */
@@ -36,4 +37,83 @@ it('runs on from there: what is made now is due by this clock', async () => {
     return message.attempts.some(({ provider_id }) => provider_id !== null) && message;
   });
   expect(Date.parse(sent.attempts[0]!.started_at)).toBeGreaterThanOrEqual(Date.parse(sendAt));
+});
+
+describe('what is bound to days is so by this clock', () => {
+  async function advance(client: Client, days: number): Promise<void> {
+    const { now } = await client.getSandboxClock();
+    await client.advanceSandboxClock({ body: { advance_to: new Date(Date.parse(now) + days * dayMs).toISOString() } });
+    await waitFor('the clock', async () => (await client.getSandboxClock()).status === 'ready', 120_000);
+  }
+
+  it('a merge can be undone for 30 days', async () => {
+    const { testClient: client } = await platform.account();
+    const merge = async () => {
+      const [keep, merged] = [
+        await client.createContact({ body: { name: 'Ada' } }),
+        await client.createContact({ body: { name: 'Ada' } }),
+      ];
+      return { params: await mergeContacts(client, { keep: keep.id, merged: merged.id }), body: {} };
+    };
+    const [first, second] = [await merge(), await merge()];
+    await advance(client, 29);
+    expect((await client.undoDuplicate(first)).data).toHaveLength(2);
+    await advance(client, 1.5);
+    await expect(client.undoDuplicate(second)).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining('30 days'),
+    });
+  }, 180_000);
+
+  it('a website is read again each day', async () => {
+    const website = await startReceiver();
+    try {
+      website.respond = (request, response) => {
+        if (request.path !== '/prices') return void response.writeHead(404).end();
+        response.setHeader('content-type', 'text/html');
+        response.end('<h1>Prices</h1><p>A cut is 49 euros.</p>');
+      };
+      const { testClient: client } = await platform.account();
+      const { id: source_id } = await client.createSource({
+        body: { kind: 'website', url: `${website.url}/prices`, refresh: 'daily' },
+      });
+      const read = async () => (await client.getSource({ params: { source_id } })).status === 'ready';
+      await waitFor('the first reading', read);
+      const readings = () => website.received.filter(({ path }) => path === '/prices').length;
+      expect(readings()).toBe(1);
+      await advance(client, 3.5);
+      expect(readings()).toBe(4);
+    } finally {
+      await website.stop();
+    }
+  }, 180_000);
+
+  it('a try waits as long as Retry-After asks, and an endpoint that only failed for five days is switched off', async () => {
+    const receiver = await startReceiver();
+    try {
+      receiver.respond = (_request, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
+      const { testClient: client } = await platform.account();
+      const { id: endpoint_id } = await client.createEndpoint({
+        body: { url: receiver.url, events: ['contact.created'] },
+      });
+      await client.createContact({ body: { name: 'Ada' } });
+      const tries = async () => (await client.listDeliveries({ params: { endpoint_id } })).data[0]?.tries ?? [];
+      await waitFor('the first try', async () => (await tries()).length === 1);
+      await advance(client, 0.5);
+      const [first, again] = (await tries()).map(({ at }) => Date.parse(at));
+      expect(again! - first!).toBeGreaterThanOrEqual(7_200_000);
+      expect(again! - first!).toBeLessThan(7_200_000 * 1.1 + 60_000);
+      await advance(client, 5);
+      const endpoint = () => client.getEndpoint({ params: { endpoint_id } });
+      expect((await endpoint()).active).toBe(true);
+      await client.createContact({ body: { name: 'Ben' } });
+      await waitFor('the endpoint to be off', async () => !(await endpoint()).active);
+      await waitFor('its event', async () => {
+        const { data } = await client.listEvents({ query: { type: 'webhook.disabled' } });
+        return data.length === 1;
+      });
+    } finally {
+      await receiver.stop();
+    }
+  }, 180_000);
 });

@@ -64,8 +64,8 @@ export const vocabulary: Word[] = [
   },
   {
     word: 'taken key',
-    pattern: /\btaken[ _]keys?\b|\bis taken\b/g,
-    parts: ['names', 'messages'],
+    pattern: /\btaken[ _-]keys?\b|\bis taken\b/g,
+    parts: ['names', 'paths', 'messages'],
     files: /\/(?:crm|catalogue)\//,
     instead: 'processed key',
   },

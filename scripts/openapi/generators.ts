@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Tool, type ToolResult, toolAt } from '../chart/go-tools.ts';
@@ -13,7 +13,7 @@ export type Outcome = { name: string; faults: string[] } | { name: string; skipp
 export function runGenerators(document: object): Outcome[] {
   return within(document, (input, folder) => [
     generateWithHeyApi(input, join(folder, 'hey-api')),
-    generatePython(input, join(folder, 'python')),
+    generatePython(input, join(folder, 'customer_platform_api_client')),
     validateWithOpenApiGenerator(input),
   ]);
 }
@@ -58,7 +58,19 @@ function generatePython(input: string, output: string): Outcome {
   const generated = found.client.run(args, { env: { PATH: `${found.path}:${process.env.PATH ?? ''}` } });
   if (!generated.ok) return { name, faults: [failure(name, generated)] };
   const compiled = found.python.run(['-m', 'compileall', '-q', output]);
-  return { name, faults: compiled.ok ? [] : [failure(`what ${name} generates does not compile`, compiled)] };
+  if (!compiled.ok) return { name, faults: [failure(`what ${name} generates does not compile`, compiled)] };
+  const imported = found.python.run(['-c', importsOfQuickstart()], { cwd: join(output, '..') });
+  return {
+    name,
+    faults: imported.ok ? [] : [failure(`docs/quickstart.md does not fit what ${name} generates`, imported)],
+  };
+}
+
+/** Returns the imports of the quickstart's program in Python. */
+function importsOfQuickstart(): string {
+  const page = readFileSync(join(root, 'docs/quickstart.md'), 'utf8');
+  const [, program] = /```python\n([\s\S]*?)```/.exec(page)!;
+  return program!.match(/^from .+$/gm)!.join('\n');
 }
 
 function validateWithOpenApiGenerator(input: string): Outcome {
