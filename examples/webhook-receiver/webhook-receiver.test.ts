@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Event, openInbox } from './inbox.ts';
@@ -52,14 +53,6 @@ async function startProcess(secret: string, port: number) {
   child.stdout.on('data', (chunk) => (output += String(chunk)));
   await waitFor('the receiver to listen', () => output.includes('Taking webhooks'));
   return { child, lines: () => output.split('\n').filter((line) => line.includes('contact.')) };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createReceiver({ secret: 'whsec_', file: join(directory, 'probe.sqlite') });
-  await new Promise<void>((resolve) => probe.server.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.server.address() as AddressInfo;
-  await probe.stop();
-  return port;
 }
 
 function processedIn(inbox: string): number {

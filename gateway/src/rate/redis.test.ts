@@ -7,18 +7,12 @@ it('a bucket is empty, not spent for an hour, when the clock of Redis has gone b
   const settings = {
     REDIS_URL: process.env.TEST_REDIS_URL!,
     REDIS_PREFIX: `clock-${randomUUID()}`,
-    REDIS_MODE: 'single',
+    REDIS_MODE: 'single' as const,
+    REDIS_TIMEOUT_MS: 10_000,
+    REDIS_SENTINEL_NAME: 'none',
+    REDIS_SENTINEL_PASSWORD: undefined,
   };
-  const redis = openRedis(
-    {
-      ...settings,
-      REDIS_MODE: 'single',
-      REDIS_TIMEOUT_MS: 10_000,
-      REDIS_SENTINEL_NAME: 'none',
-      REDIS_SENTINEL_PASSWORD: undefined,
-    },
-    () => undefined,
-  );
+  const redis = openRedis(settings, () => undefined);
   try {
     await waitFor('Redis', () => redis.status === 'ready');
     // What a full bucket of two holds an hour from now, at one request a minute.

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
+import { someStructural } from './json-structure.ts';
 
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
@@ -34,18 +35,11 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
 function isTooDeep(text: string): boolean {
   if (text.length < maxDepth) return false;
   let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (inString) {
-      if (unit === 92) index++;
-      else if (unit === 34) inString = false;
-    } else if (unit === 34) inString = true;
-    else if (unit === 123 || unit === 91) {
-      if (++depth > maxDepth) return true;
-    } else if (unit === 125 || unit === 93) depth--;
-  }
-  return false;
+  return someStructural(text, (unit) => {
+    if (unit === 123 || unit === 91) depth++;
+    else if (unit === 125 || unit === 93) depth--;
+    return depth > maxDepth;
+  });
 }
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */

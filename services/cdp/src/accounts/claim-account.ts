@@ -18,7 +18,7 @@ export interface ClaimedAccount {
 }
 
 /** Before the ids of all accounts. */
-export const beforeAll = '00000000-0000-0000-0000-000000000000';
+export const beforeFirst = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Claims the first of these accounts that nobody else has, until the transaction ends; with it, its owner's other account: however long a

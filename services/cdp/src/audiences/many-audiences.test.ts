@@ -2,7 +2,7 @@ import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
-import { beforeAll as firstId, lockAccount } from '../accounts/claim-account.ts';
+import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
 import { selectReady } from './changed-contacts.sql.ts';
 import { selectDueAccounts } from './due-audiences.sql.ts';
 
@@ -53,7 +53,7 @@ it('accounts take turns, however many audiences of one are due, and for however 
       from (values (${first}::uuid, 1), (${second}::uuid, 1000)) as account (account_id, most), generate_series(1, most) as n`;
     const afterwards = async (after: string) =>
       (await selectDueAccounts(tx, now, { after, limit: 20, scope })).filter((id) => id === first || id === second);
-    expect(await afterwards(firstId)).toEqual([first, second]);
+    expect(await afterwards(beforeFirst)).toEqual([first, second]);
     expect(await afterwards(first)).toEqual([second, first]);
     expect(await afterwards(second)).toEqual([first, second]);
     await tx`delete from audiences where account_id = any(${[first, second]}::uuid[])`;

@@ -1,6 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Job, LRUCache, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
-import { beforeAll, claimAccount } from '../accounts/claim-account.ts';
+import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import {
   nextAccountToReevaluate,
   nextChangedAccount,
@@ -28,14 +28,14 @@ export function refreshChangedContacts(worker: number): Job<unknown> {
 
 function makeRefresh(worker: number): Job<unknown> {
   const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
-  let after = beforeAll;
+  let after = beforeFirst;
   let isScheduledNext = false;
 
   /** Yields accounts with work, the next one first; none twice. */
   async function* candidates(tx: Sql, now: Date, scope: Scope) {
     const busy = [...resting.keys()];
     const changed = async () =>
-      (await nextChangedAccount(tx, scope, after, busy)) ?? (await nextChangedAccount(tx, scope, beforeAll, busy));
+      (await nextChangedAccount(tx, scope, after, busy)) ?? (await nextChangedAccount(tx, scope, beforeFirst, busy));
     const scheduled = () => nextAccountToReevaluate(tx, scope, now, busy);
     for (;;) {
       const accountId = isScheduledNext

@@ -7,7 +7,7 @@ import {
   type ReportedQueue,
   type WorkCall,
 } from '@customer-platform/service-kit';
-import { type AccountWork, beforeAll, claimAccount } from '../accounts/claim-account.ts';
+import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -50,7 +50,7 @@ export function refreshWhole(worker: number): Job<unknown> {
 function makeRefresh(worker: number): Job<unknown> {
   let failure: Failure | undefined;
   let served: string | undefined;
-  let after = beforeAll;
+  let after = beforeFirst;
   return {
     name: `refresh-audiences-${worker}`,
     queue: audiences,
@@ -65,7 +65,7 @@ function makeRefresh(worker: number): Job<unknown> {
       }
       const dueAccounts = await selectDueAccounts(call.tx, call.now, { after, limit: candidates, scope });
       const claimed = await claimAccount(call, dueAccounts, refreshes);
-      after = claimed?.id ?? beforeAll;
+      after = claimed?.id ?? beforeFirst;
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
       // Many audiences of one account in a row must not keep its contacts waiting.

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
+import { someStructural } from '@customer-platform/service-kit';
 import { parseJson } from './post-result.ts';
 
 /** Maximum length of a text, longer ones are cut: an event with one must fit into a message on the bus. */
@@ -37,14 +38,8 @@ export function jsonObjectOf(body: Buffer): Record<string, unknown> {
 /** Returns whether JSON has more values than `most`, by the commas and opening brackets outside of its texts. */
 function hasMoreValues(text: string, most: number): boolean {
   let values = 1;
-  let inText = false;
-  for (let index = 0; index < text.length && values <= most; index++) {
-    const unit = text.charCodeAt(index);
-    if (inText) {
-      if (unit === 92) index++;
-      else if (unit === 34) inText = false;
-    } else if (unit === 34) inText = true;
-    else if (unit === 44 || unit === 91 || unit === 123) values++;
-  }
-  return values > most;
+  return someStructural(text, (unit) => {
+    if (unit === 44 || unit === 91 || unit === 123) values++;
+    return values > most;
+  });
 }

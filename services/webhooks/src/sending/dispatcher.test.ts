@@ -147,9 +147,9 @@ describe('the dispatcher', () => {
         return row!.endpoints === accounts.length;
       });
     } finally {
-      await sql`drop trigger keep_from on queues`;
       second.kill('SIGKILL');
       goOn();
+      await sql`drop trigger keep_from on queues`;
     }
     const allStates = () => sql<{ status: string; count: number }[]>`
       select status, count(*)::int as count from deliveries where account_id = any(${ids}::uuid[]) group by status`;

@@ -1,0 +1,16 @@
+/**
+ * Returns whether `isFound` holds for a comma or bracket of JSON that is outside of its texts, given as UTF-16 units in their order: what there is of
+ * it is known in one pass, before it is parsed. It ends with the first that is found; of what is no JSON it says nothing.
+ */
+export function someStructural(text: string, isFound: (unit: number) => boolean): boolean {
+  let inText = false;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (inText) {
+      if (unit === 92) index++;
+      else if (unit === 34) inText = false;
+    } else if (unit === 34) inText = true;
+    else if ((unit === 44 || unit === 91 || unit === 93 || unit === 123 || unit === 125) && isFound(unit)) return true;
+  }
+  return false;
+}
