@@ -29,6 +29,7 @@ const drainMs = 5_000;
 export class BusConnection {
   readonly #log: Logger;
   readonly #setups: ((connection: NatsConnection) => void)[] = [];
+  readonly #losses: (() => void)[] = [];
   readonly #backs: (() => void)[] = [];
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
@@ -70,6 +71,11 @@ export class BusConnection {
   /** Runs `back` whenever there is a connection after there was none: core messages of the time between were missed. */
   onBack(back: () => void): void {
     this.#backs.push(back);
+  }
+
+  /** Runs `lost` whenever the connection is lost, before there is one again: that one has every subscription that was not ended by then. */
+  onLost(lost: () => void): void {
+    this.#losses.push(lost);
   }
 
   /** Sends what is under way, for at most 5 s, and closes. */
@@ -123,6 +129,7 @@ export class BusConnection {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') {
         this.#isConnected = false;
+        for (const lost of this.#losses) lost();
         this.#log.warn('NATS is unavailable; events wait in the outbox');
       } else if (status.type === 'reconnect') {
         this.#isConnected = true;

@@ -163,7 +163,7 @@ export class Bus {
       const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service, requestMs };
       return new PulledMessages(this.#connection.current, from);
     });
-    this.#connection.onBack(() => loop.restart());
+    this.#connection.onLost(() => loop.restart());
     const read = async () => {
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       return await manager.consumers.info(this.#prefix, name);

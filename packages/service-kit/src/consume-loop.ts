@@ -78,9 +78,9 @@ export class ConsumeLoop {
     this.#loop = this.#run();
   }
 
-  /** Pulls again: the bus has forgotten what was asked of it before the connection was lost. */
+  /** Pulls by a new request, since the connection is lost: what an old one brings now would come before what was on its way, which is lost. */
   restart(): void {
-    this.#messages?.stop();
+    this.#messages?.abandon();
   }
 
   async stop(): Promise<void> {

@@ -135,6 +135,11 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
       });
   }
 
+  /** Pulls nothing more: what has come is still handed over, what is on its way is not. */
+  abandon(): void {
+    this.#finish();
+  }
+
   /** Yields messages in their order. Throws what ended it, after the last of them. */
   async *[Symbol.asyncIterator](): AsyncGenerator<PulledMessage, void> {
     try {

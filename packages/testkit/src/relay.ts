@@ -14,7 +14,8 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-export async function startRelay(serverUrl: string): Promise<Relay> {
+/** Starts a relay; `hear` gets what its clients send. */
+export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void = () => undefined): Promise<Relay> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   const silenced = new WeakSet<Socket>();
@@ -24,6 +25,7 @@ export async function startRelay(serverUrl: string): Promise<Relay> {
       client.destroy();
       return;
     }
+    client.on('data', hear);
     const upstream = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
       [client, upstream],
