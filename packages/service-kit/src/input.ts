@@ -50,19 +50,35 @@ function unstorable(value: unknown): string | undefined {
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
 
+/** Maximum number of values at all levels of what the caller shapes: each is looked at, and a megabyte of JSON has room for half a million. */
+const maxFreeValues = 100_000;
+
 /** Refuses what cannot be stored anywhere in a value of which no schema says more. */
-function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
-  const rule = unstorable(value);
-  if (rule) throw invalidAt(path, rule);
-  if (typeof value !== 'object' || value === null) return;
-  const isList = Array.isArray(value);
-  for (const key of Object.keys(value)) {
-    path.push(isList ? Number(key) : key);
-    const keyRule = unstorable(key);
-    if (keyRule) throw invalidAt(path, keyRule);
-    refuseUnstorable((value as Record<string, unknown>)[key], path);
-    path.pop();
-  }
+function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
+  const place = [...path];
+  let seen = 0;
+  const look = (value: unknown): void => {
+    seen++;
+    if (seen > maxFreeValues) throw invalidAt([...path], `must have at most ${maxFreeValues} values at all its levels`);
+    const rule = unstorable(value);
+    if (rule) throw invalidAt(place, rule);
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        place.push(index);
+        look(value[index]);
+        place.pop();
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const key of Object.keys(value)) {
+        place.push(key);
+        const keyRule = unstorable(key);
+        if (keyRule) throw invalidAt(place, keyRule);
+        look((value as Record<string, unknown>)[key]);
+        place.pop();
+      }
+    }
+  };
+  look(value);
 }
 
 /** Maximum number of keys or entries of what the caller shapes. */
@@ -140,7 +156,7 @@ function mostEntries(type: z.ZodArray): number | undefined {
 function preparedUnknown(value: object, path: PropertyKey[]): object {
   const [size, unit] = Array.isArray(value) ? [value.length, 'entries'] : [Object.keys(value).length, 'keys'];
   if (size > maxFreeSize) throw invalidAt(path, `must have at most ${maxFreeSize} ${unit}`);
-  refuseUnstorable(value, [...path]);
+  refuseUnstorable(value, path);
   return value;
 }
 
