@@ -405,6 +405,32 @@ describe('redelivering', () => {
     ]);
   });
 
+  it('during a try leads to another one, also where its queue is read while the outcome is written', async () => {
+    const { account, params, receiver } = await respondingEndpoint(200);
+    const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
+    receiver.respond = (_, response) => void asked.then(() => response.writeHead(200).end());
+    await emitContactCreated(account);
+    await receiver.next();
+    const pending = await delivery(account, params.endpoint_id, (one) => one.status === 'pending');
+    await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+    const sql = platform.database('webhooks');
+    await sql.begin(async (tx) => {
+      // A read of the queue waits for this, which already knows what is under way; the outcome of a try does not.
+      await tx`lock table endpoints in access exclusive mode`;
+      await sql`update queues set version = version + 1 where endpoint_id = ${params.endpoint_id}`;
+      await waitFor('a read of the queue', async () => {
+        return (await sql`select from pg_locks where relation = 'endpoints'::regclass and not granted`).length > 0;
+      });
+      goOn();
+      await waitFor(
+        'the outcome',
+        async () => (await sql`select from tries where delivery_id = ${pending.id}`).length > 0,
+      );
+    });
+    const done = await delivery(account, params.endpoint_id, hasTries(2));
+    expect([done.status, done.tries.map((made) => made.trigger)]).toEqual(['delivered', ['scheduled', 'manual']]);
+  });
+
   it('again and again while its tries fail meets no deadlock', async () => {
     const { account, params, receiver } = await respondingEndpoint(200);
     const sent = await account.client.testEndpoint({ params });

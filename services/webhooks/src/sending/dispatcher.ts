@@ -80,7 +80,7 @@ export class Dispatcher {
     this.#standings = new AccountStandings({ accounts, log, learned });
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
     this.#queues = new HeldQueues({ sql, clocks, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
-    this.#writer = new OutcomeWriter(sql, clocks, log, (outcomes) => this.#onWritten(outcomes));
+    this.#writer = new OutcomeWriter(sql, clocks, log, (...written) => this.#onWritten(...written));
     const holds = () => this.#queues.all().length > 0;
     const isPaused = () => this.#seat.paused().isWhole;
     const looking = { name: 'look', rows: dueQueues, everyMs: lookEveryMs, slowestRetryMs, log, isPaused };
@@ -210,7 +210,7 @@ export class Dispatcher {
     }
     if (this.#learn(held, state.endpoint)) {
       held.ready.push(...state.due);
-      held.mayHaveMore = state.found === limit || state.due.length < state.found;
+      held.mayHaveMore ||= state.found === limit || state.due.length < state.found;
       held.seeDrained(state.version, state.laterAt);
       if (held.canStart()) this.#startable.add(held);
     }
@@ -278,7 +278,9 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  #onWritten(outcomes: readonly TryOutcome[]): void {
+  #onWritten(outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]): void {
+    // A delivery may be due at once, as it was asked for again: whoever reads its queue as it is written takes it for under way.
+    for (const held of waitingEndpoints.map((id) => this.#queues.get(id))) if (held) held.mayHaveMore = true;
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);

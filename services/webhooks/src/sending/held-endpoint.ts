@@ -38,7 +38,7 @@ export class HeldEndpoint implements QueueKey {
   hasChanged = false;
   /** Why its tries were cut off when it was last found off or gone. */
   endReason: EndReason | undefined;
-  /** There may be due deliveries that are not fetched. */
+  /** There may be due deliveries that are not fetched, or were passed over by a read that is under way. */
   mayHaveMore = true;
   /** State that was seen when nothing more was due. */
   drained: Drained | undefined;

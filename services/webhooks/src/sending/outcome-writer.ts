@@ -13,6 +13,9 @@ const maxBatch = 500;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
 
+/** Called with what was written, and with the endpoints of which something waits for its next try since. */
+type Written = (outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]) => void;
+
 /**
  * Writes outcomes of tries, all that have ended since the last statement in one: a commit is shared by many tries, and none counts as
  * written before it is durable. An outcome that the database will never take is logged: its delivery stays due, and is tried again when
@@ -21,12 +24,12 @@ const tries = meter.createCounter('webhooks.tries', { description: 'Tries by wha
 export class OutcomeWriter {
   readonly #sql: Database;
   readonly #clocks: Clocks;
-  readonly #written: (outcomes: readonly TryOutcome[]) => void;
+  readonly #written: Written;
   readonly #writer: BatchWriter<TryOutcome>;
   /** Since when an address has failed, as the database has it. */
   readonly #failingSince = new Map<string, Date | null>();
 
-  constructor(sql: Database, clocks: Clocks, log: Logger, written: (outcomes: readonly TryOutcome[]) => void) {
+  constructor(sql: Database, clocks: Clocks, log: Logger, written: Written) {
     this.#sql = sql;
     this.#clocks = clocks;
     this.#written = written;
@@ -67,16 +70,17 @@ export class OutcomeWriter {
     const nowOf = ({ accountId }: { accountId: string }) => this.#clocks.nowOf(accountId);
     const locked = new Set<string>();
     let written = batch;
-    if (news.length === 0) await writeOutcomes(this.#sql, batch, nowOf);
+    let waiting: string[] = [];
+    if (news.length === 0) waiting = await writeOutcomes(this.#sql, batch, nowOf);
     else {
       await inTransaction(this.#sql, async (tx) => {
         for (const id of await writeEndpointNews(tx, news, nowOf)) locked.add(id);
         written = batch.filter(({ endpointId }) => !locked.has(endpointId));
-        if (written.length > 0) await writeOutcomes(tx, written, nowOf);
+        if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf);
       });
     }
     for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
-    this.#written(written);
+    this.#written(written, waiting);
     return batch.filter(({ endpointId }) => locked.has(endpointId));
   }
 }

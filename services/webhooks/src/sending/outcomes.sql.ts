@@ -49,11 +49,12 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: No
  * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
  * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
- * under way, looks passed it over. Queues are locked before deliveries, as everywhere: no circle of waiting can come about.
+ * under way, looks passed it over. Returns the endpoints of these queues. Queues are locked before deliveries, as everywhere: no circle of
+ * waiting can come about.
  */
-export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], nowOf: NowOf) {
+export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], nowOf: NowOf): Promise<string[]> {
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
-  await tx`
+  const queues = await tx<{ id: string }[]>`
     with outcome as (
       select * from unnest(
         ${outcomes.map((one) => one.accountId)}::uuid[], ${outcomes.map((one) => one.endpointId)}::uuid[],
@@ -99,5 +100,7 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
     ) as due
     group by account_id, endpoint_id order by account_id, endpoint_id
     on conflict (account_id, endpoint_id) do update
-      set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
+      set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1
+    returning endpoint_id as id`;
+  return queues.map(({ id }) => id);
 }
