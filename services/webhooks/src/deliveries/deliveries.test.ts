@@ -339,6 +339,19 @@ describe('an endpoint is switched off', () => {
   });
 });
 
+/** An endpoint with a delivery that was asked for again while its try is under way, which gets `status` once `goOn` is called. */
+async function askedAgainDuringTry(status: number) {
+  const responding = await respondingEndpoint(200);
+  const { account, endpoint, params, receiver } = responding;
+  const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
+  receiver.respond = (_, response) => void asked.then(() => response.writeHead(status).end());
+  await emitContactCreated(account);
+  await receiver.next();
+  const pending = await delivery(account, endpoint.id, (one) => one.status === 'pending');
+  await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+  return { ...responding, pending, goOn };
+}
+
 describe('redelivering', () => {
   it.each([200, 500])('leads to another try when it is asked for during one that answers %s', async (status) => {
     const { account, receiver, endpoint, params } = await respondingEndpoint(status);
@@ -389,13 +402,7 @@ describe('redelivering', () => {
   });
 
   it('during a try leads to another one', async () => {
-    const { account, endpoint, params, receiver } = await respondingEndpoint(200);
-    const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
-    receiver.respond = (_, response) => void asked.then(() => response.writeHead(500).end());
-    await emitContactCreated(account);
-    await receiver.next();
-    const pending = await delivery(account, endpoint.id, (one) => one.status === 'pending');
-    await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+    const { account, endpoint, receiver, goOn } = await askedAgainDuringTry(500);
     receiver.respond = (_, response) => response.writeHead(204).end();
     goOn();
     const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');
@@ -406,18 +413,12 @@ describe('redelivering', () => {
   });
 
   it('during a try leads to another one, also where its queue is read while the outcome is written', async () => {
-    const { account, params, receiver } = await respondingEndpoint(200);
-    const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
-    receiver.respond = (_, response) => void asked.then(() => response.writeHead(200).end());
-    await emitContactCreated(account);
-    await receiver.next();
-    const pending = await delivery(account, params.endpoint_id, (one) => one.status === 'pending');
-    await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+    const { account, endpoint, pending, goOn } = await askedAgainDuringTry(200);
     const sql = platform.database('webhooks');
     await sql.begin(async (tx) => {
       // A read of the queue waits for this, which already knows what is under way; the outcome of a try does not.
       await tx`lock table endpoints in access exclusive mode`;
-      await sql`update queues set version = version + 1 where endpoint_id = ${params.endpoint_id}`;
+      await sql`update queues set version = version + 1 where endpoint_id = ${endpoint.id}`;
       await waitFor('a read of the queue', async () => {
         return (await sql`select from pg_locks where relation = 'endpoints'::regclass and not granted`).length > 0;
       });
@@ -427,7 +428,7 @@ describe('redelivering', () => {
         async () => (await sql`select from tries where delivery_id = ${pending.id}`).length > 0,
       );
     });
-    const done = await delivery(account, params.endpoint_id, hasTries(2));
+    const done = await delivery(account, endpoint.id, hasTries(2));
     expect([done.status, done.tries.map((made) => made.trigger)]).toEqual(['delivered', ['scheduled', 'manual']]);
   });
 
