@@ -136,9 +136,10 @@ it('what PostgreSQL refuses fails the source at once, with a reason, and what fa
     expect(told.data).toMatchObject({ source: { status: 'failed' }, previous: { status: 'processing' } });
   }
   const { id } = await add('40001');
-  await waitFor('the first try', async () => {
-    const [row] = await database`select tries from sources where id = ${id}`;
-    return row!.tries === 1;
+  // The pause before the next attempt begins when the failure is written, not when the source is claimed.
+  await waitFor('the failure of the first attempt', async () => {
+    const [row] = await database`select last_error from sources where id = ${id}`;
+    return row!.last_error !== null;
   });
   await database`drop trigger refuse on passages`;
   platform.clock.advance(60_000);
