@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import postgres from 'postgres';
-import { migrate } from './migrate.ts';
+import { migrate, type Waiting } from './migrate.ts';
 
 let platform: Platform;
 let url: string;
@@ -33,6 +33,23 @@ afterEach(async () => {
 const write = (name: string, statements: string) => writeFile(join(directory, name), statements);
 const migrateAll = (tries: number[] = []) =>
   migrate(url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => tries.push(waiting.tries));
+
+it('a schema waits for a database that takes no connections, and says so', async () => {
+  const relay = await startRelay(url);
+  relay.cut();
+  try {
+    await write('9000_column.sql', 'alter table long_read add column name text;');
+    const waited: Waiting[] = [];
+    const migrated = migrate(relay.url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => waited.push(waiting));
+    await waitFor('an attempt', () => waited.length >= 1);
+    relay.mend();
+    await migrated;
+    expect(waited[0]).toEqual({ waitsFor: 'database', tries: 1 });
+    expect((await sql`select name from long_read`).columns[0]?.name).toBe('name');
+  } finally {
+    await relay.stop();
+  }
+}, 60_000);
 
 /** Reads the table in a transaction, as a backup does; returns a function that ends it. */
 async function readForLong(): Promise<() => Promise<void>> {

@@ -2,12 +2,19 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
+import { isDatabaseUnavailable } from './database.ts';
+import { TimedOut, withTimeout } from './with-timeout.ts';
 
 const lockNotAvailable = '55P03';
 /** Lock timeout of a migration: others wait behind it, and a backup or a long report may hold the lock for hours. */
 const lockTimeoutMs = 2_000;
 /** Pause in which others get through before its next attempt. */
 const lockRetryMs = 1_000;
+
+/** Time that a starting process waits for a database that is unavailable, before it ends and says why. */
+const unavailableMs = 60_000;
+/** Time in which it takes a connection and responds; the driver would dial one that closes it for ever. */
+const responseMs = 5_000;
 
 /** A statement that builds an index: of which table, and the rest of it. */
 const createsIndex = /^create index concurrently if not exists \w+ on (?<table>\w+) (?<columns>[\s\S]+)$/;
@@ -18,23 +25,24 @@ const concurrently = /^(?:create (?:unique )?index concurrently if not exists|dr
 /**
  * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
  * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
- * migration that cannot have its locks within 2 s gives way and is tried again, so that nobody else's statements pile up behind it; `say`
- * is told what is waited for. Throws where an applied file was changed since, for its effect can't be known.
+ * migration that cannot have its locks within 2 s gives way and is tried again, so that nobody else's statements pile up behind it. A
+ * database that is unavailable at first is tried for a minute. `say` is told what is waited for. Throws where an applied file was changed
+ * since, for its effect can't be known.
  */
 export async function migrate(
   url: string,
   schema: string,
   directories: URL[],
-  say: (waiting: { migration: string; tries: number }) => void = () => undefined,
+  say: (waiting: Waiting) => void = () => undefined,
 ): Promise<void> {
-  const sql = openForMigrations(url, schema);
+  const sql = await openWhenAvailable(url, schema, say);
   const patiently = async (migration: string, work: () => Promise<unknown>) => {
     for (let tries = 1; ; tries++) {
       try {
         return await work();
       } catch (error) {
         if (!(error instanceof postgres.PostgresError && error.code === lockNotAvailable)) throw error;
-        say({ migration, tries });
+        say({ waitsFor: 'lock', migration, tries });
         await sleep(lockRetryMs);
       }
     }
@@ -47,7 +55,7 @@ export async function migrate(
   try {
     // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
     for (let tries = 1; !(await isAlone()); tries++) {
-      say({ migration: 'of another process', tries });
+      say({ waitsFor: 'other process', tries });
       await sleep(lockRetryMs);
     }
     await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
@@ -78,6 +86,31 @@ export async function migrate(
     }
   } finally {
     await sql.end();
+  }
+}
+
+/** Reason why a schema waits, and the number of attempts so far. */
+export interface Waiting {
+  waitsFor: 'database' | 'other process' | 'lock';
+  migration?: string;
+  tries: number;
+}
+
+/** Opens a connection once the database responds. Throws why it does not after a minute. */
+async function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
+  const deadline = performance.now() + unavailableMs;
+  for (let tries = 1; ; tries++) {
+    const sql = openForMigrations(url, schema);
+    try {
+      await withTimeout(responseMs, sql`select`);
+      return sql;
+    } catch (error) {
+      await sql.end({ timeout: 0 });
+      const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
+      if (!isUnavailable || performance.now() > deadline) throw error;
+      say({ waitsFor: 'database', tries });
+      await sleep(lockRetryMs);
+    }
   }
 }
 

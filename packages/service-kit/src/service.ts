@@ -115,7 +115,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const isPooled = config.DATABASE_POOLER === 'transaction';
   if (isPooled && !config.DATABASE_DIRECT_URL) throw new Error(directUrlMissing);
   await migrate(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
-    log.warn(waiting, 'a migration waits for a lock; it is tried again'),
+    log.warn(waiting, 'the schema is not up to date yet; it is tried again'),
   );
   if (isMigrationOnly()) throw new Migrated(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
