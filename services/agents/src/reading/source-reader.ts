@@ -20,8 +20,8 @@ const parts = [
   // Milliseconds each: they need neither the network nor another process.
   { name: 'texts', kinds: ['article', 'faq'], most: 4, perLane: 2 },
   { name: 'files', kinds: ['file'], most: 2, perLane: 1 },
-  // Mostly waiting: they hold extractors and memory page by page.
-  { name: 'websites', kinds: ['website'], most: 8, perLane: 2 },
+  // Mostly waiting: they hold extractors and memory page by page, and sites that hang hold a slot for minutes.
+  { name: 'websites', kinds: ['website'], most: 32, perLane: 2 },
 ] as const;
 /** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */
 const filesAtOnce = 1;
@@ -66,7 +66,7 @@ export class SourceReader {
       ...foundation.guard,
       userAgent: `${agentName}/1.0`,
       maxSocketsPerPool: 4,
-      maxSockets: 64,
+      maxSockets: 128,
     });
     this.#seat = foundation.queues.open({
       queue,
