@@ -11,6 +11,7 @@ export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
 export * from './consumers.ts';
+export { countSerially } from './count-serially.ts';
 export { countWithin } from './count-within.ts';
 export * from './database.ts';
 export * from './deadline-watch.ts';

@@ -35,10 +35,11 @@ export interface Operations {
 
   /**
    * Create an agent.
-   * A new agent is a draft.
+   * A new agent is a draft. An account has at most 200 agents that are not deleted; one more is refused with 409 invalid_state.
    *
    * `POST /v1/agents`
    * Scope: `agents:write`
+   * Errors of its own: `invalid_state`
    */
   createAgent(input: { body: CreateAgentBody } & CallOptions): Promise<Agent>;
 
@@ -469,10 +470,11 @@ export interface Operations {
 
   /**
    * Create an audience.
-   * Its members are computed in the background and kept up to date.
+   * Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.
    *
    * `POST /v1/cdp/audiences`
    * Scope: `cdp.audiences:write`
+   * Errors of its own: `invalid_state`
    */
   createAudience(input: { body: CreateAudienceBody } & CallOptions): Promise<Audience>;
 
@@ -731,11 +733,11 @@ export interface Operations {
 
   /**
    * Create time off.
-   * The teammate cannot be booked in this period. Existing appointments do not change.
+   * The teammate cannot be booked in this period. Existing appointments do not change. A teammate has at most 1,000 periods that have not ended; one more is refused with 409 invalid_state.
    *
    * `POST /v1/calendar/staff/{email}/time-off`
    * Scope: `calendar:write`
-   * Errors of its own: `not_found`
+   * Errors of its own: `not_found`, `invalid_state`
    */
   createTimeOff(input: { params: { email: string }; body: CreateTimeOffBody } & CallOptions): Promise<TimeOff>;
 

@@ -33,11 +33,12 @@ export const createAgent = operation('createAgent', {
   path: '/v1/agents',
   scope: write,
   summary: 'Create an agent',
-  description: 'A new agent is a draft.',
+  description:
+    'A new agent is a draft. An account has at most 200 agents that are not deleted; one more is refused with 409 invalid_state.',
   body: AgentInput,
   status: 201,
   response: Agent,
-  errors: [],
+  errors: ['invalid_state'],
 });
 
 export const getAgentSettings = operation('getAgentSettings', {

@@ -150,12 +150,13 @@ export const createTimeOff = operation('createTimeOff', {
   path: '/v1/calendar/staff/{email}/time-off',
   scope: write,
   summary: 'Create time off',
-  description: 'The teammate cannot be booked in this period. Existing appointments do not change.',
+  description:
+    'The teammate cannot be booked in this period. Existing appointments do not change. A teammate has at most 1,000 periods that have not ended; one more is refused with 409 invalid_state.',
   params: staffPath,
   body: TimeOffInput,
   status: 201,
   response: TimeOff,
-  errors: ['not_found'],
+  errors: ['not_found', 'invalid_state'],
 });
 
 export const deleteTimeOff = operation('deleteTimeOff', {

@@ -34,11 +34,12 @@ export const createAudience = operation('createAudience', {
   path: '/v1/cdp/audiences',
   scope: write,
   summary: 'Create an audience',
-  description: 'Its members are computed in the background and kept up to date.',
+  description:
+    'Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.',
   body: AudienceInput,
   status: 201,
   response: Audience,
-  errors: [],
+  errors: ['invalid_state'],
 });
 
 export const getAudience = operation('getAudience', {

@@ -1,5 +1,5 @@
 import type { AgentInput, AgentStatus } from '@customer-platform/contracts/agents';
-import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import { countSerially, type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
 /** A pipeline, with its name at the time it was given to an agent. */
 export interface AgentPipeline {
@@ -76,6 +76,15 @@ const insertPipelines = (tx: Sql, agent: Fragment, pipelines: readonly AgentPipe
   from ${agent} as agent cross join unnest(
     ${pipelines.map(({ id }) => id)}::bigint[], ${pipelines.map(({ name }) => name)}::text[]
   ) with ordinality as given (id, name, position)`;
+
+/** Counts the agents that are not archived, one creation of the account after the other. */
+export async function countAgents(tx: Sql, accountId: string): Promise<number> {
+  return await countSerially(
+    tx,
+    `agents ${accountId}`,
+    tx`agents where account_id = ${accountId} and status <> 'archived'`,
+  );
+}
 
 /** Inserts an agent as a draft. Returns its id. */
 export async function insertAgent(tx: Sql, accountId: string, values: AgentValues, now: Date): Promise<number> {

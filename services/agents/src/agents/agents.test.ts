@@ -41,6 +41,23 @@ describe('an agent', () => {
     expect(await crew.get(made.body.id)).toEqual(made.body);
   });
 
+  it('is one of at most 200 of its account that are not deleted', async () => {
+    const crew = await openCrew(platform);
+    await database`
+      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
+      select ${crew.account.id}, n::text, '', case n when 1 then 'archived' else 'paused' end, '', 'plan', 5, '{}', '{}', now()
+      from generate_series(1, 200) as n`;
+    const last = await crew.post({ name: 'Ada', role: 'Sells' });
+    expect(last.status).toBe(201);
+    const refused = await crew.post({ name: 'Bo', role: 'Sells' });
+    expect([refused.status, refused.body.error]).toEqual([
+      409,
+      { code: 'invalid_state', message: 'An account has at most 200 agents that are not deleted; delete one first' },
+    ]);
+    await crew.account.client.deleteAgent({ params: { agent_id: last.body.id } });
+    expect((await crew.post({ name: 'Bo', role: 'Sells' })).status).toBe(201);
+  });
+
   it('has what it is given, each entry of a list once and in its order', async () => {
     const crew = await openCrew(platform);
     const other = await crew.account.client.createPipeline({ body: { name: 'Service', stages: [{ name: 'Open' }] } });

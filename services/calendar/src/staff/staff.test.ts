@@ -193,6 +193,25 @@ describe('time off', () => {
     expect(await take('2026-06-08', '2026-06-09', 'x'.repeat(201))).toMatchObject(refusal('reason'));
   });
 
+  it('is one of at most 1,000 periods of a teammate that have not ended', async () => {
+    const own = await openDesk(platform);
+    const sql = platform.database('calendar');
+    await sql`
+      insert into time_off (account_id, staff_id, starts_at, ends_at, reason)
+      select account_id, id, day, day + interval '1 hour', '' from staff,
+        lateral (select ${platform.clock.now()}::timestamptz + (n - 2) * interval '1 day' as day from generate_series(1, 1000) as n) as period
+      where account_id = ${own.account.id} and email = ${emailOf('ada')}`;
+    const add = () => own.account.request('POST', timeOff, { body: { from: '2030-06-11', to: '2030-06-20' } });
+    // The first has ended.
+    const last = await add();
+    expect(last.status).toBe(201);
+    const { status, body } = await add();
+    expect([status, body.error.code]).toEqual([409, 'invalid_state']);
+    expect(body.error.message).toContain('at most 1,000 periods of time off that have not ended; delete one first');
+    await own.account.request('DELETE', `${timeOff}/${last.body.id}`);
+    expect((await add()).status).toBe(201);
+  });
+
   it('is listed latest first, in pages', async () => {
     const own = await openDesk(platform);
     for (const day of ['12', '11', '13']) await own.post(timeOff, { from: `2026-06-${day}`, to: '2026-06-20' });

@@ -1,4 +1,4 @@
-import type { PageBounds, Sql } from '@customer-platform/service-kit';
+import { countSerially, type PageBounds, type Sql } from '@customer-platform/service-kit';
 
 /** Time off of a teammate: [starts_at, ends_at). */
 export interface TimeOffRow {
@@ -6,6 +6,15 @@ export interface TimeOffRow {
   starts_at: Date;
   ends_at: Date;
   reason: string;
+}
+
+/** Counts a teammate's time off that has not ended, one creation after the other. */
+export async function countTimeOff(tx: Sql, accountId: string, staffId: number, now: Date): Promise<number> {
+  return await countSerially(
+    tx,
+    `time off ${accountId} ${staffId}`,
+    tx`time_off where account_id = ${accountId} and staff_id = ${staffId} and ends_at > ${now}`,
+  );
 }
 
 /** Returns the inserted time off. `starts_at` must be before `ends_at`. */

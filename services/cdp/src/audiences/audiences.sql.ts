@@ -1,5 +1,11 @@
 import type { Audience, AudienceRules } from '@customer-platform/contracts/cdp';
-import { brokenConstraint, type Fragment, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import {
+  brokenConstraint,
+  countSerially,
+  type Fragment,
+  type Sql,
+  withinPageBytes,
+} from '@customer-platform/service-kit';
 import { leavesOf } from './rules.ts';
 
 export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at'> {
@@ -19,6 +25,11 @@ export const columns = (tx: Sql) =>
 
 function eventNames(rules: AudienceRules): string[] {
   return [...new Set(leavesOf(rules).flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
+}
+
+/** Counts an account's audiences, one creation after the other. */
+export async function countAudiences(tx: Sql, accountId: string): Promise<number> {
+  return await countSerially(tx, `audiences ${accountId}`, tx`audiences where account_id = ${accountId}`);
 }
 
 /** Inserts an audience that is due now; returns undefined if another of the account has its name. */

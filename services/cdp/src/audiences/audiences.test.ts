@@ -41,6 +41,21 @@ describe('an audience', () => {
     });
   });
 
+  it('is one of at most 1,000 of its account, however many are created at once', async () => {
+    const sql = platform.database('cdp');
+    await sql`
+      insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
+      select ${account.id}, 'old ' || n, '', ${sql.json(tagged('a'))}, 'ready', now(), now() from generate_series(1, 999) as n`;
+    const create = (name: string) => account.client.createAudience({ body: { name, rules: tagged('b') } });
+    const created = await Promise.allSettled(['one', 'two', 'three'].map(create));
+    const refused = created.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refused).toEqual(Array(2).fill(expect.objectContaining({ status: 409, code: 'invalid_state' })));
+    expect(refused[0].message).toContain('An account has at most 1,000 audiences; delete one first');
+    expect((await account.testClient.createAudience({ body: { name: 'one', rules: tagged('b') } })).name).toBe('one');
+    await sql`delete from audiences where account_id = ${account.id} and name = 'old 1'`;
+    expect((await create('four')).name).toBe('four');
+  });
+
   it('has a name that no other of the account has', async () => {
     const { id } = await audiences.create(tagged('a'), 'one');
     const { id: other } = await audiences.create(tagged('a'), 'two');

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { countSerially, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../sending/dispatch.sql.ts';
 
 export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
@@ -15,10 +15,11 @@ const columns = (sql: Sql) =>
 
 /** Keeps other registrations of the account out until the transaction ends, counts its endpoints and names the next one. */
 export async function prepareEndpoint(tx: Sql, accountId: string) {
-  await tx`select pg_advisory_xact_lock(hashtextextended(${`endpoints ${accountId}`}, 0))`;
-  const [row] = await tx<{ count: number; id: string }[]>`
-    select count(*)::int as count, uuidv7() as id from endpoints where account_id = ${accountId}`;
-  return row!;
+  const [count, [next]] = await Promise.all([
+    countSerially(tx, `endpoints ${accountId}`, tx`endpoints where account_id = ${accountId}`),
+    tx<{ id: string }[]>`select uuidv7() as id`,
+  ]);
+  return { count, id: next!.id };
 }
 
 /** Adds an endpoint under an id of the caller, because its secret is bound to it. */
