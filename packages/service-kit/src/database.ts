@@ -220,7 +220,7 @@ export function isTransactionConflict(error: unknown): boolean {
 }
 
 /** Returns whether PostgreSQL cut a statement off that took too long or waited too long for a lock. */
-export function isStatementTimeout(error: unknown): boolean {
+export function isStatementTimeout(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03');
 }
 

@@ -10,7 +10,7 @@ export { Clocks } from './clocks/clocks.ts';
 export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts';
 export * from './config.ts';
 export type { ReceivedEvent } from './consume-loop.ts';
-export * from './consumers.ts';
+export { type Consumer, onEvent } from './consumer.ts';
 export { countSerially } from './count-serially.ts';
 export { countWithin } from './count-within.ts';
 export * from './database.ts';

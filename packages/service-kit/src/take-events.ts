@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import type { AccountsLocked } from './accounts-locked.ts';
+import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
+import type { Consumer } from './consumer.ts';
+import { isStatementTimeout, isUnavailable, type Sql } from './database.ts';
+import { type FailedMessage, setAside } from './failed-events.ts';
+import { inWorkTransaction, type WorkContext } from './jobs.ts';
+import { withWorkContext } from './logging.ts';
+import { inSpans } from './telemetry.ts';
+
+/** Delay before events come again that could not be taken for the moment. */
+export const retryDelayMs = 2_000;
+/** So many events in a row that find something unavailable say that it is not their own fault. */
+const maxUnavailable = 3;
+
+/** Accounts with an event that took as long as a statement may, and its error. */
+export interface TimedOutAccounts {
+  get(accountId: string): Error | undefined;
+  set(accountId: string, error: Error): unknown;
+}
+
+export type EventMessage = ReceivedMessage & { event: ReceivedEvent };
+
+/** Messages of a batch by what becomes of them. */
+interface SortedBatch {
+  rubbish: ReceivedMessage[];
+  /** Of paused accounts. */
+  paused: EventMessage[];
+  /** Of accounts that timed out, with their errors. */
+  untried: FailedMessage[];
+  events: EventMessage[];
+}
+
+/** Sorts a batch by what becomes of its messages. */
+export function sortBatch(
+  batch: readonly ReceivedMessage[],
+  pausedAccounts: readonly string[],
+  timedOut: Pick<TimedOutAccounts, 'get'>,
+): SortedBatch {
+  const sorted: SortedBatch = { rubbish: [], paused: [], untried: [], events: [] };
+  for (const message of batch) {
+    if (!isEvent(message)) sorted.rubbish.push(message);
+    else if (pausedAccounts.includes(message.event.account)) sorted.paused.push(message);
+    else {
+      const error = timedOut.get(message.event.account);
+      if (error) sorted.untried.push({ message, error });
+      else sorted.events.push(message);
+    }
+  }
+  return sorted;
+}
+
+function isEvent(message: ReceivedMessage): message is EventMessage {
+  return message.event !== undefined;
+}
+
+/**
+ * Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now; after one that
+ * waited in vain for a lock, the others of its account are set aside untried: each would wait as long, and everybody behind it.
+ */
+export async function takeEach<Resources>(
+  consumer: Consumer<Resources>,
+  context: WorkContext<Resources>,
+  batch: EventMessage[],
+  timedOut: TimedOutAccounts,
+): Promise<void> {
+  const failures: FailedMessage[] = [];
+  let unavailable = 0;
+  for (const message of batch) {
+    if (unavailable === maxUnavailable) {
+      if (consumer.inOrder) throw failures.at(-1)!.error;
+      message.giveBack(retryDelayMs);
+      continue;
+    }
+    const { account } = message.event;
+    const before = timedOut.get(account);
+    if (before) {
+      failures.push({ message, error: before });
+      continue;
+    }
+    try {
+      await takeOnce(consumer, context, [message]);
+      message.acknowledge();
+      unavailable = 0;
+    } catch (error) {
+      failures.push({ message, error });
+      if (isStatementTimeout(error)) timedOut.set(account, error);
+      unavailable = isUnavailable(error) ? unavailable + 1 : 0;
+    }
+  }
+  if (failures.length > 0) await setAside(context, consumer.name, failures);
+}
+
+/** Separates the events of accounts of which a lock is held. */
+export function byLock(error: AccountsLocked, batch: EventMessage[]) {
+  const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
+  const faulty = batch.filter(isLocked).map((message): FailedMessage => ({ message, error }));
+  return { others: batch.filter((message) => !isLocked(message)), faulty };
+}
+
+/** Separates the events whose data is not what their kind's definition says. */
+export function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
+  const others: EventMessage[] = [];
+  const faulty: FailedMessage[] = [];
+  for (const message of batch) {
+    const { type, data } = message.event;
+    const { error } = events.find(({ kind }) => kind === type)?.data.safeParse(data) ?? {};
+    if (error) faulty.push({ message, error: new Error(`data is no ${type}: ${z.prettifyError(error)}`) });
+    else others.push(message);
+  }
+  return { others, faulty };
+}
+
+/** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
+export async function takeOnce<Resources>(
+  consumer: Consumer<Resources>,
+  context: WorkContext<Resources>,
+  batch: readonly { event: ReceivedEvent }[],
+  also: (tx: Sql) => Promise<void> = async () => undefined,
+) {
+  const events = batch.map(({ event }) => event);
+  const { account } = events[0]!;
+  const work = (received: ReceivedEvent[]) =>
+    inWorkTransaction(context, async (call) => {
+      const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
+      const taken = unseen.length > 0 ? await consumer.take(call, unseen) : undefined;
+      await also(call.tx);
+      return taken;
+    });
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+    'messaging.consumer.group.name': consumer.name,
+    ...(events.length > 1 ? { 'messaging.batch.message_count': events.length } : {}),
+  };
+  const traced = events.map(({ id, type, account, trace }) => ({
+    parent: trace,
+    attributes: { 'messaging.destination.name': type, 'messaging.message.id': id, 'platform.account': account },
+  }));
+  const taken = await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
+    inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
+      context.clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] })))),
+    ),
+  );
+  consumer.committed?.(context.resources, events, taken);
+  context.clockWork.wake(account);
+}
+
+/** Notes events in the inbox of a consumer; returns those that were not there. */
+async function notTaken(tx: Sql, consumer: string, events: readonly ReceivedEvent[]): Promise<ReceivedEvent[]> {
+  const fresh = await tx<{ event_id: string }[]>`
+    insert into inbox (account_id, event_id, consumer)
+    select account_id, event_id, ${consumer}
+    from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
+    on conflict do nothing returning event_id`;
+  const ids = new Set(fresh.map((row) => row.event_id));
+  return events.filter((event) => ids.delete(event.id.toLowerCase()));
+}
