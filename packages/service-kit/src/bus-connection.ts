@@ -144,8 +144,8 @@ export class BusConnection {
 
 function connectionOptions(urls: string, files: BusFiles, service: string): ConnectionOptions {
   const { NATS_CREDENTIALS_FILE } = files;
-  const { servers, user, pass } = parseServers(urls);
-  const tls = tlsOptions(urls, files);
+  const { servers, user, pass, isTls } = parseServers(urls);
+  const tls = tlsOptions(isTls, files);
   return {
     servers,
     ...(user === undefined ? {} : { user, pass: pass ?? '' }),
@@ -166,9 +166,9 @@ function connectionOptions(urls: string, files: BusFiles, service: string): Conn
   };
 }
 
-function tlsOptions(urls: string, files: BusFiles): TlsOptions | undefined {
+function tlsOptions(isTls: boolean, files: BusFiles): TlsOptions | undefined {
   const { NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
-  if (!NATS_TLS_CA_FILE && !NATS_TLS_CERT_FILE && !urls.includes('tls://')) return undefined;
+  if (!NATS_TLS_CA_FILE && !NATS_TLS_CERT_FILE && !NATS_TLS_KEY_FILE && !isTls) return undefined;
   return {
     ...(NATS_TLS_CA_FILE ? { ca: readFileSync(NATS_TLS_CA_FILE, 'utf8') } : {}),
     ...(NATS_TLS_CERT_FILE ? { cert: readFileSync(NATS_TLS_CERT_FILE, 'utf8') } : {}),
@@ -176,11 +176,26 @@ function tlsOptions(urls: string, files: BusFiles): TlsOptions | undefined {
   };
 }
 
-/** Reads a comma-separated list of servers; user and password are those of the first that names them. Throws where one is no URL. */
-export function parseServers(list: string): { servers: string[]; user?: string; pass?: string } {
+/** Servers of a bus as a setting names them. */
+export interface BusServers {
+  servers: string[];
+  user?: string;
+  pass?: string;
+  /** One of the servers is to be dialled with TLS; then all are. */
+  isTls: boolean;
+}
+
+/**
+ * Reads a comma-separated list of servers, `nats://` where no scheme is given; user and password are those of the first that names them.
+ * Throws where one is no URL of NATS.
+ */
+export function parseServers(list: string): BusServers {
   const urls = list.split(',').map((text) => new URL(text.includes('://') ? text.trim() : `nats://${text.trim()}`));
+  const other = urls.find(({ protocol }) => protocol !== 'nats:' && protocol !== 'tls:');
+  if (other) throw new Error(`NATS_URL must have URLs that begin with nats:// or tls://, not ${other.protocol}//`);
   const named = urls.find(({ username }) => username !== '');
   const servers = urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`);
-  if (!named) return { servers };
-  return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password) };
+  const isTls = urls.some(({ protocol }) => protocol === 'tls:');
+  if (!named) return { servers, isTls };
+  return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password), isTls };
 }
