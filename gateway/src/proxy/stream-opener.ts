@@ -1,5 +1,6 @@
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import type { Logger } from '@customer-platform/service-kit';
 import { isUnconnected, noResponse } from './connection-errors.ts';
 import type { Outage } from './outage.ts';
@@ -40,8 +41,10 @@ export function streamOpener({ url, agent, outage, service, log }: StreamTarget)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const { 'content-length': _length, 'transfer-encoding': _encoding, ...headers } = incoming.headers;
     const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const target = new URL(url.pathname.replace(/\/$/, '') + incoming.url!, url);
-    const outgoing = request(target, { method: incoming.method!, agent, headers, signal, timeout: beginMs });
+    // The target as it was signed: a URL made of it would be escaped again.
+    const path = url.pathname.replace(/\/$/, '') + incoming.url!;
+    const target = { ...urlToHttpOptions(url), path, method: incoming.method! };
+    const outgoing = request({ ...target, agent, headers, signal, timeout: beginMs });
     outgoing.on('timeout', () => outgoing.destroy(new Error('the service says nothing')));
     outgoing.on('error', reject);
     outgoing.on('response', (received) => {

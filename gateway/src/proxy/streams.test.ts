@@ -7,6 +7,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sendRaw } from '../../test/raw-http.ts';
 import { startGateway } from '../main.ts';
 
 let platform: Platform;
@@ -44,6 +45,20 @@ async function seenBy(account: TestAccount, all: readonly EventReader[]): Promis
   await account.client.createContact({ body: { name: 'Seen' } });
   await waitFor('the event in all streams', () => all.every(({ events }, index) => events.length > counts[index]!));
 }
+
+it.each(["'", '"', '<a>'])(
+  'a stream whose query has %s, as it is sent, is asked for as it was signed',
+  async (types) => {
+    const { key } = await platform.account();
+    const { hostname, port } = new URL(platform.gatewayUrl);
+    const head = [`GET /v1/events/stream?types=${types} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`];
+    const { status, body } = await sendRaw(
+      `http://${hostname}:${port}`,
+      [...head, 'Connection: close', '', ''].join('\r\n'),
+    );
+    expect([status, body]).toEqual([400, expect.stringContaining('"field":"types"')]);
+  },
+);
 
 describe('the streams of a key', () => {
   it('are at most five: one more is refused with Retry-After until one ends, and other keys have their own', async () => {
