@@ -48,6 +48,11 @@ describe('a body', () => {
     expect(refusalOf(() => read('{"a":{"\\u0000":1}}')).field).toBe('a');
     expect(read('{"a":1,"other":"\\u0000"}')).toEqual({ a: 1 });
     expect(read('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
+    // zod would drop it without a word.
+    expect(refusalOf(() => read('{"a":{"b":{"__proto__":1}}}'))).toEqual({
+      field: 'a',
+      message: 'a.b.__proto__ is no key that can be stored',
+    });
     expect(refusalOf(() => read('{"a":[1e400]}'))).toEqual({
       field: 'a',
       message: 'a[0] must be a number that a double can hold',

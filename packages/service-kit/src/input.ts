@@ -71,7 +71,7 @@ function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
     } else if (typeof value === 'object' && value !== null) {
       for (const key of Object.keys(value)) {
         place.push(key);
-        const keyRule = unstorable(key);
+        const keyRule = key === '__proto__' ? 'is no key that can be stored' : unstorable(key);
         if (keyRule) throw invalidAt(place, keyRule);
         look((value as Record<string, unknown>)[key]);
         place.pop();
