@@ -103,6 +103,7 @@ async function serve(
         limitBody(request, limit);
         return hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
       };
+      request.url = path!.target;
       await parts.serveClock(request, response, { record, operation, requestId, takeBody });
     } else {
       const { service } = operation;

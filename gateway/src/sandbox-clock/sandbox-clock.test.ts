@@ -57,6 +57,12 @@ describe("a sandbox's clock", () => {
     expect(Date.parse(later.body.now)).toBeGreaterThan(Date.parse(now));
   });
 
+  it('has its path in an escaped spelling too', async () => {
+    const account = await platform.account();
+    const { status } = await account.request('GET', '/v1/sandbox/cl%6fck', { key: account.testKey });
+    expect(status).toBe(200);
+  });
+
   it('is what everything of the account goes by, and nothing of its live account', async () => {
     const account = await platform.account();
     const target = inDays(100);
