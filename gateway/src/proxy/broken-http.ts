@@ -35,6 +35,7 @@ export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessag
 /** Refuses requests that no handler sees, each with a line in the log and in a metric. */
 export class UnreadRequests {
   readonly #log: RequestLog | undefined;
+  readonly #underWay = new WeakMap<Duplex, ServerResponse>();
 
   constructor(log: Logger) {
     this.#log = requestLog(log);
@@ -50,6 +51,18 @@ export class UnreadRequests {
     sendRefusal(response, refusal);
   }
 
+  /** Notes the response that is under way on a connection. */
+  begin(socket: Duplex, response: ServerResponse): void {
+    this.#underWay.set(socket, response);
+  }
+
+  /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */
+  refuseConnect(socket: Duplex): void {
+    // Nobody else reads what still arrives, and looks at what fails, once Node has handed the connection over.
+    socket.on('error', () => socket.destroy()).resume();
+    this.#refuseLast(socket, { status: 405 });
+  }
+
   /** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
   refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (lingering.has(socket)) {
@@ -57,12 +70,21 @@ export class UnreadRequests {
       if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
       return;
     }
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    lingering.set(socket, (socket as Socket).bytesRead);
-    const { status, limit } = refusals[error.code ?? ''] ?? { status: 400 };
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else this.#refuseLast(socket, refusals[error.code ?? ''] ?? { status: 400 });
+  }
+
+  /** Responds last on a connection: after the response that is under way, and not at all where that has begun, for it may never end. */
+  #refuseLast(socket: Duplex, refusal: Refusal): void {
+    if (!lingering.has(socket)) lingering.set(socket, (socket as Socket).bytesRead);
+    const before = this.#underWay.get(socket);
+    const isDone = !before || before.writableFinished;
+    if (!isDone && !before.headersSent) before.once('close', () => this.#refuseLast(socket, refusal));
+    else if (isDone && socket.writable) this.#respond(socket, refusal);
+    else socket.destroy();
+  }
+
+  #respond(socket: Duplex, { status, limit }: Refusal): void {
     const requestId = randomUUIDv7();
     const envelope = envelopeOf(status, requestId);
     socket.end(envelope);
@@ -87,15 +109,21 @@ function countRefused(status: number): void {
 /** Refused connections, with the bytes that they had sent by then. */
 const lingering = new WeakMap<Duplex, number>();
 
-/** Statuses and limits of Node's errors; all others are 400. */
-const refusals: Record<string, { status: number; limit?: LimitName }> = {
+interface Refusal {
+  status: number;
+  limit?: LimitName;
+}
+
+/** Refusals of Node's errors; all others are 400. */
+const refusals: Record<string, Refusal> = {
   HPE_HEADER_OVERFLOW: { status: 431, limit: 'head_size' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, limit: 'head_time' },
 };
 
 function envelopeOf(status: number, requestId: string): string {
   const reason = STATUS_CODES[status];
-  const message = `The request is not valid HTTP, or not complete: ${reason}`;
+  const message =
+    status === 405 ? 'There is no method CONNECT here' : `The request is not valid HTTP, or not complete: ${reason}`;
   const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
   const head = [
     `HTTP/1.1 ${status} ${reason}`,

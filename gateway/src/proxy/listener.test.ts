@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -39,6 +41,12 @@ describe.each([
   it('refuses what is not HTTP with an envelope and a request id', async () => {
     expectRefusal(await send('NONSENSE'), 400);
     expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(40_000)}`), 431);
+  });
+
+  it('refuses CONNECT likewise, after the responses to what came before it', async () => {
+    expectRefusal(await send('CONNECT x:443 HTTP/1.1', 'Host: x'), 405);
+    const { all } = await send('GET /healthz HTTP/1.1', 'Host: x', '', 'CONNECT x:443 HTTP/1.1', 'Host: x');
+    expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
   });
 
   it('refuses a request without Host likewise, but where it is of HTTP/1.0', async () => {
@@ -98,6 +106,44 @@ it('a connection on which very much waits for the first request is cut before mu
   expect(requests[0]!.socket.bytesRead).toBeLessThan(1_048_576);
   client.end();
   await listener.close(0);
+});
+
+describe('what is no HTTP', () => {
+  /** Sends it while the response to a GET is under way, which `begin` may begin; returns all that came. */
+  async function sendDuring(begin: (response: ServerResponse) => void): Promise<string> {
+    const { promise: taken, resolve } = Promise.withResolvers<[IncomingMessage, ServerResponse]>();
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      begin(response);
+      resolve([request, response]);
+    };
+    const log = createLogger('gateway', 'silent');
+    const listener = await listenWithEnvelopes(handle, { port: 0, host: '127.0.0.1', log });
+    const { hostname, port } = new URL(listener.url);
+    const client = connect(Number(port), hostname);
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const all = text(client);
+    const [{ socket }, response] = await taken;
+    const { bytesRead } = socket;
+    client.write('NONSENSE\r\n\r\n');
+    await waitFor('it to be read', () => socket.bytesRead > bytesRead);
+    response.end('two');
+    try {
+      return await all;
+    } finally {
+      await listener.close(0);
+    }
+  }
+
+  it('is refused after the response that is under way', async () => {
+    const all = await sendDuring(() => undefined);
+    expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(all.indexOf('two')).toBeLessThan(all.indexOf('HTTP/1.1 400'));
+  });
+
+  it('ends a response that has begun, without a word in the middle of it', async () => {
+    const all = await sendDuring((response) => response.write('one'));
+    expect([all.match(/HTTP\/1\.1 \d+/g), all.includes('one')]).toEqual([['HTTP/1.1 200'], true]);
+  });
 });
 
 describe('the control plane', () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Logger, limitReached, listen } from '@customer-platform/service-kit';
 import { hostRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 
@@ -15,7 +16,7 @@ const queued = new WeakMap<Socket, { waiting: number; fromBytes: number }>();
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
 
 /**
- * Listens. Invalid HTTP, a request without Host or with two included, gets an envelope with a Request-Id too; an
+ * Listens. Invalid HTTP, CONNECT and a request without Host or with two included, gets an envelope with a Request-Id too; an
  * expectation other than 100-continue is ignored. With `bodies` the handler itself bounds how long a body takes.
  */
 export async function listenWithEnvelopes(
@@ -29,6 +30,7 @@ export async function listenWithEnvelopes(
       queue(request, () => take(request, response, continues), response);
       return;
     }
+    unread.begin(request.socket, response);
     setProtectiveHeaders(response);
     const refusal = hostRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);
@@ -47,6 +49,7 @@ export async function listenWithEnvelopes(
   if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => unread.refuseConnect(socket));
   server.on('clientError', (error, socket) => unread.refuseBroken(error, socket));
   return listener;
 }
