@@ -22,6 +22,12 @@ const followUp = (delay_minutes: number, goal = 'Ask again') => {
 const move = (stage: unknown) => ({ action: 'move_stage', params: { stage } });
 const letters = (count: number) => 'x'.repeat(count);
 
+it('a plan whose texts are too long for its events is a problem', () => {
+  const long = (character: string) => planOf(...Array.from({ length: 10 }, () => message(character.repeat(4_096))));
+  expect(problemOf(long('長'))).toBeUndefined();
+  expect(problemOf(long('\u0001'))).toBe('its texts must be shorter: the plan has more than 409600 bytes as JSON');
+});
+
 describe('the JSON of a completion', () => {
   const json = JSON.stringify(planOf());
   it.each([

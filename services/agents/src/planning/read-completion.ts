@@ -8,6 +8,7 @@ import {
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
+import { jsonBytes, maxPlanBytes } from '../plans/plan-size.ts';
 import type { NewStep } from '../plans/plans.sql.ts';
 import { channelRule } from '../plans/reachable-channels.ts';
 import type { PlanningDocument } from './prompt.ts';
@@ -87,6 +88,9 @@ export function readCompletion(text: string, context: CompletionContext): Planne
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     quoteExactFaq(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
+    // A text that a step sends is shown twice.
+    if (jsonBytes({ goal, rationale, approvalReasons }) + 2 * jsonBytes(planned) > maxPlanBytes)
+      throw new UnusableCompletion(`its texts must be shorter: the plan has more than ${maxPlanBytes} bytes as JSON`);
     return { goal, rationale, approvalReasons, steps: planned };
   } catch (error) {
     if (error instanceof UnusableCompletion) return { problem: error.message };

@@ -1,6 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { changedValues, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { toPlan } from './plan.ts';
+import { previousWithin } from './plan-size.ts';
 import type { PlanOutcome } from './plan-state.ts';
 import { type PlanRow, savePlans } from './plans.sql.ts';
 
@@ -31,7 +32,7 @@ export async function changePlans<Outcome>(
     const former = toPlan(row, timezoneOf(row));
     const outcome = change(row);
     const plan = toPlan(row, timezoneOf(row));
-    return { row, outcome, plan, previous: changedValues(former, plan) ?? {} };
+    return { row, outcome, plan, previous: previousWithin(plan, changedValues(former, plan) ?? {}) };
   });
   if (changed.length > 0) await savePlans(tx, rows);
   return changed;

@@ -36,6 +36,22 @@ describe('a plan that nobody decides', () => {
     expect([sent.length, await notes()]).toEqual([2, '']);
   });
 
+  it("expires although its texts are too long to be told twice, as plans were once, and so do others' plans", async () => {
+    const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
+    const large = await agency.plan({ steps: Array(10).fill({ action: 'send_message', params }), lapsesIn: 600 });
+    const other = await openAgency(platform, sql);
+    const { id } = await other.plan({ lapsesIn: 601 });
+    platform.clock.advance(700_000);
+    await other.until(id, 'expired');
+    await agency.until(large.id, 'expired');
+    const { data } = await platform.event(agency.id, 'plan.expired');
+    expect([data.plan.steps.length, data.previous]).toEqual([
+      10,
+      expect.objectContaining({ status: 'awaiting_approval' }),
+    ]);
+    expect(data.previous).not.toHaveProperty('steps');
+  });
+
   it('can be decided until its last moment, and no more after it', async () => {
     const [approved, late] = [await agency.plan({ steps: ['add_note'] }), await agency.plan()];
     platform.clock.advance(590_000);

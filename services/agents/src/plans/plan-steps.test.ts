@@ -195,6 +195,23 @@ describe('an undecided step', () => {
     }
   });
 
+  it('is changed as long as the plan is at most 400 KiB as JSON, or to what is shorter', async () => {
+    const plan = await agency.plan({ steps: Array(10).fill('send_message') });
+    const change = (order: number, length: number) => agency.change(plan, order, { body: '\u0001'.repeat(length) });
+    for (let order = 1; order <= 8; order++) expect((await change(order, 4_096)).status).toBe(200);
+    const { status, body } = await change(9, 4_096);
+    expect([status, body.error]).toEqual([
+      400,
+      {
+        code: 'invalid_request',
+        message: expect.stringMatching(/^body must be shorter: .* 409600 are the most$/),
+        field: 'body',
+      },
+    ]);
+    expect((await agency.get(plan.id)).steps[8]!.body).toBe('Hello');
+    expect((await change(8, 4_000)).status).toBe(200);
+  });
+
   it('goes on channels that reach the contact', async () => {
     const plan = await agency.plan();
     const refusal = await agency.change(plan, 1, { channel: 'email' });

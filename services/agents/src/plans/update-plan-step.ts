@@ -8,6 +8,7 @@ import { implement } from '../implement.ts';
 import { refuseWithoutPipelines } from '../settings/pipelines.ts';
 import { findStep } from './find-step.ts';
 import { toPlan } from './plan.ts';
+import { checkPlanSize } from './plan-size.ts';
 import { refusalOfChange } from './plan-state.ts';
 import { type StepParams, type StepRow, updateStepParams } from './plans.sql.ts';
 import { channelRule, reachableChannels } from './reachable-channels.ts';
@@ -24,12 +25,15 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
     const before = step.params as Record<string, unknown>;
     if (given.every(([name, value]) => before[name] === value)) return toPlan(plan, account.timezone);
 
+    const former = toPlan(plan, account.timezone);
     step.params = { ...before, ...Object.fromEntries(given) } as StepParams;
     if ('stage' in step.params) step.detail = stageName(call, plan.pipeline_id, step.params.stage);
     else if (body.channel !== undefined) step.detail = channelName(call, plan.contact_id, body.channel);
     else if ('goal' in step.params) step.detail = step.params.goal;
+    const changed = toPlan(plan, account.timezone);
+    checkPlanSize(former, changed, given[0]![0]);
     await updateStepParams(tx, account.id, step);
-    return toPlan(plan, account.timezone);
+    return changed;
   },
 });
 
