@@ -53,9 +53,9 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function open(): Promise<EventReader> {
+async function open(owner = 'none'): Promise<EventReader> {
   const { port } = server.address() as AddressInfo;
-  const reader = await readStream(`http://127.0.0.1:${port}/`, 'none');
+  const reader = await readStream(`http://127.0.0.1:${port}/`, owner);
   readers.push(reader);
   return reader;
 }
@@ -117,6 +117,30 @@ describe('a stream', () => {
     expect(reader.end).toBe('cut off');
     const ids = reader.events.map(({ id }) => Number(id));
     expect(ids).toEqual(ids.map((_, index) => index + 1));
+  });
+
+  it('is cut off where readers of its account are too far behind together, and no other account is', async () => {
+    streams = new Streams(createLogger('test', 'silent'), 1_500_000);
+    const sources: TestSource[] = [];
+    server.removeAllListeners('request').on('request', (request, response) => {
+      source = new TestSource();
+      sources.push(source);
+      streams.begin(response, source, { owner: request.headers.authorization!, operation: 'test' });
+    });
+    const opened = [await open('one'), await open('one'), await open('one'), await open('other')];
+    for (const reader of opened) reader.pause();
+    // Far more than the buffers of the connections hold; less than one reader may be behind.
+    for (let id = 1; id <= 300 && streams.count === 4; id++) {
+      for (const each of sources) if (!each.isClosed) each.give(page(id, 30_000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await waitFor('an end', () => streams.count < 4);
+    for (const reader of opened) reader.resume();
+    await waitFor(
+      'the readers to learn it',
+      () => opened.filter(({ end }) => end === 'cut off').length === 4 - streams.count,
+    );
+    expect(opened[3]!.end).toBeUndefined();
   });
 
   it('waits for a reader that has history to read, however much that is', async () => {

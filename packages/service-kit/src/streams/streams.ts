@@ -26,6 +26,8 @@ export interface StreamSource {
 const maxStreams = 4_000;
 /** Bytes that a reader may be behind before it is cut off. */
 const maxUnsentBytes = 1_048_576;
+/** The same of all readers of a process, who share it fairly by account. */
+const maxUnsentOfAll = 67_108_864;
 /** Time in which a reader has to take a page of what it is behind. */
 const stallMs = 10_000;
 const commentEveryMs = 15_000;
@@ -38,19 +40,25 @@ const open = meter.createUpDownCounter('streams.open', { description: 'Open stre
 interface OpenStream {
   response: ServerResponse;
   source: StreamSource;
+  owner: string;
   commentAtMs: number;
+  /** Permits for what its reader has not taken, in bytes. */
+  unsentBytes: number;
 }
 
 /** The streams of Server-Sent Events that a process has open. */
 export class Streams implements Pick<Listener, 'drain' | 'close'> {
   readonly #log: Logger;
   readonly #permits = new FairPermits(maxStreams);
+  readonly #unsent: FairPermits;
   readonly #open = new Set<OpenStream>();
   #sweep: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(log: Logger) {
+  /** @param unsentOfAll bytes that all readers together may be behind */
+  constructor(log: Logger, unsentOfAll = maxUnsentOfAll) {
     this.#log = log;
+    this.#unsent = new FairPermits(unsentOfAll);
   }
 
   /** Number of streams that are open. */
@@ -59,8 +67,8 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
   }
 
   /**
-   * Sends the events of a source, and a comment every 15 s, until the reader leaves, is more than 1 MiB behind, or takes nothing for 10 s;
-   * `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
+   * Sends the events of a source, and a comment every 15 s, until the reader leaves, is more than 1 MiB behind, takes nothing for 10 s, or
+   * its owner's readers are too far behind together; `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
    */
   begin(
     response: ServerResponse,
@@ -76,16 +84,18 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
       limitReached('streams');
       throw busy(this.#permits.holds(owner), 'the stream of events');
     }
-    const stream = { response, source, commentAtMs: performance.now() + commentEveryMs };
+    const stream = { response, source, owner, commentAtMs: performance.now() + commentEveryMs, unsentBytes: 0 };
     this.#open.add(stream);
     open.add(1, operation);
     response.once('close', () => {
       this.#open.delete(stream);
       open.add(-1, operation);
       this.#permits.giveBack(owner);
+      this.#unsent.giveBack(owner, stream.unsentBytes);
       source.close();
       if (this.#open.size === 0) clearInterval(this.#sweep);
     });
+    response.on('drain', () => this.#isWithin(stream));
     if (this.#open.size === 1) this.#sweep = setInterval(() => this.#comment(), sweepEveryMs);
     beginEventStream(response);
     if (this.#isClosed) end(stream);
@@ -110,7 +120,7 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
         const { events, hasMore } = await source.next();
         if (isOver(response)) return;
         if (events.length > 0) response.write(events.map(eventText).join(''));
-        if (response.writableLength > maxUnsentBytes) return cutOff(response);
+        if (!this.#isWithin(stream)) return cutOff(response);
         if (hasMore && response.writableNeedDrain && !(await isDrained(response))) return cutOff(response);
       }
     } catch (error) {
@@ -127,8 +137,18 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
       if (nowMs < stream.commentAtMs || isOver(response)) continue;
       stream.commentAtMs += commentEveryMs;
       response.write(commentText);
-      if (response.writableLength > maxUnsentBytes) cutOff(response);
+      if (!this.#isWithin(stream)) cutOff(response);
     }
+  }
+
+  /** Counts what a reader has not taken; returns whether that is within its own bound and its owner's part of that of all. */
+  #isWithin(stream: OpenStream): boolean {
+    const unsentBytes = stream.response.writableLength;
+    const more = unsentBytes - stream.unsentBytes;
+    if (unsentBytes > maxUnsentBytes || (more > 0 && !this.#unsent.tryTake(stream.owner, more))) return false;
+    if (more < 0) this.#unsent.giveBack(stream.owner, -more);
+    stream.unsentBytes = unsentBytes;
+    return true;
   }
 }
 
