@@ -107,6 +107,9 @@ const connection = {
   autoResendUnfulfilledCommands: false,
 } satisfies RedisOptions;
 
+/** Pause before a client that ended by itself is connected again. */
+const endedRetryMs = 100;
+
 const retryDelayMs = (times: number) => Math.min(50 * times, 500);
 
 /**
@@ -143,6 +146,26 @@ function openSingle(settings: RedisSettings): Redis {
 
 /** Connects to the master that the sentinels name, and to the next one as soon as one of them says that it changed. */
 function openBySentinels(settings: RedisSettings): Redis {
+  const redis = connectBySentinels(settings);
+  let isWanted = true;
+  const disconnect = redis.disconnect.bind(redis);
+  redis.disconnect = (reconnect = false) => {
+    isWanted = reconnect;
+    disconnect(reconnect);
+  };
+  // The client ends for good where a sentinel tells of a failover while another one is asked for the master.
+  redis.on('end', () => {
+    if (isWanted) setTimeout(() => isWanted && redis.connect().catch(reportedByEvent), endedRetryMs);
+  });
+  return redis;
+}
+
+/** An attempt to connect that failed has emitted its error. */
+function reportedByEvent(): void {
+  // Nothing to do.
+}
+
+function connectBySentinels(settings: RedisSettings): Redis {
   const { hosts, username, password, database, isTls } = redisServers(settings.REDIS_URL, 26_379);
   const sentinelPassword = settings.REDIS_SENTINEL_PASSWORD ?? password;
   return new Redis({
