@@ -73,7 +73,8 @@ export const cdp: ServiceDefinition<typeof contract> = {
   },
   consumers: [onDomainEvent],
   jobs: [
-    lookForDuplicates(),
+    lookForDuplicates(1),
+    lookForDuplicates(2),
     retryStuckAudiences,
     forgetLeavers,
     forgetMerges,

@@ -1,0 +1,100 @@
+import type { Database } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { lookForDuplicates } from '../../test/cdp.ts';
+import { lockPairs } from '../contacts/identities.sql.ts';
+import { noteDuration, restAfter } from './duplicate-runs.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+let other: TestAccount;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+beforeEach(async () => {
+  [account, other] = await Promise.all([platform.account(), platform.account()]);
+  for (const { client } of [account, other]) await addPair(client);
+});
+
+type Client = TestAccount['client'];
+const addPair = async (client: Client) => {
+  for (const _ of [1, 2]) await client.createContact({ body: { external_id: 'x' } });
+};
+const find = (client: Client) => client.findDuplicates({ body: {} });
+const pairsOf = async (client: Client) => (await client.listDuplicates({})).data.length;
+const hasPair = (client: Client) => waitFor('the pair', async () => (await pairsOf(client)) === 1);
+/** Returns how many runs wait for the lock of the pairs. */
+const waitingRuns = async () => {
+  const rows = await sql`
+    select 1 from pg_locks join pg_database d on d.oid = database
+    where locktype = 'advisory' and not granted and d.datname = current_database()`;
+  return rows.length;
+};
+
+it("a look that takes long holds up no other customer's", async () => {
+  await sql.begin(async (tx) => {
+    await lockPairs(tx, account.id);
+    await find(account.client);
+    await waitFor('the run to wait', async () => (await waitingRuns()) === 1);
+    await find(other.client);
+    await hasPair(other.client);
+  });
+  await hasPair(account.client);
+});
+
+it('many long ones take one worker: the other is left to accounts whose last look was short, and to small new ones', async () => {
+  const [long, large] = [account, await platform.account()];
+  await addPair(large.client);
+  await noteDuration(sql, long.id, 1_001);
+  await sql`update contact_numbers set last = 1001 where account_id = ${large.id}`;
+  await sql.begin(async (tx) => {
+    for (const { id } of [long, large]) await lockPairs(tx, id);
+    for (const { client } of [long, large]) await find(client);
+    await waitFor('one run to wait', async () => (await waitingRuns()) === 1);
+    await lookForDuplicates(platform, sql, other); // new
+    await lookForDuplicates(platform, sql, other); // its last was short
+    expect([await pairsOf(other.client), await waitingRuns()]).toEqual([1, 1]);
+  });
+  for (const { client } of [long, large]) await hasPair(client);
+});
+
+it("after a long look the customer's rest, live and in the sandbox, and what is asked for meanwhile is done after that", async () => {
+  await addPair(account.testClient);
+  const sandbox = { id: account.sandboxId, owner: account.id };
+  await restAfter(sql, sandbox, platform.clock.now(), 100_000);
+  const ids = [account.id, account.sandboxId];
+  const areDeferred = async () => {
+    const rows = await sql`
+      select from duplicate_runs where account_id = any(${ids}::uuid[]) and due_at = rests_until`;
+    return rows.length === 2;
+  };
+  const clients = [account.client, account.testClient];
+  for (const client of clients) await find(client);
+  await waitFor('both to wait', areDeferred);
+  await find(account.client);
+  await lookForDuplicates(platform, sql, other);
+  await waitFor('both to wait', areDeferred);
+  for (const client of clients) expect(await pairsOf(client)).toBe(0);
+  platform.clock.advance(400_000);
+  for (const client of clients) await hasPair(client);
+});
+
+it('a rest is three times as long as the look took, at most 15 minutes; a short one is followed by none', async () => {
+  const restMs = async (tookMs: number) => {
+    const began = new Date('2026-11-20T08:00:00Z');
+    await restAfter(sql, { id: account.id, owner: account.id }, began, tookMs);
+    const [row] = await sql<{ rests_until: Date | null }[]>`
+      select rests_until from duplicate_runs where account_id = ${account.id}`;
+    return row!.rests_until && row!.rests_until.getTime() - began.getTime() - tookMs;
+  };
+  expect(await restMs(1_000)).toBeNull();
+  expect(await restMs(10_000)).toBe(30_000);
+  expect(await restMs(1_000_000)).toBe(900_000);
+});
