@@ -83,7 +83,8 @@ describe('an appointment for a deal', () => {
 describe('while Pipelines is unavailable or late', () => {
   let platform: Platform;
   beforeAll(async () => {
-    platform = await startPlatform({ services: ['cdp', 'calendar'] });
+    // The stand-in replies only after what it waits for: no request of these tests may time out.
+    platform = await startPlatform({ services: ['cdp', 'calendar'], env: { BUS_REQUEST_TIMEOUT_MS: '30000' } });
     platform.clock.set('2026-06-01T08:00:00Z');
   }, 60_000);
   afterAll(() => platform.stop());
