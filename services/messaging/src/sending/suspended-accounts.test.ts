@@ -47,6 +47,12 @@ const send = async (more: object = {}) =>
 const setStatus = async (status: 'suspended' | 'active') => {
   const { status: responded } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
   expect(responded).toBe(200);
+  // Processes that know the account forget it when they hear of the change.
+  await platform.event(
+    shop.account.id,
+    'account.updated',
+    ({ account }) => account.suspended === (status === 'suspended'),
+  );
 };
 /** Waits for the event of a message's failure; the message as it tells of it. */
 const failure = async (id: string) =>
