@@ -84,7 +84,8 @@ describe('queues', () => {
       return outbox.history!.length > 0 && outbox.history;
     });
     expect(listed[0]).toEqual({ at: expect.any(String), ready: 0, running: 0, waiting: 0, dead: 0 });
-    expect((await queue('crm/outbox?history=true')).history).toEqual(listed);
+    // The next sample may have been taken since.
+    expect((await queue('crm/outbox?history=true')).history!.slice(0, listed.length)).toEqual(listed);
     expect(await queue('crm/outbox')).not.toHaveProperty('history');
     expect((await admin('GET', '/admin/queues')).body.data[0]).not.toHaveProperty('history');
   });
