@@ -376,5 +376,5 @@ describe('without what a plan needs', () => {
     } finally {
       await without.stop();
     }
-  }, 30_000);
+  });
 });
