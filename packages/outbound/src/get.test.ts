@@ -205,7 +205,7 @@ describe('what goes wrong has a class, and a message without addresses', () => {
 
   it('http: a row of informational responses without an end', async () => {
     const url = await serveRaw(respondWithHints);
-    const result = await get(url, {}, { timeoutMs: 5_000 });
+    const result = await get(url);
     expect(result).toEqual({ error: 'http', message: 'its response does not begin' });
   });
 
