@@ -30,7 +30,7 @@ async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Pr
 async function startAndOrphan(server: ServerProcess): Promise<number> {
   await server.prepare?.();
   const child = spawnManaged(server);
-  expect(await waitUntil(() => server.ready(), 20_000)).toBe(true);
+  expect(await waitUntil(() => server.ready(), 60_000)).toBe(true);
   return child.pid ?? 0;
 }
 
@@ -59,7 +59,7 @@ describe('PostgreSQL of our own', () => {
     expect(await query(second.url, (sql) => sql`select answer from kept`)).toMatchObject([{ answer: 42 }]);
     await second.stop();
     expect(existsSync(join(directory, 'process.json'))).toBe(false);
-  }, 30_000);
+  });
 
   it('works below a folder that its user may not enter', async () => {
     const closed = join(root, 'closed');
@@ -69,7 +69,7 @@ describe('PostgreSQL of our own', () => {
     );
     expect(await query(server.url, (sql) => sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
     await server.stop();
-  }, 30_000);
+  });
 
   it('stops an orphan in its data directory, even one that nobody wrote down, and starts', async () => {
     const directory = join(root, 'postgres');
@@ -80,7 +80,7 @@ describe('PostgreSQL of our own', () => {
     expect(processIdentity(orphan)).toBeNull();
     expect(server.pid).not.toBe(orphan);
     await server.stop();
-  }, 30_000);
+  });
 
   it("passes over a lock file whose process id is a stranger's by now", async () => {
     const directory = join(root, 'postgres');
@@ -88,7 +88,7 @@ describe('PostgreSQL of our own', () => {
     const server = await startServer(await postgresServer({ directory, port: await freePort() }));
     expect(await query(server.url, (sql) => sql`select 1 as one`)).toMatchObject([{ one: 1 }]);
     await server.stop();
-  }, 30_000);
+  });
 
   it('says what stands in the way when it cannot start', async () => {
     const server = await postgresServer({
@@ -96,8 +96,8 @@ describe('PostgreSQL of our own', () => {
       port: await freePort(),
       settings: { fsync: 'maybe' },
     });
-    await expect(startServer(server, 10_000)).rejects.toThrow(/^postgres did not start: .*fsync/s);
-  }, 30_000);
+    await expect(startServer(server, 60_000)).rejects.toThrow(/^postgres did not start: .*fsync/s);
+  });
 });
 
 describe('NATS and Redis of our own', () => {
