@@ -99,7 +99,7 @@ describe('the order of the checks', () => {
     const local = await platform.issueKey(account.id, {
       scopes: ['webhooks:read'],
       allowed_addresses: ['127.0.0.0/8', '::1'],
-      rate_limit: { per_minute: 4, burst: 4 },
+      rate_limit: { per_minute: 1, burst: 4 },
     });
     const askLocally = (target: string) => account.request('GET', target, { key: local });
     expectRefusal(await askLocally('/v1/nothing'), 404, 'not_found');
