@@ -33,7 +33,8 @@ async function chooseTimes(): Promise<void> {
   const starts = ['bookAppointment', 'rescheduleAppointment'].map(
     (key) => (examples[key]!.body as { starts_at: string }).starts_at,
   );
-  story.texts.set(starts[0]!, data[0]!.starts_at);
+  // The first may begin before it is booked.
+  story.texts.set(starts[0]!, data[1]!.starts_at);
   story.texts.set(starts[1]!, data.at(-1)!.starts_at);
 }
 
