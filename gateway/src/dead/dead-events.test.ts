@@ -19,7 +19,12 @@ afterAll(async () => {
 });
 
 const admin = (method: string, path: string, body?: unknown) => platform.admin(method, path, body);
-const dead = async (filter: string): Promise<DeadEvent[]> => (await admin('GET', `/admin/dead?${filter}`)).body.data;
+/** Reads a list of dead events, once the services that it asks reply in time. */
+const dead = (filter: string): Promise<DeadEvent[]> =>
+  waitFor('the services to reply', async () => {
+    const { body } = await admin('GET', `/admin/dead?${filter}`);
+    return body.gone.length === 0 && (body.data as DeadEvent[]);
+  });
 
 async function publish(text: string): Promise<void> {
   const { BUS_PREFIX: prefix } = platform.env('crm');
