@@ -354,6 +354,7 @@ describe('a website that is read on its schedule', () => {
       return status;
     };
     const { updated_at } = await library.get(id);
+    await waitFor('the first event', () => eventsOf(id).length === 1);
     expect(await nextAfter(2)).toBe('ready');
     expect([(await library.get(id)).updated_at, eventsOf(id).length]).toEqual([updated_at, 1]);
     site.paths.set('/', htmlPage('A', 'second', '"2"'));
