@@ -167,14 +167,13 @@ it('what they are told: a confirmation that one channel refuses and the next one
   expect(data).toMatchObject([{ ...about, id: declined.message, channel: 'sms' }]);
 });
 
-/** Returns a message once one GET shows its whole history, including a webhook of its delivery. */
+/** Returns a message once one GET shows its whole history, including the webhooks that told of it. */
 function wholeStory(message_id: string): Promise<MessageDetail> {
   return waitFor('the story to be whole', async () => {
     const message = await account.client.getMessage({ params: { message_id } });
-    const isTold = message.webhooks.some(
-      ({ event, status }) => event === 'message.delivered' && status === 'delivered',
-    );
-    return isTold && message;
+    const isTold = (kind: string) =>
+      message.webhooks.some(({ event, status }) => event === kind && status === 'delivered');
+    return isTold('message.sent') && isTold('message.delivered') && message;
   });
 }
 
