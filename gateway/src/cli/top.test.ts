@@ -144,20 +144,28 @@ describe('top at a terminal', () => {
   });
 
   it('never has more than three requests under way, and gives each up after its deadline', async () => {
-    for (const key of ['listQueues', 'listEndpoints', 'listServices'] as const) plane.held.add(key);
-    const { input, output, text } = fakeTerminal();
-    const seenBefore: number[] = [];
-    output.on('data', () => {
-      if (text().includes('does not respond')) plane.held.clear();
-      else seenBefore.push(plane.seen.length);
-    });
-    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
-    await waitFor('the deadline', () => text().includes('does not respond'), 20_000);
+    /** Returns how many requests there were at each frame until the deadline of the first ones. */
+    const requestsUntilDeadline = async () => {
+      plane.seen.length = 0;
+      for (const key of ['listQueues', 'listEndpoints', 'listServices'] as const) plane.held.add(key);
+      const { input, output, text } = fakeTerminal();
+      const seenBefore: number[] = [];
+      output.on('data', () => {
+        if (text().includes('does not respond')) plane.held.clear();
+        else seenBefore.push(plane.seen.length);
+      });
+      const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+      await waitFor('the deadline', () => text().includes('does not respond'));
+      await waitFor('a frame', () => text().includes('4711'));
+      input.write('q');
+      await outcome;
+      return seenBefore;
+    };
+    let seenBefore = await requestsUntilDeadline();
+    // A machine that stalls draws fewer frames until then: it is looked at again.
+    for (let made = 1; seenBefore.length <= 3 && made < 5; made++) seenBefore = await requestsUntilDeadline();
     expect(seenBefore.length).toBeGreaterThan(3);
     expect(Math.max(...seenBefore)).toBe(3);
-    await waitFor('a frame', () => text().includes('4711'), 20_000);
-    input.write('q');
-    await outcome;
   });
 
   it('is refused without a terminal', async () => {
