@@ -111,7 +111,8 @@ describe('a request into a connection that the service closes', () => {
       seen.push(url);
       if (seen.length === 1) response.end('{}');
     };
-    const send = await forwardTo(service.url, 0, 200);
+    // Time enough for the first response, on a machine that stalls too.
+    const send = await forwardTo(service.url, 0, 3_000);
     expect((await send('GET')).status).toBe(200);
     expect(outcome(await send('GET'))).toEqual([503, 'service_unavailable']);
     expect(seen).toEqual(['/', '/']);
