@@ -61,7 +61,7 @@ const keyIdOf = async (key: string) => {
   return body.data.find((each: { last4: string }) => each.last4 === key.slice(-4)).id as string;
 };
 
-/** Expects a change to take effect within so many milliseconds. A machine that stalls may take longer: then it is made anew, ten times at most. */
+/** Expects a change to take effect within so many milliseconds. A machine that stalls may take longer: then it is made again, ten times at most. */
 async function expectWithin(mostMs: number, change: () => Promise<number>): Promise<void> {
   let tookMs = await change();
   for (let made = 1; tookMs >= mostMs && made < 10; made++) tookMs = await change();
