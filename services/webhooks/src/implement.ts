@@ -7,7 +7,7 @@ import type { RetrySchedule } from './sending/retry-schedule.ts';
 /** The events of accounts, for streams and by whom they are recorded. */
 interface Feed {
   /** Returns an account's events of `types` with greater numbers than `after`, without an end. */
-  open(position: { accountId: string; after: number; types: string }): StreamSource;
+  open(position: { accountId: string; after: number; types: readonly string[] }): StreamSource;
   /** Says whose events were recorded, after their commit. */
   recorded(accountIds: ReadonlySet<string>): void;
 }

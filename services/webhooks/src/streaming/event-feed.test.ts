@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /** A reader of a stream that takes a page when it is told to, or all as they come. */
-function openReader(account: string) {
-  const source: StreamSource = feed.open({ accountId: account, after: 0, types: '*' });
+function openReader(account: string, after = 0) {
+  const source: StreamSource = feed.open({ accountId: account, after, types: ['*'] });
   const ids: number[] = [];
   let isClosed = false;
   const take = async () => {
@@ -102,4 +102,27 @@ describe('of events that are recorded while its position is read', () => {
     other.close();
     await Promise.all([end, rest]);
   });
+});
+
+it('a stream has its turn before the many that came earlier of another account', async () => {
+  const [busy, other] = [randomUUID(), randomUUID()];
+  await recordEvents(sql, busy, 40);
+  await recordEvents(sql, other, 1);
+  const order: string[] = [];
+  const readers: ReturnType<typeof openReader>[] = [];
+  const read = async (account: string, after: number) => {
+    const reader = openReader(account, after);
+    readers.push(reader);
+    await reader.take();
+    order.push(account);
+  };
+  let reads: Promise<void>[] = [];
+  await whileReading(
+    () => (reads = [read(busy, 0)]),
+    () => reads.push(...numbers(39).map((after) => read(busy, after)), read(other, 0)),
+  );
+  await Promise.all(reads);
+  // After the one that was being read for, and four of the others.
+  expect([order.indexOf(other), order.length]).toEqual([5, 41]);
+  for (const reader of readers) reader.close();
 });

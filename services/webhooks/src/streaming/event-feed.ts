@@ -8,13 +8,12 @@ import {
 } from '@customer-platform/service-kit';
 import { oldestShown, type Retention } from '../retention/retention.ts';
 import { EventNews } from './event-news.ts';
+import { PositionQueue } from './position-queue.ts';
 import { lastSequences, type Position, type ReadPage, readPages } from './streaming.sql.ts';
 
 /** Poll interval for events whose news was lost. */
 const pollMs = 1_000;
 const slowestRetryMs = 2_000;
-/** Positions that one statement reads from: bounds its bytes, about a megabyte for each at the very most. */
-const maxRead = 16;
 
 const nothing: StreamPage = { events: [], hasMore: false };
 
@@ -41,14 +40,13 @@ interface FeedParts {
 
 /**
  * The events of accounts whose streams are open in this process. A stream reads what follows the last number that it had, so that nothing is
- * missed or comes twice; news of a commit only says when to read. Streams at the same position share a read, positions take turns, and one
- * statement reads from some of them at a time.
+ * missed or comes twice; news of a commit only says when to read. Streams at the same position share a read, accounts take turns, and one
+ * statement reads from some positions at a time.
  */
 export class EventFeed {
   readonly #parts: FeedParts;
   readonly #byAccount = new Map<string, Set<Cursor>>();
-  /** Cursors to read for, by their position, in the order in which they came. */
-  readonly #queue = new Map<string, Cursor[]>();
+  readonly #queue = new PositionQueue<Cursor>();
   readonly #news: EventNews;
   readonly #loop: WakeLoop;
   #polledMs = 0;
@@ -80,12 +78,13 @@ export class EventFeed {
     return {
       next: () =>
         new Promise((resolve) => {
-          if (cursor.isClosed) resolve(nothing);
+          if (cursor.isClosed) return resolve(nothing);
           cursor.take = resolve;
           if (cursor.isDue) this.#enqueue(cursor);
         }),
       close: () => {
         cursor.isClosed = true;
+        this.#queue.remove(cursor);
         cursors.delete(cursor);
         if (cursors.size === 0 && this.#byAccount.get(cursor.accountId) === cursors) {
           this.#byAccount.delete(cursor.accountId);
@@ -114,23 +113,15 @@ export class EventFeed {
   #enqueue(cursor: Cursor): void {
     if (cursor.isQueued) return;
     cursor.isQueued = true;
-    const key = `${cursor.accountId} ${cursor.after} ${cursor.types}`;
-    const alike = this.#queue.get(key);
-    if (alike) alike.push(cursor);
-    else this.#queue.set(key, [cursor]);
+    this.#queue.add(cursor);
     this.#loop.wake();
   }
 
-  /** Reads from the positions that have waited longest; returns whether others wait. */
+  /** Reads from the positions whose turn it is; returns whether others wait. */
   async #round(): Promise<boolean> {
     if (performance.now() - this.#polledMs >= pollMs) await this.#poll();
-    const keys = [...this.#queue.keys().take(maxRead)];
-    const groups = keys.flatMap((key) => {
-      const group = this.#queue.get(key)!.filter(({ isClosed }) => !isClosed);
-      this.#queue.delete(key);
-      return group.length > 0 ? [group] : [];
-    });
-    if (groups.length === 0) return this.#queue.size > 0;
+    const groups = this.#queue.take();
+    if (groups.length === 0) return false;
     // What commits from here on wakes them again.
     for (const cursor of groups.flat()) cursor.isDue = false;
     const { sql, clock, retention } = this.#parts;
@@ -140,7 +131,7 @@ export class EventFeed {
       throw error;
     });
     for (const [index, group] of groups.entries()) this.#handOut(pages[index]!, group);
-    return this.#queue.size > 0;
+    return !this.#queue.isEmpty;
   }
 
   #handOut({ rows, hasMore }: ReadPage, cursors: readonly Cursor[]): void {

@@ -63,7 +63,7 @@ describe('a stream', () => {
     const account = await platform.account();
     const readers = await Promise.all([
       open(account, { query: '?types=contact.updated,webhook.*' }),
-      open(account, { query: '?types=webhook.test' }),
+      open(account, { query: '?types=webhook.test,webhook.test' }),
       open(account, { query: '?types=order.*,*' }),
     ]);
     const { id } = await emitContactCreated(account);

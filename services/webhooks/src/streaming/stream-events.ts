@@ -12,7 +12,7 @@ export const streamEvents = implement(contract.streamEvents, {
       last === undefined
         ? await lastSequence(tx, account.id)
         : await firstShown(tx, account.id, sequenceOf(last), oldestShown(resources.clocks.real(), resources.retention));
-    const types = (query.types ?? ['*']).join(',');
+    const types = [...new Set(query.types ?? ['*'])].toSorted();
     return resources.feed.open({ accountId: account.id, after, types });
   },
 });

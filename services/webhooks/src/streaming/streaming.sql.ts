@@ -10,8 +10,8 @@ export interface Position {
   accountId: string;
   /** The number of the last event that it had. */
   after: number;
-  /** Kinds, families such as `order.*`, or `*`, with commas between them. */
-  types: string;
+  /** Kinds, families such as `order.*`, or `*`: each once, in one order, so that streams that show the same share a position. */
+  types: readonly string[];
 }
 
 /** An event after a position; `envelope` is null where the stream does not show it. */
@@ -32,15 +32,20 @@ export interface ReadPage {
  * kinds are no condition: however rare they are, a read looks at no more than that.
  */
 export async function readPages(sql: Sql, positions: readonly Position[], oldest: Date): Promise<ReadPage[]> {
+  const places = positions.map(({ accountId, after, types }, place) => ({
+    place,
+    account_id: accountId,
+    after,
+    types,
+  }));
   const rows = await sql<(StreamedRow & { place: number; found: number })[]>`
-    select p.place::int as place, e.sequence, e.type, e.envelope, e.found
-    from unnest(${positions.map(({ accountId }) => accountId)}::uuid[], ${positions.map(({ after }) => after)}::bigint[],
-      ${positions.map(({ types }) => types)}::text[]) with ordinality as p (account_id, after, types, place)
+    select p.place, e.sequence, e.type, e.envelope, e.found
+    from jsonb_to_recordset(${sql.json(places)}) as p (place integer, account_id uuid, after bigint, types text[])
     cross join lateral (
       select *, count(*) over ()::int as found, sum(coalesce(octet_length(envelope), 0))
         over (order by sequence rows between unbounded preceding and 1 preceding) as bytes_before
       from (
-        select sequence, type, case when string_to_array(p.types, ',') && array[type, split_part(type, '.', 1) || '.*', '*']
+        select sequence, type, case when p.types && array[type, split_part(type, '.', 1) || '.*', '*']
           then envelope end as envelope
         from events where account_id = p.account_id and sequence > p.after and taken_at > ${oldest}
         order by sequence limit ${firstOf(sql, maxLookedAt)}
@@ -49,7 +54,7 @@ export async function readPages(sql: Sql, positions: readonly Position[], oldest
     where coalesce(e.bytes_before, 0) < ${maxBytes}::integer order by p.place, e.sequence`;
   const byPlace = Map.groupBy(rows, ({ place }) => place);
   return positions.map((_, index) => {
-    const found = byPlace.get(index + 1) ?? [];
+    const found = byPlace.get(index) ?? [];
     const hasMore = found.length > 0 && (found.length === maxLookedAt || found.length < found[0]!.found);
     return { rows: found, hasMore };
   });
