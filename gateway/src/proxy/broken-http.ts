@@ -74,13 +74,17 @@ export class UnreadRequests {
     else this.#refuseLast(socket, refusals[error.code ?? ''] ?? { status: 400 });
   }
 
-  /** Responds last on a connection: after the response that is under way, and not at all where that has begun, for it may never end. */
+  /**
+   * Responds last on a connection: after the response that is under way, unless what is broken is its own request, whose body then never
+   * comes; and not at all where that response has begun, for it may never end.
+   */
   #refuseLast(socket: Duplex, refusal: Refusal): void {
     if (!lingering.has(socket)) lingering.set(socket, (socket as Socket).bytesRead);
     const before = this.#underWay.get(socket);
-    const isDone = !before || before.writableFinished;
-    if (!isDone && !before.headersSent) before.once('close', () => this.#refuseLast(socket, refusal));
-    else if (isDone && socket.writable) this.#respond(socket, refusal);
+    if (before && !before.writableFinished && (before.headersSent || before.req.complete)) {
+      if (before.headersSent) socket.destroy();
+      else before.once('close', () => this.#refuseLast(socket, refusal));
+    } else if (socket.writable) this.#respond(socket, refusal);
     else socket.destroy();
   }
 
