@@ -6,9 +6,10 @@ import type { Fragment } from './queues/queue-rows.ts';
  * `rows` is what follows `from`.
  */
 export async function countSerially(tx: Sql, name: string, rows: Fragment): Promise<number> {
-  // Sent together: the second statement begins, with a snapshot of its own, once the lock is held.
-  const locked = tx`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute();
-  const [row] = await tx<{ count: number }[]>`select count(*)::int as count from ${rows}`;
-  await locked;
+  // Sent together: the second statement begins, with a snapshot of its own, once the lock is held. A wait in vain fails both.
+  const [, [row]] = await Promise.all([
+    tx`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+    tx<{ count: number }[]>`select count(*)::int as count from ${rows}`,
+  ]);
   return row!.count;
 }
