@@ -29,6 +29,7 @@ export type { Hook, HookCall, HookResponse } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
+export { jsonBytes } from './json-bytes.ts';
 export { someStructural } from './json-structure.ts';
 export { type LimitName, limitReached } from './limits.ts';
 export { createApp, type Listener, listen } from './listener.ts';

@@ -7,8 +7,9 @@ import {
 } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
+import { jsonBytes } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { jsonBytes, maxPlanBytes } from '../plans/plan-size.ts';
+import { maxPlanBytes } from '../plans/plan-size.ts';
 import type { NewStep } from '../plans/plans.sql.ts';
 import { channelRule } from '../plans/reachable-channels.ts';
 import type { PlanningDocument } from './prompt.ts';

@@ -1,15 +1,11 @@
 import type { Plan } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
+import { jsonBytes } from '@customer-platform/service-kit';
 
 /** Maximum bytes of a plan as JSON: an event has its steps twice, as they are and as they were, and stays below 900 KiB. */
 export const maxPlanBytes = 409_600;
 /** The same of an event's data, beside its envelope. */
 const maxDataBytes = 900_000;
-
-/** Returns the length of a value's JSON in bytes of UTF-8. */
-export function jsonBytes(value: object): number {
-  return Buffer.byteLength(JSON.stringify(value));
-}
 
 /** Throws invalid_request with this field if a change lets a plan grow beyond its maximum. */
 export function checkPlanSize(former: Plan, plan: Plan, field: string): void {

@@ -1,4 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
+import { jsonBytes } from '@customer-platform/service-kit';
 import type { HistoryRow } from './appointments.sql.ts';
 
 /**
@@ -10,7 +11,7 @@ const maxHistoryBytes = 262_144;
 
 /** Throws invalid_request, with `field` the input to change, if the history exceeds 256 KiB of JSON. */
 export function checkHistorySize(history: readonly HistoryRow[], field: string): void {
-  if (Buffer.byteLength(JSON.stringify(history)) <= maxHistoryBytes) return;
+  if (jsonBytes(history) <= maxHistoryBytes) return;
   const rule = `${field} must stay unchanged: the appointment's history is full; book a new appointment`;
   throw new ApiError('invalid_request', rule, { field });
 }

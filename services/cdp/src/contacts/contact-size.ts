@@ -1,4 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
+import { jsonBytes } from '@customer-platform/service-kit';
 import type { ContactValues } from './contacts.sql.ts';
 
 type Fields = ContactValues['fields'];
@@ -10,11 +11,6 @@ type Fields = ContactValues['fields'];
  */
 export const maxFieldsBytes = 65_536;
 const maxTagsBytes = 131_072;
-
-/** Returns the length of a value's JSON in bytes of UTF-8. */
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
-}
 
 /** Throws invalid_request with this field if its value exceeds `maxBytes` of JSON. */
 export function checkSize(field: 'fields' | 'rules', value: object, maxBytes: number): void {
