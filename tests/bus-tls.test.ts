@@ -1,28 +1,26 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
 import { natsServer } from '@customer-platform/deploy/nats';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { newDataFolder, type Platform, programsFolder, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 
-const root = join(import.meta.dirname, '../.platform');
 let directory: string;
 let nats: Awaited<ReturnType<typeof startServer>>;
 let platform: Platform;
 
 /** Starts NATS with TLS only, which requires client certificates of its authority. */
 beforeAll(async () => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
+  directory = newDataFolder();
   const certificate = join(directory, 'certificate.pem');
   const key = join(directory, 'key.pem');
   writeFileSync(certificate, testCertificate);
   writeFileSync(key, testCertificateKey, { mode: 0o600 });
   const port = await freePort();
-  const described = await natsServer({ directory, port, cacheDirectory: join(root, 'debian') });
+  const described = await natsServer({ directory, port, cacheDirectory: programsFolder() });
   const tls = { cert_file: certificate, key_file: key, ca_file: certificate, verify: true };
   writeFileSync(join(directory, 'server.conf'), `tls: ${JSON.stringify(tls)}\n`);
   nats = await startServer(described);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditEntry, LiveProcess, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { getAccountContext } from '@customer-platform/contracts/core';
@@ -10,8 +10,10 @@ import { Bus, createLogger, type Database, openDatabase } from '@customer-platfo
 import {
   environment,
   MovableClock,
+  newDataFolder,
   type Platform,
   pagesOf,
+  programsFolder,
   type Receiver,
   type StartedServices,
   startPlatform,
@@ -22,7 +24,6 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-const root = join(import.meta.dirname, '../.platform');
 const services = ['crm', 'webhooks'] as const;
 /** Settings that all processes of an installation share, whichever cell they are in. */
 const common = { BUS_PREFIX: `cells-${randomUUID()}`, CONTEXT_SECRET: `cells-${randomUUID()}`, LOG_LEVEL: 'silent' };
@@ -39,9 +40,8 @@ let inEast: TestAccount;
 const databases: Database[] = [];
 
 beforeAll(async () => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
-  const place = { directory: join(directory, 'nats'), port: await freePort(), cacheDirectory: join(root, 'debian') };
+  directory = newDataFolder();
+  const place = { directory: join(directory, 'nats'), port: await freePort(), cacheDirectory: programsFolder() };
   described = await natsServer(place);
   nats = await startServer(described);
   const ports = Object.fromEntries(await Promise.all(services.map(async (name) => [name, String(await freePort())])));

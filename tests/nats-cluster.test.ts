@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { natsServer } from '@customer-platform/deploy/nats';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  newDataFolder,
+  type Platform,
+  pagesOf,
+  programsFolder,
+  startPlatform,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
-const root = join(import.meta.dirname, '../.platform');
 const size = 3;
 /** Requests that have to be served while a server is unavailable. */
 const requestsMeanwhile = 150;
@@ -23,8 +30,7 @@ let nats: NatsConnection;
 let manager: JetStreamManager;
 
 beforeAll(async () => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
+  directory = newDataFolder();
   const described = await describeCluster();
   servers = await Promise.all(described.map(async (each) => ({ described: each, running: await startServer(each) })));
   const urls = described.map(({ url }) => url).join(',');
@@ -52,7 +58,7 @@ async function describeCluster(): Promise<ServerProcess[]> {
   return await Promise.all(
     ports.map(async ([port, clusterPort], index) => {
       const own = join(directory, String(index));
-      const described = await natsServer({ directory: own, port, cacheDirectory: join(root, 'debian') });
+      const described = await natsServer({ directory: own, port, cacheDirectory: programsFolder() });
       const cluster = { name: 'test', listen: `127.0.0.1:${clusterPort}`, routes, no_advertise: true };
       const config = `server_name: server-${index}\ncluster: ${JSON.stringify(cluster)}\n`;
       writeFileSync(join(own, 'server.conf'), config);

@@ -1,10 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
 import { findProgram, type Program } from '@customer-platform/deploy/server-binary';
-
-const platformFolder = join(import.meta.dirname, '../.platform');
+import { newDataFolder, programsFolder } from '@customer-platform/testkit';
 
 /** Series or result of a query: its labels and its latest value. */
 export interface Sample {
@@ -30,8 +29,7 @@ export interface Prometheus {
 
 /** Returns Prometheus's program, or one of its package's; undefined where neither PATH nor Debian has it. */
 export async function findPrometheus(program: 'prometheus' | 'promtool' = 'prometheus'): Promise<Program | undefined> {
-  const wanted = { program, debianPackage: 'prometheus', cacheDirectory: join(platformFolder, 'debian') };
-  mkdirSync(platformFolder, { recursive: true, mode: 0o700 });
+  const wanted = { program, debianPackage: 'prometheus', cacheDirectory: programsFolder() };
   return await findProgram({ ...wanted, say: (line) => console.log(line) }).catch((error: Error) => {
     console.warn(`left out: ${error.message}`);
     return undefined;
@@ -44,7 +42,7 @@ export async function startPrometheus(
   jobs: Record<string, number>,
   rules: readonly string[] = [],
 ): Promise<Prometheus> {
-  const directory = mkdtempSync(join(platformFolder, 'test-prometheus-'));
+  const directory = newDataFolder();
   const port = await freePort();
   for (const [index, text] of rules.entries()) writeFileSync(join(directory, `rules-${index}.yml`), text);
   const config = {

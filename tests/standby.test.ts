@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { postgresServer } from '@customer-platform/deploy/postgres';
-import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { newDataFolder, type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 
 type Started = Awaited<ReturnType<typeof startServer>>;
 
-const root = join(import.meta.dirname, '../.platform');
 /** Contacts that are made before the primary is killed, and after it. */
 const madeEach = 100;
 
@@ -23,8 +22,7 @@ const serverBefore = process.env.TEST_DATABASE_URL!;
 
 /** Starts a primary that acknowledges a commit once its streaming standby has it, and the platform with both in its URLs. */
 beforeAll(async () => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
+  directory = newDataFolder();
   const [port, standbyPort] = [await freePort(), await freePort()];
   const described = await postgresServer({ directory: join(directory, 'primary'), port });
   const data = described.cwd;

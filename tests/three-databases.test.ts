@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '@customer-platform/service-kit';
 import {
   environment,
   MovableClock,
+  newDataFolder,
   type Platform,
   type Receiver,
   type StartedServices,
@@ -19,7 +20,6 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-const root = join(import.meta.dirname, '../.platform');
 const common = { BUS_PREFIX: `three-${randomUUID()}`, CONTEXT_SECRET: `three-${randomUUID()}`, LOG_LEVEL: 'silent' };
 const serverBefore = process.env.TEST_DATABASE_URL!;
 
@@ -38,8 +38,7 @@ let receiver: Receiver;
 let account: TestAccount;
 
 beforeAll(async () => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
+  directory = newDataFolder();
   crm = await startMachine('crm');
   cdp = await startMachine('cdp');
   const urls = { CRM_URL: crm.services.urls.crm!, CDP_URL: cdp.services.urls.cdp! };

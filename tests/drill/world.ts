@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import {
+  newDataFolder,
   type ProcessPlatform,
   type Receiver,
   rawRequest,
@@ -48,8 +49,7 @@ const scaledSettings = {
 export async function startWorld(say: (line: string) => void): Promise<World> {
   const program = await findPrometheus();
   if (!program) throw new Error('a drill needs Prometheus');
-  mkdirSync(join(root, '.platform'), { recursive: true, mode: 0o700 });
-  const directory = mkdtempSync(join(root, '.platform', 'drill-'));
+  const directory = newDataFolder();
   const undo: (() => Promise<void> | void)[] = [() => rmSync(directory, { recursive: true, force: true })];
   const stop = async () => {
     for (const end of undo.splice(0).reverse()) await end();

@@ -1,11 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { redisServer } from '@customer-platform/deploy/redis';
 import {
+  newDataFolder,
   type Platform,
+  programsFolder,
   rawRequest,
   startPlatform,
   startRelay,
@@ -17,7 +19,6 @@ import { Redis } from 'ioredis';
 import { startGateway } from '../main.ts';
 import { type GatewayRedis, openRedis } from './redis.ts';
 
-const root = join(import.meta.dirname, '../../../.platform');
 const password = 'test-only';
 const timeoutMs = 1_000;
 /** Bound of one request's time, far above what waiting for Redis may add, for a machine that stalls. */
@@ -37,8 +38,7 @@ interface Server {
 let directory: string;
 
 beforeAll(() => {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  directory = mkdtempSync(join(root, 'test-'));
+  directory = newDataFolder();
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -52,7 +52,7 @@ async function startRedis(
     directory: join(directory, String(port)),
     port,
     password: serverPassword,
-    cacheDirectory: join(root, 'debian'),
+    cacheDirectory: programsFolder(),
     ways: ['path', 'debian'],
   });
   const running = await startServer(await adapt(described, port));

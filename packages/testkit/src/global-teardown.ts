@@ -1,6 +1,4 @@
-import type { Servers } from './servers.ts';
-
-/** Stops what `globalSetup` started. */
+/** Stops what `globalSetup` started, and deletes its data. */
 export default async function globalTeardown(): Promise<void> {
-  await (globalThis as { testServers?: Servers }).testServers?.stop();
+  await (globalThis as { stopTestServers?: () => Promise<void> }).stopTestServers?.();
 }

@@ -1,4 +1,5 @@
 export * from './clock.ts';
+export { newDataFolder, programsFolder } from './data-folder.ts';
 export {
   type DatabaseEnv,
   environment,

@@ -5,7 +5,7 @@ import { services as allServices } from '@customer-platform/deploy/deployables';
 import { type Database, openDatabase } from '@customer-platform/service-kit';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { MovableClock } from './clock.ts';
-import { type DatabaseEnv, environment, startServices, type TestedService } from './environment.ts';
+import { type DatabaseEnv, dropDatabase, environment, startServices, type TestedService } from './environment.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Unchecked response: status, headers, JSON body (undefined if there was none), and the body's exact text. */
@@ -127,6 +127,7 @@ export async function startPlatform(
       for (const database of databases.values()) await database.end();
       await gateway.stop();
       await running.stop();
+      await dropDatabase(env('gateway'));
     },
   };
 }

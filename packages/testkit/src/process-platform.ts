@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Platform as Deployment,
@@ -17,6 +17,7 @@ import { runningRecord } from '@customer-platform/deploy/process-record';
 import { databaseUrl, provision } from '@customer-platform/deploy/provision';
 import { redisServer } from '@customer-platform/deploy/redis';
 import { createSupervisor } from '@customer-platform/deploy/supervisor';
+import { newDataFolder, programsFolder } from './data-folder.ts';
 import { rawRequest } from './platform.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -59,7 +60,7 @@ export type ProcessEnv = Record<string, string> | ((name: string) => Record<stri
 
 /** Starts everything; `env` is added to the processes' environment. The servers write durably, as in production. */
 export async function startProcessPlatform(env: ProcessEnv = {}): Promise<ProcessPlatform> {
-  const directory = newDirectory();
+  const directory = newDataFolder();
   const output: string[] = [];
   const names = services.map(({ name }) => name);
   const ports = await choosePorts(directory, ['postgres', 'nats', 'redis', ...names]);
@@ -129,12 +130,6 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
   }
 }
 
-function newDirectory(): string {
-  const parent = join(root, '.platform');
-  mkdirSync(parent, { recursive: true, mode: 0o700 });
-  return mkdtempSync(join(parent, 'test-'));
-}
-
 /**
  * Returns a process with `env` added to its environment, and with compiled code that is kept from one platform to the next and from run
  * to run: a process that is killed never writes what it compiled.
@@ -150,7 +145,7 @@ async function serversIn(directory: string, ports: Record<string, number>, secre
   const at = (name: ServerName) => ({
     directory: join(directory, name),
     port: ports[name]!,
-    cacheDirectory: join(root, '.platform', 'debian'),
+    cacheDirectory: programsFolder(),
   });
   return {
     postgres: await postgresServer(at('postgres')),

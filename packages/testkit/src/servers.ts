@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { natsServer } from '@customer-platform/deploy/nats';
 import { postgresServer } from '@customer-platform/deploy/postgres';
 import { redisServer } from '@customer-platform/deploy/redis';
+import { newDataFolder, programsFolder } from './data-folder.ts';
 
 /** Real servers of a test run. */
 export interface Servers {
@@ -14,8 +15,6 @@ export interface Servers {
   redisUrl: string;
   stop(): Promise<void>;
 }
-
-const root = join(import.meta.dirname, '../../..');
 
 /**
  * Starts PostgreSQL, NATS and Redis for one run, with data of their own: as containers if `TEST_INFRA=containers` and a Docker
@@ -33,10 +32,8 @@ export async function startServers(): Promise<Servers> {
 }
 
 async function startProcesses(): Promise<Servers> {
-  const platform = join(root, '.platform');
-  mkdirSync(platform, { recursive: true, mode: 0o700 });
-  const directory = mkdtempSync(join(platform, 'test-'));
-  const cacheDirectory = join(platform, 'debian');
+  const directory = newDataFolder();
+  const cacheDirectory = programsFolder();
   const say = (line: string) => console.log(line);
   const started: { stop(): Promise<void> }[] = [];
   const stop = async () => {
