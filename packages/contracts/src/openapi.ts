@@ -6,7 +6,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { ContactEventInput } from './cdp/contact-events.ts';
-import { type EventDefinition, envelopeOf } from './core/event.ts';
+import { type EventDefinition, envelopeOf, eventEnvelope } from './core/event.ts';
 import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Deprecation, Operation } from './core/operation.ts';
 import { events, operations } from './index.ts';
@@ -183,6 +183,7 @@ const webhookHeaders = z.object({
 
 /** Describes an event with its envelope as a response, where zod-openapi expects what we send; `asRequests` moves it to the request. */
 function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
+  const own = z.object({ type: z.literal(event.kind), data: event.data });
   return {
     post: {
       operationId: event.kind,
@@ -193,7 +194,7 @@ function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
       responses: {
         '2XX': {
           description: 'Accepted.',
-          content: { 'application/json': { schema: envelopeOf(event.kind, event.data) } },
+          content: { 'application/json': { schema: z.intersection(eventEnvelope, own) } },
         },
       },
     },

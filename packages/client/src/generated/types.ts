@@ -1370,8 +1370,7 @@ export interface Agent {
   collections: number[];
   /** Number of the live workflow version. */
   live_version: number | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
+  created_at: Timestamp;
 }
 
 export type AgentAction = "send_message" | "add_note" | "follow_up" | "move_stage";
@@ -1438,27 +1437,22 @@ export interface Appointment {
   booking_type: BookingTypeSummary | null;
   contact: ContactSummary;
   staff: StaffSummary;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  starts_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  ends_at: string;
+  starts_at: Timestamp;
+  ends_at: Timestamp;
   mode: AppointmentMode;
   location: string;
   meeting_link: string;
   notes: string;
   source: AppointmentSource;
   deal: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export interface AppointmentHistoryEntry {
   kind: "booked" | "rescheduled" | "edited" | "confirmed" | "completed" | "cancelled" | "no_show";
   summary: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
 }
 
 export type AppointmentMode = "online" | "physical";
@@ -1475,20 +1469,16 @@ export interface AppointmentWithHistory {
   booking_type: BookingTypeSummary | null;
   contact: ContactSummary;
   staff: StaffSummary;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  starts_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  ends_at: string;
+  starts_at: Timestamp;
+  ends_at: Timestamp;
   mode: AppointmentMode;
   location: string;
   meeting_link: string;
   notes: string;
   source: AppointmentSource;
   deal: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
   /** Oldest first. */
   history: AppointmentHistoryEntry[];
 }
@@ -1513,8 +1503,7 @@ export interface ArticleSource {
   error: string;
   /** Whether agents use it. */
   active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  updated_at: Timestamp;
   /** discriminator enum property added by openapi-typescript */
   kind: "article";
   body: string;
@@ -1534,11 +1523,9 @@ export interface Audience {
   /** Number of members; while building, the previous number. */
   members: number;
   /** When the members were last computed. */
-  refreshed_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  refreshed_at: Timestamp | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
   rules: AudienceRules;
 }
 
@@ -1548,8 +1535,7 @@ export interface AudienceMember {
   id: string;
   name: string;
   phone: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  entered_at: string;
+  entered_at: Timestamp;
 }
 
 /** At most 256 KiB as JSON. */
@@ -1648,13 +1634,9 @@ export interface Consent {
   purpose: string;
   state: ConsentState;
   source: string;
-  /**
-   * When the contact said it.
-   * @example 2026-11-20T09:00:00+01:00
-   */
-  at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
+  /** When the contact said it. */
+  at: Timestamp;
+  created_at: Timestamp;
 }
 
 export interface ConsentCondition {
@@ -1688,10 +1670,8 @@ export interface Contact {
   };
   /** Always null: the id of a merged contact returns the contact it was merged into. */
   merged_into: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export interface ContactEvent {
@@ -1915,17 +1895,17 @@ export interface CreateStaffBody {
    * @example {
    */
   hours?: {
-    mon?: [string, string][] | undefined;
-    tue?: [string, string][] | undefined;
-    wed?: [string, string][] | undefined;
-    thu?: [string, string][] | undefined;
-    fri?: [string, string][] | undefined;
-    sat?: [string, string][] | undefined;
-    sun?: [string, string][] | undefined;
+    mon?: OpeningRanges | undefined;
+    tue?: OpeningRanges | undefined;
+    wed?: OpeningRanges | undefined;
+    thu?: OpeningRanges | undefined;
+    fri?: OpeningRanges | undefined;
+    sat?: OpeningRanges | undefined;
+    sun?: OpeningRanges | undefined;
   } | undefined;
   /** @default {} */
   overrides?: {
-    [key: string]: [string, string][];
+    [key: string]: OpeningRanges;
   } | undefined;
   location?: string | undefined;
   meeting_link?: string | undefined;
@@ -1972,14 +1952,11 @@ export interface Deal {
   currency: string;
   contact: ContactSummary | null;
   notes: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  stage_entered_at: string;
+  stage_entered_at: Timestamp;
   /** When the deal was won or lost; null while open. */
-  closed_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  closed_at: Timestamp | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export type DealStatus = "open" | "won" | "lost";
@@ -2005,9 +1982,8 @@ export interface Delivery {
   /** The latest response. */
   response: DeliveryResponse | null;
   tries: DeliveryTry[];
-  next_try_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
+  next_try_at: Timestamp | null;
+  created_at: Timestamp;
 }
 
 export type DeliveryError = "timeout" | "dns" | "tls" | "refused" | "blocked" | "too_large" | "http";
@@ -2025,8 +2001,7 @@ export type DeliveryStatus = "pending" | "delivered" | "failed" | "skipped";
 
 export interface DeliveryTry {
   number: number;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
   /** HTTP status of the response. */
   status: number | null;
   error: DeliveryError | null;
@@ -2122,6 +2097,15 @@ export interface EventCondition {
   at_least?: number | undefined;
 }
 
+/** The fields of events of all kinds, beside their type and data. */
+export interface EventEnvelope {
+  id: string;
+  timestamp: Timestamp;
+  /** The account's id. */
+  account: string;
+  mode: AccountMode;
+}
+
 export type EventFilter = "*" | "appointment.*" | "audience.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
 export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
@@ -2148,8 +2132,7 @@ export interface FaqSource {
   error: string;
   /** Whether agents use it. */
   active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  updated_at: Timestamp;
   /** discriminator enum property added by openapi-typescript */
   kind: "faq";
   body: string;
@@ -2175,8 +2158,7 @@ export interface FileSource {
   error: string;
   /** Whether agents use it. */
   active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  updated_at: Timestamp;
   /** discriminator enum property added by openapi-typescript */
   kind: "file";
   file_type: KnowledgeFileType;
@@ -2192,10 +2174,8 @@ export interface FollowUpParams {
 }
 
 export interface FreeTime {
-  /** @example 2026-11-20T09:00:00+01:00 */
-  starts_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  ends_at: string;
+  starts_at: Timestamp;
+  ends_at: Timestamp;
   /** Teammates who are free, in the order in which they are tried. */
   staff: StaffSummary[];
 }
@@ -2210,7 +2190,7 @@ export interface FreeTimes {
   timezone: string;
   data: FreeTime[];
   has_more: boolean;
-  next: string | null;
+  next: Timestamp | null;
 }
 
 export type FulfilOrderBody = Record<string, never>;
@@ -2292,13 +2272,12 @@ export interface Message {
   purpose: MessagePurpose;
   /** Text of the message on `channel`. */
   body: string;
-  send_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  sent_at: string | null;
-  delivered_at: string | null;
-  read_at: string | null;
-  failed_at: string | null;
+  send_at: Timestamp | null;
+  created_at: Timestamp;
+  sent_at: Timestamp | null;
+  delivered_at: Timestamp | null;
+  read_at: Timestamp | null;
+  failed_at: Timestamp | null;
   error: MessageError | null;
 }
 
@@ -2310,10 +2289,9 @@ export interface MessageAttempt {
   reason: AttemptReason | null;
   /** The provider's id of the message. */
   provider_id: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  started_at: string;
+  started_at: Timestamp;
   /** When the provider responded. */
-  finished_at: string | null;
+  finished_at: Timestamp | null;
   receipts: MessageReceipt[];
 }
 
@@ -2333,10 +2311,8 @@ export interface MessageChannel {
   };
   /** URL to which the provider sends receipts and inbound messages. */
   hook_url: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export interface MessageDetail {
@@ -2351,13 +2327,12 @@ export interface MessageDetail {
   purpose: MessagePurpose;
   /** Text of the message on `channel`. */
   body: string;
-  send_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  sent_at: string | null;
-  delivered_at: string | null;
-  read_at: string | null;
-  failed_at: string | null;
+  send_at: Timestamp | null;
+  created_at: Timestamp;
+  sent_at: Timestamp | null;
+  delivered_at: Timestamp | null;
+  read_at: Timestamp | null;
+  failed_at: Timestamp | null;
   error: MessageError | null;
   attempts: MessageAttempt[];
   /** Webhook deliveries about the message, oldest first. */
@@ -2376,8 +2351,7 @@ export type MessagePurpose = "service" | "marketing";
 
 export interface MessageReceipt {
   status: ReceiptStatus;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
   /** Whether it changed the status; a late receipt does not. */
   applied: boolean;
 }
@@ -2419,8 +2393,7 @@ export interface MessageWebhook {
   endpoint: string;
   event: string;
   status: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
   response_status: number | null;
 }
 
@@ -2436,13 +2409,12 @@ export interface MessageWithAttempts {
   purpose: MessagePurpose;
   /** Text of the message on `channel`. */
   body: string;
-  send_at: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  sent_at: string | null;
-  delivered_at: string | null;
-  read_at: string | null;
-  failed_at: string | null;
+  send_at: Timestamp | null;
+  created_at: Timestamp;
+  sent_at: Timestamp | null;
+  delivered_at: Timestamp | null;
+  read_at: Timestamp | null;
+  failed_at: Timestamp | null;
   error: MessageError | null;
   attempts: MessageAttempt[];
 }
@@ -2473,6 +2445,9 @@ export interface NewStage {
   name: string;
 }
 
+/** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+export type OpeningRanges = [string, string][];
+
 export interface Order {
   id: string;
   /** Order number, counting up within the account without gaps. */
@@ -2486,10 +2461,8 @@ export interface Order {
   total_minor: number;
   currency: string;
   note: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export interface OrderItem {
@@ -2548,11 +2521,10 @@ export interface Plan {
   status: PlanStatus;
   approval_mode: ApprovalMode;
   approval_reasons: string[];
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created: string;
+  created: Timestamp;
   /** When the plan expires if undecided. */
-  expires_at: string | null;
-  next_run_at: string | null;
+  expires_at: Timestamp | null;
+  next_run_at: Timestamp | null;
   /** AI tokens used to make the plan. */
   tokens: number;
   model: string;
@@ -2599,8 +2571,7 @@ export interface PlanStep {
   /** The channel, the goal of a follow-up, or the stage. */
   detail: string | null;
   reason: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  run_at: string;
+  run_at: Timestamp;
   requires_approval: boolean;
   status: PlanStepStatus;
   /** Outcome: {message}, {deal}, {plan} or {error}. */
@@ -2625,6 +2596,11 @@ export interface PreviewAudienceBody {
 export interface PreviewAudienceResponse {
   members: number;
   sample: ContactSummary[];
+}
+
+/** Former values of the fields that changed. */
+export interface PreviousValues {
+  [key: string]: unknown;
 }
 
 export interface Product {
@@ -2776,14 +2752,11 @@ export interface RotateEndpointSecretResponse {
 export type RuleMatch = "all" | "any";
 
 export interface SandboxClock {
-  /**
-   * The time by which everything of the sandbox goes.
-   * @example 2026-11-20T09:00:00+01:00
-   */
-  now: string;
+  /** The time by which everything of the sandbox goes. */
+  now: Timestamp;
   status: "ready" | "advancing";
   /** The time that it is advancing to; null while it is ready. */
-  target: string | null;
+  target: Timestamp | null;
 }
 
 export interface SearchKnowledgeBody {
@@ -2829,16 +2802,16 @@ export interface Staff {
   /** Whether the teammate takes bookings. */
   active: boolean;
   hours: {
-    mon?: [string, string][] | undefined;
-    tue?: [string, string][] | undefined;
-    wed?: [string, string][] | undefined;
-    thu?: [string, string][] | undefined;
-    fri?: [string, string][] | undefined;
-    sat?: [string, string][] | undefined;
-    sun?: [string, string][] | undefined;
+    mon?: OpeningRanges | undefined;
+    tue?: OpeningRanges | undefined;
+    wed?: OpeningRanges | undefined;
+    thu?: OpeningRanges | undefined;
+    fri?: OpeningRanges | undefined;
+    sat?: OpeningRanges | undefined;
+    sun?: OpeningRanges | undefined;
   };
   overrides: {
-    [key: string]: [string, string][];
+    [key: string]: OpeningRanges;
   };
   location: string;
   meeting_link: string;
@@ -2866,12 +2839,16 @@ export type TestEndpointBody = Record<string, never>;
 
 export interface TimeOff {
   id: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  from: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  to: string;
+  from: Timestamp;
+  to: Timestamp;
   reason: string;
 }
+
+/**
+ * ISO 8601 in the account's timezone, with its offset at that instant.
+ * @example 2026-11-20T09:00:00+01:00
+ */
+export type Timestamp = string;
 
 export interface TriggerEventBody {
   type: EventKind;
@@ -3063,16 +3040,16 @@ export interface UpdateStaffBody {
    * @example {
    */
   hours?: {
-    mon?: [string, string][] | null | undefined;
-    tue?: [string, string][] | null | undefined;
-    wed?: [string, string][] | null | undefined;
-    thu?: [string, string][] | null | undefined;
-    fri?: [string, string][] | null | undefined;
-    sat?: [string, string][] | null | undefined;
-    sun?: [string, string][] | null | undefined;
+    mon?: OpeningRanges | null | undefined;
+    tue?: OpeningRanges | null | undefined;
+    wed?: OpeningRanges | null | undefined;
+    thu?: OpeningRanges | null | undefined;
+    fri?: OpeningRanges | null | undefined;
+    sat?: OpeningRanges | null | undefined;
+    sun?: OpeningRanges | null | undefined;
   } | undefined;
   overrides?: {
-    [key: string]: [string, string][] | null;
+    [key: string]: OpeningRanges | null;
   } | undefined;
   location?: string | undefined;
   meeting_link?: string | undefined;
@@ -3141,10 +3118,8 @@ export interface WebhookEndpoint {
   disabled_reason: string | null;
   /** Deliveries are created and stay pending; none is tried. */
   paused: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 export interface WebhookEndpointWithSecret {
@@ -3157,10 +3132,8 @@ export interface WebhookEndpointWithSecret {
   disabled_reason: string | null;
   /** Deliveries are created and stay pending; none is tried. */
   paused: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  created_at: string;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
   /** Secret that signs deliveries (Standard Webhooks), shown only in this response. */
   secret: string;
 }
@@ -3175,8 +3148,7 @@ export interface WebsiteSource {
   error: string;
   /** Whether agents use it. */
   active: boolean;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  updated_at: Timestamp;
   /** discriminator enum property added by openapi-typescript */
   kind: "website";
   url: string;
@@ -3214,8 +3186,7 @@ export type WorkflowBlockKind = "ai" | "condition" | "action";
 
 export interface WorkflowDraft {
   blocks: WorkflowBlock[];
-  /** @example 2026-11-20T09:00:00+01:00 */
-  updated_at: string;
+  updated_at: Timestamp;
 }
 
 export interface WorkflowVersion {
@@ -3223,8 +3194,7 @@ export interface WorkflowVersion {
   note: string;
   /** Who published it; null if published through the API. */
   by: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
   blocks: number;
   ai_blocks: number;
   live: boolean;
@@ -3237,8 +3207,7 @@ export interface WorkflowVersionDetail {
   note: string;
   /** Who published it; null if published through the API. */
   by: string | null;
-  /** @example 2026-11-20T09:00:00+01:00 */
-  at: string;
+  at: Timestamp;
   blocks: number;
   ai_blocks: number;
   live: boolean;
@@ -3249,280 +3218,142 @@ export interface WorkflowVersionDetail {
 }
 
 /** An appointment was booked. */
-export interface AppointmentBookedEvent {
-  id: string;
+export type AppointmentBookedEvent = EventEnvelope & {
   type: "appointment.booked";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
   };
-}
+};
 
 /** An appointment was cancelled: its time is free again. */
-export interface AppointmentCancelledEvent {
-  id: string;
+export type AppointmentCancelledEvent = EventEnvelope & {
   type: "appointment.cancelled";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An appointment was completed. */
-export interface AppointmentCompletedEvent {
-  id: string;
+export type AppointmentCompletedEvent = EventEnvelope & {
   type: "appointment.completed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A requested appointment was confirmed. */
-export interface AppointmentConfirmedEvent {
-  id: string;
+export type AppointmentConfirmedEvent = EventEnvelope & {
   type: "appointment.confirmed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** The contact did not come. */
-export interface AppointmentNoShowEvent {
-  id: string;
+export type AppointmentNoShowEvent = EventEnvelope & {
   type: "appointment.no_show";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An appointment got another time or another teammate. */
-export interface AppointmentRescheduledEvent {
-  id: string;
+export type AppointmentRescheduledEvent = EventEnvelope & {
   type: "appointment.rescheduled";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** Location, meeting link or mode of an appointment changed. Not sent for its notes alone. */
-export interface AppointmentUpdatedEvent {
-  id: string;
+export type AppointmentUpdatedEvent = EventEnvelope & {
   type: "appointment.updated";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     appointment: AppointmentWithHistory;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A knowledge source could not be read; `error` says why. */
-export interface KnowledgeFailedEvent {
-  id: string;
+export type KnowledgeFailedEvent = EventEnvelope & {
   type: "knowledge.failed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     source: KnowledgeSource;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A knowledge source was read: agents use it from now on. */
-export interface KnowledgeReadyEvent {
-  id: string;
+export type KnowledgeReadyEvent = EventEnvelope & {
   type: "knowledge.ready";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     source: KnowledgeSource;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A plan was approved: as a whole, or the first of its steps. */
-export interface PlanApprovedEvent {
-  id: string;
+export type PlanApprovedEvent = EventEnvelope & {
   type: "plan.approved";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An agent made a plan that a person has to decide on, as a whole or a step of it. */
-export interface PlanAwaitingApprovalEvent {
-  id: string;
+export type PlanAwaitingApprovalEvent = EventEnvelope & {
   type: "plan.awaiting_approval";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** Every step of a plan has ended, and none of them failed. */
-export interface PlanCompletedEvent {
-  id: string;
+export type PlanCompletedEvent = EventEnvelope & {
   type: "plan.completed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** Nobody decided on a plan in time. None of its undecided steps runs. */
-export interface PlanExpiredEvent {
-  id: string;
+export type PlanExpiredEvent = EventEnvelope & {
   type: "plan.expired";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A plan could not be made, or a step of it failed; `last_error` says why. */
-export interface PlanFailedEvent {
-  id: string;
+export type PlanFailedEvent = EventEnvelope & {
   type: "plan.failed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A plan was rejected, as a whole or step by step: nothing of it runs. */
-export interface PlanRejectedEvent {
-  id: string;
+export type PlanRejectedEvent = EventEnvelope & {
   type: "plan.rejected";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     plan: Plan;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A contact became a member of an audience; also sent for each member that its first computation finds. */
-export interface AudienceEnteredEvent {
-  id: string;
+export type AudienceEnteredEvent = EventEnvelope & {
   type: "audience.entered";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     audience: {
       id: string;
@@ -3530,31 +3361,19 @@ export interface AudienceEnteredEvent {
     };
     contact: ContactSummary;
   };
-}
+};
 
 /** An audience's members could not be computed; `error` says why. */
-export interface AudienceFailedEvent {
-  id: string;
+export type AudienceFailedEvent = EventEnvelope & {
   type: "audience.failed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     audience: Audience;
   };
-}
+};
 
 /** A contact is no longer a member of an audience, also because it was deleted or merged. */
-export interface AudienceLeftEvent {
-  id: string;
+export type AudienceLeftEvent = EventEnvelope & {
   type: "audience.left";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     audience: {
       id: string;
@@ -3562,382 +3381,204 @@ export interface AudienceLeftEvent {
     };
     contact: ContactSummary;
   };
-}
+};
 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
-export interface AudienceReadyEvent {
-  id: string;
+export type AudienceReadyEvent = EventEnvelope & {
   type: "audience.ready";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     audience: Audience;
   };
-}
+};
 
 /** A contact was created: through the API, or because an unknown person wrote. */
-export interface ContactCreatedEvent {
-  id: string;
+export type ContactCreatedEvent = EventEnvelope & {
   type: "contact.created";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     contact: Contact;
   };
-}
+};
 
 /** Two contacts were merged into one: the id of `merged` refers to `contact` from now on. */
-export interface ContactMergedEvent {
-  id: string;
+export type ContactMergedEvent = EventEnvelope & {
   type: "contact.merged";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     contact: Contact;
     merged: ContactSummary;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again. */
-export interface ContactUnmergedEvent {
-  id: string;
+export type ContactUnmergedEvent = EventEnvelope & {
   type: "contact.unmerged";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     contact: Contact;
     restored: Contact;
   };
-}
+};
 
 /** Fields of a contact changed. */
-export interface ContactUpdatedEvent {
-  id: string;
+export type ContactUpdatedEvent = EventEnvelope & {
   type: "contact.updated";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     contact: Contact;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An order was cancelled. */
-export interface OrderCancelledEvent {
-  id: string;
+export type OrderCancelledEvent = EventEnvelope & {
   type: "order.cancelled";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     order: Order;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A new order was confirmed. */
-export interface OrderConfirmedEvent {
-  id: string;
+export type OrderConfirmedEvent = EventEnvelope & {
   type: "order.confirmed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     order: Order;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An order was placed. */
-export interface OrderCreatedEvent {
-  id: string;
+export type OrderCreatedEvent = EventEnvelope & {
   type: "order.created";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     order: Order;
   };
-}
+};
 
 /** An order was declined. */
-export interface OrderDeclinedEvent {
-  id: string;
+export type OrderDeclinedEvent = EventEnvelope & {
   type: "order.declined";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     order: Order;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A confirmed order was fulfilled. */
-export interface OrderFulfilledEvent {
-  id: string;
+export type OrderFulfilledEvent = EventEnvelope & {
   type: "order.fulfilled";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     order: Order;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A deal was created. */
-export interface DealCreatedEvent {
-  id: string;
+export type DealCreatedEvent = EventEnvelope & {
   type: "deal.created";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
   };
-}
+};
 
 /** An open deal was lost, with the reason that was given. */
-export interface DealLostEvent {
-  id: string;
+export type DealLostEvent = EventEnvelope & {
   type: "deal.lost";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
     reason: string;
   };
-}
+};
 
 /** A won or lost deal was opened again. */
-export interface DealReopenedEvent {
-  id: string;
+export type DealReopenedEvent = EventEnvelope & {
   type: "deal.reopened";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A deal moved to another stage of its pipeline. */
-export interface DealStageChangedEvent {
-  id: string;
+export type DealStageChangedEvent = EventEnvelope & {
   type: "deal.stage_changed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** Title, value, currency, contact or notes of a deal changed. */
-export interface DealUpdatedEvent {
-  id: string;
+export type DealUpdatedEvent = EventEnvelope & {
   type: "deal.updated";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** An open deal was won. */
-export interface DealWonEvent {
-  id: string;
+export type DealWonEvent = EventEnvelope & {
   type: "deal.won";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     deal: Deal;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A provider reported that a message reached the recipient’s device or mailbox. */
-export interface MessageDeliveredEvent {
-  id: string;
+export type MessageDeliveredEvent = EventEnvelope & {
   type: "message.delivered";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A message reached nobody on any of its channels (status failed), or no channel had consent (refused). */
-export interface MessageFailedEvent {
-  id: string;
+export type MessageFailedEvent = EventEnvelope & {
   type: "message.failed";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** A provider reported that the recipient opened a message. Not every channel reports it. */
-export interface MessageReadEvent {
-  id: string;
+export type MessageReadEvent = EventEnvelope & {
   type: "message.read";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** Somebody wrote to the account; an unknown sender becomes a contact first. */
-export interface MessageReceivedEvent {
-  id: string;
+export type MessageReceivedEvent = EventEnvelope & {
   type: "message.received";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     message: {
       id: string;
       channel: Channel;
       from: string;
       body: string;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      at: string;
+      at: Timestamp;
     };
     contact: ContactSummary;
   };
-}
+};
 
 /** A provider accepted a message. */
-export interface MessageSentEvent {
-  id: string;
+export type MessageSentEvent = EventEnvelope & {
   type: "message.sent";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     message: MessageWithAttempts;
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints. */
-export interface WebhookDisabledEvent {
-  id: string;
+export type WebhookDisabledEvent = EventEnvelope & {
   type: "webhook.disabled";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     webhook: {
       id: string;
@@ -3949,27 +3590,16 @@ export interface WebhookDisabledEvent {
       disabled_reason: string | null;
       /** Deliveries are created and stay pending; none is tried. */
       paused?: boolean | undefined;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      created_at: string;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      updated_at: string;
+      created_at: Timestamp;
+      updated_at: Timestamp;
     };
-    /** Former values of the fields that changed. */
-    previous?: {
-      [key: string]: unknown;
-    } | undefined;
+    previous?: PreviousValues | undefined;
   };
-}
+};
 
 /** You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter. */
-export interface WebhookTestEvent {
-  id: string;
+export type WebhookTestEvent = EventEnvelope & {
   type: "webhook.test";
-  /** @example 2026-11-20T09:00:00+01:00 */
-  timestamp: string;
-  /** The account's id. */
-  account: string;
-  mode: AccountMode;
   data: {
     webhook: {
       id: string;
@@ -3981,13 +3611,11 @@ export interface WebhookTestEvent {
       disabled_reason: string | null;
       /** Deliveries are created and stay pending; none is tried. */
       paused?: boolean | undefined;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      created_at: string;
-      /** @example 2026-11-20T09:00:00+01:00 */
-      updated_at: string;
+      created_at: Timestamp;
+      updated_at: Timestamp;
     };
   };
-}
+};
 
 export interface GetAgentUsageQuery {
   /**

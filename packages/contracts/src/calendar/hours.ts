@@ -28,7 +28,14 @@ const openingRange = z
   .tuple([clock('23:59'), clock('24:00')], { error: 'must be a pair such as ["09:00","17:00"]' })
   .refine(([start, end]) => start < end, { error: 'must end after it starts' });
 
-const ranges = z.array(openingRange).max(48);
+/** The opening ranges of one day. */
+export const openingRanges = z
+  .array(openingRange)
+  .max(48)
+  .meta({
+    id: 'OpeningRanges',
+    description: 'Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".',
+  });
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 type Weekday = (typeof weekdays)[number];
 
@@ -48,24 +55,23 @@ const hoursRule =
 
 /** Weekly opening hours; overlapping ranges are joined, days left out are closed. Another key would be a day that is never open. */
 export const Hours = z
-  .strictObject(dayByDay(ranges.optional()))
+  .strictObject(dayByDay(openingRanges.optional()))
   .default({})
   .meta({ description: `${hoursRule} A day that is left out is closed.`, examples: [hoursExample] });
 
 /** The same as a change, merged by key. */
-export const HoursChange = z.strictObject(dayByDay(ranges.nullable().optional())).meta({
+export const HoursChange = z.strictObject(dayByDay(openingRanges.nullable().optional())).meta({
   description: `${hoursRule} A day that is left out stays as it is, null closes it.`,
   examples: [hoursExample],
 });
 
 /** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
 export const Overrides = z
-  .record(date, ranges)
+  .record(date, openingRanges)
   .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' });
 
 /** The same as a change, merged by key. */
-export const OverridesChange = z.record(date, ranges.nullable());
+export const OverridesChange = z.record(date, openingRanges.nullable());
 
-export const shownRange = z.tuple([z.string(), z.string()]);
 /** Weekly opening hours as responses show them. */
-export const ShownHours = z.object(dayByDay(z.array(shownRange).optional()));
+export const ShownHours = z.object(dayByDay(openingRanges.optional()));

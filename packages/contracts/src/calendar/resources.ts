@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
 import { email, instant, integerId, text, timestamp, uuid } from '../core/fields.ts';
-import { dateOrInstant, Hours, HoursChange, Overrides, OverridesChange, ShownHours, shownRange } from './hours.ts';
+import { dateOrInstant, Hours, HoursChange, Overrides, OverridesChange, openingRanges, ShownHours } from './hours.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
@@ -105,7 +105,7 @@ export const Staff = z
     email: z.string(),
     active: z.boolean().meta({ description: 'Whether the teammate takes bookings.' }),
     hours: ShownHours,
-    overrides: z.record(z.string(), z.array(shownRange)),
+    overrides: z.record(z.string(), openingRanges),
     location: z.string(),
     meeting_link: z.string(),
   })

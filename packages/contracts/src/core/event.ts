@@ -58,16 +58,19 @@ export function eventsOf<const Service extends ServiceName>(service: Service) {
 /** Data of an event. */
 export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
 
-/** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
-export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
-  return z.object({
+/** The fields of events of all kinds, beside their type and data. */
+export const eventEnvelope = z
+  .object({
     id: z.guid(),
-    type: z.literal(kind),
     timestamp,
     account: z.guid().meta({ description: "The account's id." }),
     mode: accountMode,
-    data,
-  });
+  })
+  .meta({ id: 'EventEnvelope', description: 'The fields of events of all kinds, beside their type and data.' });
+
+/** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
+export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
+  return eventEnvelope.extend({ type: z.literal(kind), data });
 }
 
 /** An event's envelope with typed data. */
@@ -83,5 +86,5 @@ export interface Envelope<Data = unknown> {
 /** Former values of changed fields, by the resource's field names. */
 export const previous = z
   .record(z.string(), z.unknown())
-  .optional()
-  .meta({ description: 'Former values of the fields that changed.' });
+  .meta({ id: 'PreviousValues', description: 'Former values of the fields that changed.' })
+  .optional();

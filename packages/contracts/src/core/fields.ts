@@ -77,7 +77,12 @@ export const instant = z
   .meta({ format: 'date-time' });
 
 /** A timestamp in a response: ISO 8601 in the account's timezone, with its offset at that instant. */
-export const timestamp = z.string().meta({ format: 'date-time', examples: ['2026-11-20T09:00:00+01:00'] });
+export const timestamp = z.string().meta({
+  id: 'Timestamp',
+  description: "ISO 8601 in the account's timezone, with its offset at that instant.",
+  format: 'date-time',
+  examples: ['2026-11-20T09:00:00+01:00'],
+});
 
 /** An email address of at most 254 characters, trimmed and lower-cased, because addresses identify people throughout the API. */
 export const email = z
