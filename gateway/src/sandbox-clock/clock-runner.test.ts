@@ -20,7 +20,7 @@ beforeAll(async () => {
   sandboxes = accounts.map(({ sandboxId }) => sandboxId);
   // The tables, without the gateway that moves clocks in them.
   const { DATABASE_DIRECT_URL, DATABASE_URL } = platform.env('gateway');
-  await platform.stop();
+  await platform.stop({ keepsDatabase: true });
   sql = openDatabase(DATABASE_DIRECT_URL ?? DATABASE_URL!, { pool: 4, service: 'gateway', statementMs: 60_000 });
 }, 120_000);
 afterEach(async () => {

@@ -59,7 +59,8 @@ export interface Platform {
   event(accountId: string, kind: string, matches?: (data: any) => boolean): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind
   events(accountId: string): any[];
-  stop(): Promise<void>;
+  /** Stops all of it, and deletes its database, unless a test goes on with that. */
+  stop(options?: { keepsDatabase?: boolean }): Promise<void>;
 }
 
 interface StartedProcess {
@@ -122,12 +123,12 @@ export async function startPlatform(
     account: (settings = {}) => makeAccount(gateway.url, admin, issueKey, settings),
     event: (accountId, kind, matches) => probe.wait(accountId, kind, matches),
     events: (accountId) => probe.of(accountId),
-    async stop() {
+    async stop({ keepsDatabase = false } = {}) {
       await probe.stop();
       for (const database of databases.values()) await database.end();
       await gateway.stop();
       await running.stop();
-      await dropDatabase(env('gateway'));
+      if (!keepsDatabase) await dropDatabase(env('gateway'));
     },
   };
 }
