@@ -33,6 +33,8 @@ export class StreamDoor {
 
   /** Returns once the stream has begun, or its refusal was sent. Throws what it is refused with here, and ClientGone. */
   async pass({ request, response, record, operation, address, upstream, prepare }: StreamCall): Promise<void> {
+    // It can have left while its key was looked up: nothing would take it out of what is open.
+    if (response.closed) throw new ClientGone();
     const leaving = new AbortController();
     response.once('close', () => leaving.abort(new ClientGone()));
     let isWhole = true;

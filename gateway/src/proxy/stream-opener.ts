@@ -51,7 +51,10 @@ export function streamOpener({ url, agent, outage, service, log }: StreamTarget)
       outage.end();
       outgoing.setTimeout(silentMs);
       for (const name of ofConnection) delete received.headers[name];
-      resolve(received);
+      // A failure without an envelope, such as a balancer's page.
+      if (received.statusCode! >= 500 && !received.headers['content-type']?.startsWith('application/json'))
+        outgoing.destroy(new Error(`the service began no stream: ${received.statusCode}`));
+      else resolve(received);
     });
     outgoing.end();
     return promise;
