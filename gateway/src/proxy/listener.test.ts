@@ -108,6 +108,27 @@ it('a connection on which very much waits for the first request is cut before mu
   await listener.close(0);
 });
 
+it('connections of one address have 1,024 requests waiting at most, and another address has its own', async () => {
+  const listener = await listenWithEnvelopes(({ url }, response) => void (url === '/now' && response.end('x')), {
+    port: 0,
+    host: '127.0.0.1',
+    log: createLogger('gateway', 'error'),
+  });
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const clients = Array.from({ length: 11 }, () => new SlowClient(listener.url, get('/never').repeat(100)));
+  await waitFor('one that is cut', () => clients.some(({ isClosed }) => isClosed));
+  const { hostname, port } = new URL(listener.url);
+  const other = connect({ host: hostname, port: Number(port), localAddress: '127.0.0.2' });
+  other.write(get('/now').repeat(3));
+  let all = '';
+  other.on('data', (chunk) => (all += chunk));
+  await waitFor('three responses', () => all.match(/HTTP\/1\.1 200/g)?.length === 3);
+  expect(clients.filter(({ isClosed }) => isClosed)).toHaveLength(1);
+  other.destroy();
+  for (const client of clients) client.end();
+  await listener.close(0);
+});
+
 describe('what is no HTTP', () => {
   /** Sends it while the response to a GET is under way, which `begin` may begin; returns all that came. */
   async function sendDuring(begin: (response: ServerResponse) => void): Promise<string> {

@@ -22,6 +22,7 @@ export type LimitName =
   | 'streams'
   | 'trace_exports'
   | 'trace_spans'
+  | 'unread_responses'
   | 'uploads';
 
 const reached = meter.createCounter('platform.limits.reached', {
