@@ -13,8 +13,8 @@ export interface Upstream {
    * requests wait for, and ends with `signal`. Throws 503, or the signal's reason.
    */
   openStream(request: IncomingMessage, signal: AbortSignal): Promise<IncomingMessage>;
-  /** Returns the status of a HEAD of a path. Throws if the service does not respond within `limitMs`. */
-  probe(path: string, requestId: string, limitMs: number): Promise<number>;
+  /** Returns the response to a HEAD of a path. Throws if the service does not respond within `limitMs`. */
+  probe(path: string, requestId: string, limitMs: number): Promise<Pick<IncomingMessage, 'statusCode' | 'headers'>>;
   /** Ends the connections that are kept. */
   close(): void;
 }

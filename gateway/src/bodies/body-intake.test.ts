@@ -105,6 +105,19 @@ describe('a body that does not come', () => {
   });
 });
 
+it('a refused body of which more than 32 MiB come is cut off', async () => {
+  const size = 96 * mebibyte;
+  const client = new SlowClient(
+    platform.gatewayUrl,
+    `POST ${booking} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n`,
+  );
+  clients.push(client);
+  expect(await client.responseStatus()).toBe(401);
+  const piece = Buffer.alloc(mebibyte);
+  for (let sent = 0; sent < size - mebibyte; sent += mebibyte) client.send(piece);
+  await waitFor('the cut', () => client.isClosed);
+});
+
 describe('the memory for bodies', () => {
   it('is shared: an account gets a quarter with its sandbox, then 429, and a neighbour its own', async () => {
     await withGateway({ BODY_MEMORY_MIB: '1' }, async (url) => {

@@ -25,7 +25,7 @@ const fileWaiting = 100;
 /** Most files of an account, as a ratio of the free ones: 4 of 24. */
 const fileRatio = 1 / 5;
 /**
- * A quarter of the memory is for hooks, and one hook may hold a quarter of that; an account may hold a quarter of all
+ * A quarter of the memory is for hooks, and those of one account may hold a quarter of that; an account may hold a quarter of all
  * memory.
  */
 const [hookPart, hookRatio, accountRatio] = [1 / 4, 1 / 3, 1 / 2];
@@ -42,7 +42,7 @@ export interface BodyBounds extends Pace {
 /** Owner and limits of a body. */
 export interface BodyTerms {
   kind: 'account' | 'hook';
-  /** The account, or the path of a hook. */
+  /** The account, or that of a hook. */
   owner: string;
   /** In bytes. */
   limit: number;
@@ -122,7 +122,7 @@ export class BodyIntake {
   }
 
   /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
-  drain(request: IncomingMessage, response: ServerResponse): void {
+  drain(request: IncomingMessage): void {
     if (request.complete || request.destroyed) return;
     let unread = 0;
     const cut = () => void request.socket.destroy();
@@ -130,7 +130,7 @@ export class BodyIntake {
     request.once('close', unwatch);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
-      if (unread > maxUnread) response.destroy();
+      if (unread > maxUnread) cut();
     });
     request.resume();
   }

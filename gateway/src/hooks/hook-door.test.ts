@@ -181,6 +181,25 @@ describe('a token', () => {
   });
 });
 
+describe('the hooks of an account', () => {
+  it('share its part of the memory for bodies, however many it has, and other accounts have theirs', async () => {
+    const { respond } = service;
+    service.respond = (seen, response) => {
+      const owner = seen.url.includes('/theirs') ? 'theirs' : 'ours';
+      if (seen.method === 'HEAD') response.writeHead(200, { 'hook-account': owner }).end();
+      else respond(seen, response);
+    };
+    await start({ BODY_MEMORY_MIB: '8' });
+    // Of the 2 MiB for hooks an account has a quarter: two bodies of 400 KiB are more than that.
+    const head = (token: string) =>
+      `POST /hooks/messages/${token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n`;
+    const all = ['one', 'another'].map((token) => open(head(token) + 'x'.repeat(409_600)));
+    await waitFor('a refusal', () => all.some(({ status }) => status === 429));
+    expect((await hook('theirs', '203.0.113.2', 'x'.repeat(300_000))).status).toBe(200);
+    expect((await hook('theirs')).headers.has('hook-account')).toBe(false);
+  });
+});
+
 describe('the calls of an address', () => {
   it('have a rate; over it they are 429, and another address is not', async () => {
     await start({ HOOK_RATE_PER_ADDRESS: '1' });

@@ -7,7 +7,7 @@ import { networkOf } from '../client-address.ts';
 import { rateLimited } from '../rate/rate-policy.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
-import { HookTokens } from './hook-tokens.ts';
+import { HookTokens, type KnownHook } from './hook-tokens.ts';
 import { LocalRate } from './local-rate.ts';
 
 const refused = meter.createCounter('gateway.hooks.refused', {
@@ -58,14 +58,14 @@ export class HookDoor {
     const { request, response, path, continues } = call;
     const from = networkOf(call.address);
     this.#enter(from, response);
-    const upstream = await this.#check(call, from);
+    const { upstream, owner } = await this.#check(call, from);
     limitBody(request, defaultBodyLimit);
-    // A hook belongs to one customer, who may have many addresses; a provider's address serves many customers.
-    const terms = { kind: 'hook', owner: path, limit: defaultBodyLimit, continues } as const;
+    // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
+    const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;
     const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
-    upstream.forward(request, response, path, body);
+    upstream.forward(request, response, owner, body);
   }
 
   #enter(from: string, response: ServerResponse): void {
@@ -81,25 +81,25 @@ export class HookDoor {
     });
   }
 
-  /** Returns the upstream that has the hook. */
-  async #check({ path, requestId }: HookRequest, from: string): Promise<Upstream> {
+  /** Returns the hook that is called. */
+  async #check({ path, requestId }: HookRequest, from: string): Promise<KnownHook> {
     // Only tokens that were never known are limited: a provider's address serves many accounts' hooks.
-    let upstream = this.#tokens.peek(path);
-    if (upstream === undefined) {
+    let hook = this.#tokens.peek(path);
+    if (hook === undefined) {
       const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
       if (waitMs > 0) throw tooMany('unknown', waitMs);
-      upstream = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
+      hook = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
         throw serviceUnavailable('Hooks cannot be received right now; try again shortly', error);
       });
-      if (!upstream) this.#unknown.charge(from);
+      if (!hook) this.#unknown.charge(from);
     }
-    if (!upstream) {
+    if (!hook) {
       refused.add(1, { reason: 'not_found' });
       throw new ApiError('not_found', 'No hook exists at this URL');
     }
     const waitMs = this.#refused.waitMs(`${from} ${path}`);
     if (waitMs > 0) throw tooMany('refused', waitMs);
-    return upstream;
+    return hook;
   }
 
   /** Updates tokens and refusals by the status of the service's response. */

@@ -1,4 +1,4 @@
-import { LRUCache } from '@customer-platform/service-kit';
+import { hookAccountHeader, LRUCache } from '@customer-platform/service-kit';
 import type { Upstream } from '../upstream.ts';
 
 const probeMs = 2_000;
@@ -7,23 +7,30 @@ const knownMs = 60_000;
 const unknownMs = 1_000;
 const maxTokens = 10_000;
 
+/** A hook that exists. */
+export interface KnownHook {
+  upstream: Upstream;
+  /** The account that has it; its path, where the service does not say. */
+  owner: string;
+}
+
 /** Cache of which hooks exist and where, probed with a HEAD: a hit is kept for a minute, a miss for a second. */
 export class HookTokens {
   readonly #upstreams: readonly Upstream[];
   /** Known hooks by path, with the expiry on the monotonic clock. */
-  readonly #known = new LRUCache<string, { upstream: Upstream; untilMs: number }>({ max: maxTokens });
+  readonly #known = new LRUCache<string, KnownHook & { untilMs: number }>({ max: maxTokens });
   readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
-  readonly #asking = new Map<string, Promise<Upstream | null>>();
+  readonly #asking = new Map<string, Promise<KnownHook | null>>();
 
   /** Takes the upstream of each cell. */
   constructor(upstreams: readonly Upstream[]) {
     this.#upstreams = upstreams;
   }
 
-  /** Returns the upstream that has the hook at a path, null if none has, undefined if `ask` must be called. Never waits. */
-  peek(path: string): Upstream | null | undefined {
+  /** Returns the hook at a path, null if there is none, undefined if `ask` must be called. Never waits. */
+  peek(path: string): KnownHook | null | undefined {
     const known = this.#known.get(path);
-    if (known && known.untilMs > performance.now()) return known.upstream;
+    if (known && known.untilMs > performance.now()) return known;
     return this.#unknown.has(path) ? null : undefined;
   }
 
@@ -32,8 +39,8 @@ export class HookTokens {
     return this.#known.has(path);
   }
 
-  /** Returns the upstream that has the hook at a path, null if none has. Throws where none has it and one does not respond within 2 s. */
-  ask(path: string, requestId: string): Promise<Upstream | null> {
+  /** Returns the hook at a path, null if there is none. Throws where no cell has it and one does not respond within 2 s. */
+  ask(path: string, requestId: string): Promise<KnownHook | null> {
     const under = this.#asking.get(path);
     if (under !== undefined) return under;
     const asking = this.#ask(path, requestId).finally(() => this.#asking.delete(path));
@@ -46,16 +53,16 @@ export class HookTokens {
     this.#known.delete(path);
   }
 
-  async #ask(path: string, requestId: string): Promise<Upstream | null> {
+  async #ask(path: string, requestId: string): Promise<KnownHook | null> {
     const probes = this.#upstreams.map(async (upstream) => {
-      const status = await upstream.probe(path, requestId, probeMs);
+      const { statusCode: status, headers } = await upstream.probe(path, requestId, probeMs);
       if (status === 404) return null;
-      if (status === 200) return upstream;
+      if (status === 200) return { upstream, owner: String(headers[hookAccountHeader] ?? path) };
       // Whatever is in the place of a cell's service, such as the page of a balancer, must not take the hooks of other cells.
       throw new Error(`the service returned ${status} to a probe for a hook`);
     });
     const found = await firstFound(probes);
-    if (found) this.#known.set(path, { upstream: found, untilMs: performance.now() + knownMs });
+    if (found) this.#known.set(path, { ...found, untilMs: performance.now() + knownMs });
     else {
       this.#known.delete(path);
       this.#unknown.set(path, true);

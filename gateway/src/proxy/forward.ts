@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ApiError } from '@customer-platform/contracts/core';
-import { ClientGone, FairPermits, type Logger, PermitQueue } from '@customer-platform/service-kit';
+import { ClientGone, FairPermits, hookAccountHeader, type Logger, PermitQueue } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import type { Body } from '../bodies/body-intake.ts';
 import type { Upstream } from '../upstream.ts';
@@ -146,13 +146,13 @@ function openAgents({ protocol }: URL, { sockets, connectMs }: { sockets: number
   };
 }
 
-function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const options = { method: 'HEAD', agent, headers: { 'request-id': requestId }, signal: AbortSignal.timeout(limitMs) };
   request(url, options, (response) => {
     response.resume();
-    resolve(response.statusCode!);
+    resolve(response);
   })
     .on('error', reject)
     .end();
@@ -187,6 +187,7 @@ function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
       }
       delete headers['keep-alive'];
       delete headers['request-id'];
+      delete headers[hookAccountHeader];
       delete headers['cache-control'];
       delete headers['x-content-type-options'];
       headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';

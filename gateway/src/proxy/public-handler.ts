@@ -133,7 +133,7 @@ async function serve(
     if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
   } finally {
-    if (hasBody(request)) parts.bodies.drain(request, response);
+    if (hasBody(request)) parts.bodies.drain(request);
   }
 }
 

@@ -25,7 +25,7 @@ export * from './due-work/work-queue.ts';
 export { streamKeeper } from './event-stream.ts';
 export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';
-export type { Hook, HookCall, HookResponse } from './hooks.ts';
+export { type Hook, type HookCall, type HookResponse, hookAccountHeader } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { entryParser, fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
