@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import type { Sql } from '@customer-platform/service-kit';
+import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { confirmChange, type Difference, deleteChange, insertChange } from './audit.sql.ts';
 
 /** Part of a call that says who acts, and when; at the control plane an account's name is that of the operator. */
@@ -35,19 +35,19 @@ export interface Done<Result> extends Difference {
  * refused, the note is deleted; where nobody knows, since there was no reply, it stays.
  */
 export async function recordAround<Result>(
-  call: Acting & { sql: Sql },
+  call: Acting & Pick<PrefetchCall, 'onConnection'>,
   changed: Changed,
   work: () => Promise<Done<Result>>,
 ): Promise<Result> {
-  const { sql } = call;
-  const id = await insertChange(sql, { ...changed, actor: call.account.name, at: call.now }, {}, false);
+  const { onConnection } = call;
+  const noted = { ...changed, actor: call.account.name, at: call.now };
+  const id = await onConnection((sql) => insertChange(sql, noted, {}, false));
   try {
     const { isChanged, result, ...difference } = await work();
-    if (isChanged) await confirmChange(sql, id, difference);
-    else await deleteChange(sql, id);
+    await onConnection((sql) => (isChanged ? confirmChange(sql, id, difference) : deleteChange(sql, id)));
     return result;
   } catch (error) {
-    if (error instanceof ApiError && error.status < 500) await deleteChange(sql, id);
+    if (error instanceof ApiError && error.status < 500) await onConnection((sql) => deleteChange(sql, id));
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { noSuchQueue } from '../queues/change-queue.ts';
 export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
   async handle({ body: { service, queue, account, cell }, prefetch, resources: { services } }) {
     const matched = prefetch(async (call) => {
-      const place = services.place(service, await cellOfRequest(call.sql, { account, cell }));
+      const place = services.place(service, await call.onConnection((sql) => cellOfRequest(sql, { account, cell })));
       const change = { action: 'dead.requeue' as const, target: `${service}/${queue}`, account };
       return await recordAround(call, change, async () => {
         const part = { queue, ...(account && { account }) };

@@ -24,7 +24,7 @@ export async function changeQueue(
   change: (place: Place, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
   const { account, endpoint } = body;
-  const place = services.place(service, await cellOfRequest(call.sql, body));
+  const place = services.place(service, await call.onConnection((sql) => cellOfRequest(sql, body)));
   const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
   const target = `${service}/${queue}`;
   return await recordAround(call, { action, target, account }, async () => {

@@ -18,9 +18,12 @@ export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id
 }
 
 /** Returns prefetch work that requests a missing contact from customer data and stores the reply. */
-export function learnContact(id: string): (call: Account & Pick<PrefetchCall, 'sql' | 'ask'>) => Promise<void> {
-  return async ({ account, sql, ask }) => {
+export function learnContact(
+  id: string,
+): (call: Account & Pick<PrefetchCall, 'onConnection' | 'ask'>) => Promise<void> {
+  return async ({ account, onConnection, ask }) => {
     const { contact, merged = [id] } = await ask(getContactSummary, { contact: id });
-    if (contact) await inTransaction(sql, (tx) => insertAskedContact(tx, account.id, merged, contact));
+    if (!contact) return;
+    await onConnection((sql) => inTransaction(sql, (tx) => insertAskedContact(tx, account.id, merged, contact)));
   };
 }

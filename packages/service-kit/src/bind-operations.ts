@@ -2,7 +2,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
-import { ClientGone, FairPermits, PermitQueue } from './fair-permits.ts';
+import { ClientGone } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
@@ -20,12 +20,8 @@ import { write } from './write.ts';
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
-/** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
-const connectionRatio = 2;
 /** Status, in metrics, of a request whose client went away. */
 const clientGone = 499;
-/** Time that a request waits for one of the connections that its account may have. */
-const connectionWaitMs = 15_000;
 
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
@@ -33,18 +29,12 @@ export function bindOperations<Resources>(
   operations: readonly BoundOperation<Resources>[],
   context: BindingContext<Resources>,
 ): void {
-  const connections = new PermitQueue(
-    new FairPermits(context.sql.options.max, connectionRatio),
-    maxConcurrentRequests,
-    connectionWaitMs,
-    'connections',
-  );
-  const shared = { waiters: new KeyWaiters(), connections };
+  const waiters = new KeyWaiters();
   const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const { operation } = bound;
-    const steps = new Steps(bound, context, shared);
+    const steps = new Steps(bound, context, waiters);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
       return traced(steps, request, () => serve(steps, request, response));

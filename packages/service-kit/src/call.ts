@@ -1,9 +1,9 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
+import type { Connections } from './connections.ts';
 import type { Database, Sql } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
-import type { PermitQueue } from './fair-permits.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
 import { headersParser, inputParser, queryParser } from './input.ts';
 import type { Logger } from './logging.ts';
@@ -29,6 +29,7 @@ export interface BindingContext<Resources> {
   eventsCommitted(): void;
   watch: Pick<DueWatch, 'lookSoon'>;
   requests: RequestCount;
+  connections: Connections;
   /** Reads make no spans: they are repeated by what shows the traces. */
   readsAreUntraced?: true;
   /** Encrypts stored responses that show a secret. */
@@ -51,53 +52,32 @@ export interface RequestCall {
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
 
-/** Parts that the operations of a process share. */
-interface Shared {
-  waiters: KeyWaiters;
-  /** Connections to the database, by owner. */
-  connections: PermitQueue;
-}
-
 /** The steps that every request of one operation goes through, and what its requests share. */
 export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
   readonly waiters: KeyWaiters;
-  readonly #connections: PermitQueue;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
   readonly #parseHeaders: ReturnType<typeof headersParser>;
 
-  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, shared: Shared) {
+  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, waiters: KeyWaiters) {
     const { operation } = bound;
     this.operation = operation;
     this.implementation = bound.implementation;
     this.context = context;
-    this.waiters = shared.waiters;
-    this.#connections = shared.connections;
+    this.waiters = waiters;
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);
     this.#parseHeaders = headersParser(operation.headers);
   }
 
-  /**
-   * Does `work` with one of the connections that the account's owner may have: its own requests wait for each other before others wait for
-   * them. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits for the response any more.
-   */
+  /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
   async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
-    const { owner } = account;
-    const { requests } = this.context;
-    if (!this.#connections.tryTake(owner)) await this.#connections.wait(owner, 'the database', request.res);
-    requests.begin(owner);
-    try {
-      return await work();
-    } finally {
-      requests.end(owner);
-      this.#connections.giveBack(owner);
-    }
+    return await this.context.connections.use(account.owner, request.res, work);
   }
 
   /**
@@ -138,9 +118,11 @@ export class Steps<Resources> {
   }
 
   /** Resources of a prefetch, for an account's request. */
-  prefetchCall(account: AccountContext): PrefetchCall {
-    const { context } = this;
-    return { account, sql: context.sql, ask: context.askFor(account), now: context.clock() };
+  prefetchCall(call: RequestCall): PrefetchCall {
+    const { account } = call;
+    const { sql, askFor, clock } = this.context;
+    const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
+    return { account, onConnection, ask: askFor(account), now: clock() };
   }
 
   #paramsOf(request: Request): Record<string, unknown> {

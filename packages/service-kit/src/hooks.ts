@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
+import type { Connections } from './connections.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
@@ -21,14 +22,19 @@ export interface HookCall<Resources> {
   log: Logger;
   sql: Database;
   resources: Resources;
-  /** Changes something: one transaction with its events. */
-  change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
+  /**
+   * Changes something of an account: one transaction with its events, on one of the connections that the account may have. Throws 429 or 503
+   * where none is free in time.
+   */
+  change<Result>(accountId: string, work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
 }
 
 /** Response to a hook; refusals are thrown as ApiError. */
 export interface HookResponse {
   status: 200 | 204;
   text?: string;
+  /** The account that has the hook: what callers hold at the gateway counts as its own. */
+  account?: string;
 }
 
 /** A path below /hooks/ that others call, with `{name}` parameters. */
@@ -37,6 +43,9 @@ export interface Hook<Resources = never> {
   handle(call: HookCall<Resources>): Promise<HookResponse>;
 }
 
+/** The header in which a service names the account of a hook to the gateway. */
+export const hookAccountHeader = 'hook-account';
+
 const bodyLimit = 1_048_576;
 
 /** Serves hooks on an Express app: GET, HEAD and POST, bodies up to 1 MiB of any type. */
@@ -44,6 +53,7 @@ export function bindHooks<Resources>(
   app: Express,
   hooks: readonly Hook<Resources>[],
   context: WorkContext<Resources>,
+  connections: Connections,
 ): void {
   const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
   for (const { path, handle } of hooks) {
@@ -51,7 +61,8 @@ export function bindHooks<Resources>(
       withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
         inSpan(`${httpMethod(request.method)} ${path}`, spanOptions(request, path), async (span) => {
           try {
-            const { status, text } = await handle(callOf(request, context));
+            const { status, text, account } = await handle(callOf(request, context, connections));
+            if (account !== undefined) response.setHeader(hookAccountHeader, account);
             response.status(status).type('text/plain').send(text);
           } catch (error) {
             sendError(response, error, context.log);
@@ -77,7 +88,11 @@ function spanOptions(request: Request, path: string) {
   return { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
 }
 
-function callOf<Resources>(request: Request, context: WorkContext<Resources>): HookCall<Resources> {
+function callOf<Resources>(
+  request: Request,
+  context: WorkContext<Resources>,
+  connections: Connections,
+): HookCall<Resources> {
   const { log, sql, resources, clocks } = context;
   return {
     method: request.method as HookCall<Resources>['method'],
@@ -90,6 +105,6 @@ function callOf<Resources>(request: Request, context: WorkContext<Resources>): H
     log,
     sql,
     resources,
-    change: (work) => inWorkTransaction(context, work),
+    change: (accountId, work) => connections.use(accountId, request.res, () => inWorkTransaction(context, work)),
   };
 }

@@ -26,7 +26,8 @@ export type Ask = <Request extends InternalRequest>(
 /** Context of a prefetch, which runs without a transaction. */
 export interface PrefetchCall {
   account: AccountContext;
-  sql: Database;
+  /** Does `work` with a connection of the pool, one of those that the account's owner may have: it must not ask anybody meanwhile. */
+  onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
   ask: Ask;
   now: Date;
 }

@@ -3,6 +3,7 @@ import { type AccountContext, ApiError, operationsOf } from '@customer-platform/
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { Connections } from './connections.ts';
 import {
   bindOperations,
   Clocks,
@@ -58,6 +59,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     eventsCommitted: () => undefined,
     watch: { lookSoon: () => undefined },
     requests: new RequestCount(),
+    connections: new Connections(4, new RequestCount()),
     seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');

@@ -30,7 +30,7 @@ async function result<Resources>(steps: Steps<Resources>, request: Request, acco
     return await run();
   } catch (error) {
     if (!(error instanceof PrefetchNeeded)) throw error;
-    await error.work(steps.prefetchCall(account));
+    await error.work(steps.prefetchCall(call));
     return await run();
   }
 }

@@ -8,6 +8,7 @@ import { Bus, type EventCarrier } from './bus.ts';
 import { ClockWork } from './clocks/clock-work.ts';
 import { Clocks } from './clocks/clocks.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
+import { Connections } from './connections.ts';
 import type { Consumer } from './consumer.ts';
 import { startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase } from './database.ts';
@@ -52,6 +53,7 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   accounts: AccountDirectory;
   /** Requests under way: work of the process's own can wait for them. */
   requests: RequestCount;
+  connections: Connections;
   health: Health;
   queues: Queues;
   /** Those that the process describes to operators as waited for while they are unavailable. */
@@ -141,6 +143,7 @@ export async function startFoundation<Config extends BaseConfig>(
     () => accounts.forget('all'),
   );
   const requests = new RequestCount();
+  const connections = new Connections(sql.options.max, requests);
   const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
@@ -155,6 +158,7 @@ export async function startFoundation<Config extends BaseConfig>(
     eventsCommitted: () => relay.wake(),
     accounts,
     requests,
+    connections,
     health,
     queues,
     dependencies,
@@ -201,7 +205,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { sql, log, bus, requests, health, queues, clockWork } = foundation;
+  const { sql, log, bus, requests, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -215,13 +219,14 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   bindOperations(app, Object.values(definition.operations), {
     ...work,
     requests,
+    connections,
     authenticate: ({ headers, method, originalUrl }) =>
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
     streams,
   });
-  bindHooks(app, definition.hooks ?? [], work);
+  bindHooks(app, definition.hooks ?? [], work, connections);
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
   handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, resources: undefined });

@@ -82,9 +82,9 @@ function claimOf<Resources>({ operation, context }: Steps<Resources>, request: R
 
 /** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key. */
 async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded['work']): Promise<Outcome> {
-  const { steps, account, claim } = call;
+  const { steps, claim } = call;
   try {
-    if (work) await work(steps.prefetchCall(account));
+    if (work) await work(steps.prefetchCall(call));
     return await steps.onConnection(call, () => commit(call));
   } catch (error) {
     if (error instanceof PrefetchNeeded) return { kind: 'prefetch', work: error.work };

@@ -29,13 +29,10 @@ const openingRange = z
   .refine(([start, end]) => start < end, { error: 'must end after it starts' });
 
 /** The opening ranges of one day. */
-export const openingRanges = z
-  .array(openingRange)
-  .max(48)
-  .meta({
-    id: 'OpeningRanges',
-    description: 'Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".',
-  });
+export const openingRanges = z.array(openingRange).max(48).meta({
+  id: 'OpeningRanges',
+  description: 'Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".',
+});
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 type Weekday = (typeof weekdays)[number];
 

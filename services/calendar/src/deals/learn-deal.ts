@@ -4,8 +4,8 @@ import { insertDeal } from './deals.sql.ts';
 
 /** Returns a prefetch that asks Pipelines for a deal that the copy does not have, and records it. */
 export function learnDeal(id: string): (call: PrefetchCall) => Promise<void> {
-  return async ({ account, sql, ask }) => {
+  return async ({ account, onConnection, ask }) => {
     const { deal } = await ask(getDealSummary, { deal: id });
-    if (deal) await insertDeal(sql, account.id, id);
+    if (deal) await onConnection((sql) => insertDeal(sql, account.id, id));
   };
 }

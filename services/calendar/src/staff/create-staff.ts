@@ -10,9 +10,9 @@ export const createStaff = implement(contract.createStaff, {
     const profile = { ...given, hours: withJoinedRanges(given.hours), overrides: withJoinedRanges(given.overrides) };
     const member = await selectMember(tx, account.id, email);
     if (!member) {
-      prefetch(async ({ sql, ask }) => {
-        const asked = await ask(getMember, { email });
-        if (asked.member) await upsertMember(sql, account.id, asked.member, 0);
+      prefetch(async ({ onConnection, ask }) => {
+        const { member: asked } = await ask(getMember, { email });
+        if (asked) await onConnection((sql) => upsertMember(sql, account.id, asked, 0));
       });
     }
     if (!member?.active)

@@ -1,5 +1,5 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { Bus, createLogger } from '@customer-platform/service-kit';
+import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
 import { mergeContacts, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
@@ -34,6 +34,33 @@ describe('the contact of a deal', () => {
     await account.client.updateContact({ params: { contact_id: id }, body: { name: 'Ada Married', phone: '' } });
     await waitFor('the new name', async () => (await get(made.id)).contact?.name === 'Ada Married');
     expect((await get(made.id)).contact).toEqual({ id, name: 'Ada Married', phone: '' });
+  });
+
+  it('that very many requests of a customer have to learn, and wait for, leaves connections to its neighbours', async () => {
+    const { account } = await openSales(platform);
+    const neighbour = await platform.account();
+    const sql = platform.database('crm');
+    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
+    const locked = Promise.withResolvers<undefined>();
+    const held = inTransaction(sql, async (tx) => {
+      await tx`select pg_advisory_xact_lock(hashtextextended('contact copies ' || ${account.id}::text, 2))`;
+      locked.resolve(undefined);
+      await over;
+    });
+    await locked.promise;
+    let settled = 0;
+    const requests = Array.from({ length: 40 }, async (_none, n) => {
+      const { id: contact } = await account.client.createContact({ body: { name: `Contact ${n}` } });
+      await account.request('POST', '/v1/crm/deals', { body: { title: 'A deal', contact } });
+      settled++;
+    });
+    const waiting = () => sql<{ count: number }[]>`
+      select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+    await waitFor('requests that wait', async () => (await waiting())[0]!.count >= 10);
+    expect(await neighbour.client.listDeals({})).toMatchObject({ data: [] });
+    expect(settled).toBe(0);
+    end(undefined);
+    await Promise.all([held, ...requests]);
   });
 
   it('that was merged is the survivor in deals, filters and bodies, and naming either changes nothing', async () => {

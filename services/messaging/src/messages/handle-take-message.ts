@@ -17,7 +17,11 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
     if (taken !== undefined) return { message: taken, refusal: null };
     // The message is sent to the number in the copy; without a known contact it ends as one without an address.
     if (!(await knownContact(sql, accountId, contact)))
-      await learnContact(contact)({ account: { id: accountId }, sql, ask: resources.askFor(accountId) });
+      await learnContact(contact)({
+        account: { id: accountId },
+        onConnection: (work) => work(sql),
+        ask: resources.askFor(accountId),
+      });
     const trace = activeTrace();
     const sender = reply_to === undefined ? undefined : await selectSender(sql, accountId, reply_to);
     const message = await change(async ({ tx, now, findAccounts }) => {

@@ -12,7 +12,7 @@ export interface ArrivedReceipt extends Receipt {
   arrived_at: Date;
 }
 
-/** Inserts receipts to apply; skips those already stored. Returns how many it inserted. */
+/** Inserts receipts to apply, in one order for all calls, which then wait for each other without a deadlock; skips those already stored. Returns how many it inserted. */
 export async function insertReceipts(
   tx: Sql,
   receipts: readonly (Receipt & { account_id: string; channel: Channel })[],
@@ -24,11 +24,12 @@ export async function insertReceipts(
     select account_id, channel, "providerId", status, at, ${now}, ${now}
     from jsonb_to_recordset(${tx.json(receipts as unknown as JsonValue)}) as given (account_id uuid, channel text, "providerId" text,
       status text, at timestamptz)
+    order by account_id, channel, "providerId", status
     on conflict do nothing`;
   return inserted.count;
 }
 
-/** Inserts inbound messages; skips those whose provider's id is known already. */
+/** Inserts inbound messages, in one order for all calls; skips those whose provider's id is known already. */
 export async function insertInbound(
   tx: Sql,
   { account_id, channel }: { account_id: string; channel: Channel },
@@ -41,6 +42,7 @@ export async function insertInbound(
     select ${account_id}, ${channel}, "providerId", "from", name, body, at, ${now}, ${now}
     from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, "from" text, name text, body text,
       at timestamptz)
+    order by "providerId"
     on conflict do nothing`;
 }
 

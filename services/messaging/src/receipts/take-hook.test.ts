@@ -12,7 +12,7 @@ import {
   withStatus,
 } from '../../test/messaging.ts';
 import { twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
-import { dueReceipts, takeArrivedReceipts } from './receipts.sql.ts';
+import { dueReceipts, insertInbound, takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -94,6 +94,51 @@ describe('a receipt', () => {
     platform.clock.advance(25 * 3_600_000);
     await waitFor('it to be dropped', async () => (await kept()).length === 0);
   });
+});
+
+it('calls of a customer that wait for each other leave connections to its neighbours', async () => {
+  const neighbour = await platform.account();
+  const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
+  const locked = Promise.withResolvers<undefined>();
+  // The lock that each call takes at its end.
+  const held = inTransaction(sql, async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtextextended(${`receipts ${shop.account.id}`}, 0))`;
+    locked.resolve(undefined);
+    await over;
+  });
+  await locked.promise;
+  let settled = 0;
+  const calls = Array.from({ length: 30 }, async (_none, n) => {
+    await shop.hook('sms', { type: 'receipt', id: `waits-${n}`, status: 'read', at: now() });
+    settled++;
+  });
+  const waiting = () => sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+  await waitFor('calls that wait', async () => (await waiting())[0]!.count >= 10);
+  expect(await neighbour.client.listMessages({})).toMatchObject({ data: [] });
+  expect(settled).toBe(0);
+  end(undefined);
+  await Promise.all([held, ...calls]);
+  await sql`delete from arrived_receipts where account_id = ${shop.account.id}`;
+});
+
+it('calls at once with the same messages in opposite orders do not block each other for good', async () => {
+  const ids = Array.from({ length: 300 }, (_none, n) => `both-${n}`);
+  const insert = (given: string[]) =>
+    inTransaction(sql, (tx) =>
+      insertInbound(
+        tx,
+        { account_id: shop.account.id, channel: 'sms' },
+        given.map((id) => ({ providerId: id, from: to, name: 'Ada', body: 'x', at: platform.clock.now() })),
+        new Date(platform.clock.now().getTime() + 86_400_000),
+      ),
+    );
+  for (let round = 0; round < 10; round++) {
+    const named = ids.map((id) => `${id}-${round}`);
+    await Promise.all([insert(named), insert(named.toReversed()), insert(named), insert(named.toReversed())]);
+  }
+  const [stored] = await sql`select count(*)::int as count from inbound_messages where provider_id like 'both-%'`;
+  expect(stored!.count).toBe(3_000);
 });
 
 it('what very many customers of one account write does not go before what a customer of another writes', async () => {

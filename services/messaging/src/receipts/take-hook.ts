@@ -31,7 +31,7 @@ export const takeHook: Hook<MessagingResources> = {
     const row = tokenForm.test(named) ? await channelByToken(call.sql, named) : undefined;
     const provider = providers.get(row?.provider ?? '');
     if (!row || !provider?.readHook) throw new ApiError('not_found', 'No hook exists at this URL');
-    if (call.method === 'HEAD') return { status: 200 };
+    if (call.method === 'HEAD') return { status: 200, account: row.account_id };
     const { account_id, channel, token } = row;
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
     const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
@@ -44,7 +44,7 @@ export const takeHook: Hook<MessagingResources> = {
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
       throw tooManyReceipts();
     if (receipts.length + messages.length > 0) {
-      await change(async ({ tx }) => {
+      await change(account_id, async ({ tx }) => {
         const inserted = await insertReceipts(
           tx,
           receipts.map((receipt) => ({ ...inTime(receipt), account_id, channel })),

@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http';
+import { FairPermits, PermitQueue } from './fair-permits.ts';
+import type { RequestCount } from './request-count.ts';
+
+/** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
+const connectionRatio = 2;
+/** Most requests that wait for a connection. */
+const maxWaiting = 1_000;
+/** Time that a request waits for one of the connections that its account may have. */
+const waitMs = 15_000;
+
+/** The database connections that requests and hooks of a process work with, by owner: an account's own wait for each other before others wait for them. */
+export class Connections {
+  readonly #permits: PermitQueue;
+  readonly #requests: RequestCount;
+
+  /** @param size the number of connections in the pool */
+  constructor(size: number, requests: RequestCount) {
+    this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
+    this.#requests = requests;
+  }
+
+  /**
+   * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits
+   * for the response any more.
+   */
+  async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (!this.#permits.tryTake(owner)) await this.#permits.wait(owner, 'the database', response);
+    this.#requests.begin(owner);
+    try {
+      return await work();
+    } finally {
+      this.#requests.end(owner);
+      this.#permits.giveBack(owner);
+    }
+  }
+}
