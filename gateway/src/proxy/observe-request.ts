@@ -78,7 +78,7 @@ function endSpan(
   const { method, url, response, call } = served;
   const route = routeOf(call);
   if (route) span.updateName(`${method} ${route}`);
-  span.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathOf(url) }) });
+  span.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathInSpan(url, call) }) });
   if (isClientGone(response)) markFailed(span, 'client_gone');
   else setHttpStatus(span, response.statusCode);
   span.end();
@@ -112,6 +112,8 @@ function callAttributes(call: PublicCall): Attributes {
   };
 }
 
-function pathOf(url: string): string {
-  return url.split('?', 1)[0]!.slice(0, maxPathLength);
+/** Returns the path as a span has it. One of no operation may be a hook's, misspelt: what could be its token is left out of it. */
+export function pathInSpan(url: string, { operation }: Pick<PublicCall, 'operation'>): string {
+  const path = url.split('?', 1)[0]!.slice(0, maxPathLength);
+  return operation ? path : path.replaceAll(/[\w%-]{32,}/g, '{…}');
 }
