@@ -23,7 +23,7 @@ const permissions = await busPermissions();
 const settings = await configPage();
 const document = openApiDocument();
 const files: Record<string, string> = {
-  'docs/reference/openapi.json': `${JSON.stringify(document, null, 1)}\n`,
+  'docs/reference/openapi.json': documentFile(),
   'docs/reference/operations.md': operationsPage(),
   'docs/reference/events.md': eventsPage(),
   'docs/reference/errors.md': errorsPage(),
@@ -49,6 +49,12 @@ for (const [name, text] of stale) {
   writeFileSync(join(root, name), text);
 }
 console.log(`reference: ${stale.length} files written`);
+
+/** Returns the document as a file that people read the differences of: a reference is on one line, as what it stands for would be one name. */
+function documentFile(): string {
+  const text = JSON.stringify(document, null, 1);
+  return `${text.replaceAll(/\{\n +("\$ref": "[^"]+")\n +\}/g, '{ $1 }')}\n`;
+}
 
 /** Returns the file that a NATS server includes; the server's environment has the passwords. */
 function authorizationFile(): string {
