@@ -42,14 +42,17 @@ export async function recordAround<Result>(
   const { onConnection } = call;
   const noted = { ...changed, actor: call.account.name, at: call.now };
   const id = await onConnection((sql) => insertChange(sql, noted, {}, false));
+  let done: Done<Result>;
   try {
-    const { isChanged, result, ...difference } = await work();
-    await onConnection((sql) => (isChanged ? confirmChange(sql, id, difference) : deleteChange(sql, id)));
-    return result;
+    done = await work();
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) await onConnection((sql) => deleteChange(sql, id));
     throw error;
   }
+  // Outside of the above: a change that was made keeps its note, also where no connection is free to confirm it.
+  const { isChanged, result, ...difference } = done;
+  await onConnection((sql) => (isChanged ? confirmChange(sql, id, difference) : deleteChange(sql, id)));
+  return result;
 }
 
 /** Returns those fields of two records that differ. */
