@@ -3,7 +3,7 @@ import { waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf, zipOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Extractor, type ExtractorOptions, NotStarted, Overtaxing } from './extractor.ts';
-import { Unreadable } from './pieces.ts';
+import { maxPieces, Unreadable } from './pieces.ts';
 
 const extractors: Extractor[] = [];
 const mebibyte = 1_048_576;
@@ -190,6 +190,8 @@ describe('a document that is not what it should be has a reason', () => {
     ['no JSON', 'abc'],
     ['something that nobody asked for', '{"value":[1]}'],
     ['a text that is none', '{"value":[{"heading_path":[],"text":7}]}'],
+    ['very many things that are none', `{"value":[${'0,'.repeat(maxPieces)}0]}`],
+    ['a heading that is none', '{"value":[{"heading_path":["Tea",7],"text":"Tea"}]}'],
     ['nothing', 'null'],
     ['a reason without end', JSON.stringify({ error: 'x'.repeat(10_000) })],
   ])('a process that is taken over and says %s is not believed', async (_, said) => {

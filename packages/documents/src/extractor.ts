@@ -1,7 +1,7 @@
 import { untilAborted } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
-import { bytesOf, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
+import { bytesOf, maxPieces, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
 export interface ExtractorOptions {
@@ -38,7 +38,10 @@ const reusableShare = 0.6;
 const maxUsedMs = 20_000;
 const maxErrorLength = 300;
 
-const Pieces = z.array(z.object({ heading_path: z.array(z.string()), text: z.string() }));
+/** Looked at up to the first wrong piece: of a reply with millions, a list of all that is wrong would take minutes and gigabytes. */
+const Pieces = z.custom<Piece[]>(
+  (value) => Array.isArray(value) && value.length <= maxPieces && value.every((each: unknown) => isPiece(each)),
+);
 const Ready = z.object({ ready: z.literal(true) });
 const Failure = z.object({ error: z.string().max(maxErrorLength) });
 
@@ -180,4 +183,11 @@ function foundIn<Value>(reply: unknown, shape: z.ZodType<Value>): Value {
   const found = z.object({ value: shape }).safeParse(reply).data;
   if (!found) throw new Unreadable('It may be damaged');
   return found.value;
+}
+
+function isPiece(value: unknown): boolean {
+  const { heading_path, text } = (value ?? {}) as Record<keyof Piece, unknown>;
+  return (
+    typeof text === 'string' && Array.isArray(heading_path) && heading_path.every((each) => typeof each === 'string')
+  );
 }

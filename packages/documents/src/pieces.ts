@@ -10,7 +10,7 @@ export class Unreadable extends Error {}
 /** Maximum length of a piece in UTF-16 units. With its headings, any such text fits a PostgreSQL full-text index. */
 export const maxPieceLength = 1_200;
 /** Limits of one document, or of all pages of a website. */
-const maxPieces = 2_000;
+export const maxPieces = 2_000;
 const maxTextBytes = 2 * 1_048_576;
 /** Maximum length of a heading in UTF-16 units; a piece has at most six. */
 const maxHeadingLength = 200;
