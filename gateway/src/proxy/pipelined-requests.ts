@@ -6,7 +6,10 @@ import { networkOf } from '../client-address.ts';
 /** Most requests that wait on one connection for those before them, and most bytes that arrive meanwhile. */
 const maxQueued = 100;
 const maxQueuedBytes = 262_144;
-/** Most requests that wait on all connections, each with up to 32 KiB of its own: one address may have half of what is free. */
+/**
+ * Most requests that wait behind another waiting one, on all connections, each with up to 32 KiB of its own: one address may have half of what is
+ * free. The first that waits on a connection needs no place of these: a balancer, whose clients have one address, sends one behind another.
+ */
 const maxWaiting = 2_048;
 
 /** Requests that wait on one connection. */
@@ -30,7 +33,8 @@ export class PipelinedRequests {
     const queued = this.#queued.get(socket) ?? this.#begin(socket);
     if (queued.waiting === 0) queued.fromBytes = socket.bytesRead;
     const isWithin = queued.waiting < maxQueued && socket.bytesRead - queued.fromBytes <= maxQueuedBytes;
-    if (!isWithin || !this.#places.tryTake(queued.address)) {
+    const isFirst = queued.waiting === 0;
+    if (!isWithin || !(isFirst || this.#places.tryTake(queued.address))) {
       limitReached('pipelined_requests');
       socket.destroy();
       return;
@@ -38,8 +42,7 @@ export class PipelinedRequests {
     queued.waiting++;
     response.once('socket', () => {
       if (queued.waiting === 0) return;
-      queued.waiting--;
-      this.#places.giveBack(queued.address);
+      if (--queued.waiting > 0) this.#places.giveBack(queued.address);
       take();
     });
   }
@@ -48,7 +51,7 @@ export class PipelinedRequests {
     const queued = { waiting: 0, fromBytes: 0, address: networkOf(socket.remoteAddress ?? '') };
     this.#queued.set(socket, queued);
     socket.once('close', () => {
-      this.#places.giveBack(queued.address, queued.waiting);
+      if (queued.waiting > 1) this.#places.giveBack(queued.address, queued.waiting - 1);
       queued.waiting = 0;
     });
     return queued;
