@@ -1,7 +1,7 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, HeldConnection } from './connections.ts';
 import type { Database, Sql } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
@@ -48,6 +48,8 @@ export interface RequestCall {
   request: Request;
   account: AccountContext;
   prefetch: Prefetch;
+  /** Of a read. */
+  ask?: Ask;
 }
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
@@ -76,7 +78,10 @@ export class Steps<Resources> {
   }
 
   /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
-  async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
+  async onConnection<Result>(
+    { account, request }: RequestCall,
+    work: (connection: HeldConnection) => Promise<Result>,
+  ): Promise<Result> {
     return await this.context.connections.use(account.owner, request.res, work);
   }
 
@@ -84,11 +89,15 @@ export class Steps<Resources> {
    * Runs the operation once on `tx`, in the order that the API promises: path, query, body and headers, then the handler. Returns what the handler
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
-  async run({ request, account, prefetch }: RequestCall, tx: Sql, now: Date, events: OutboxRow[]): Promise<unknown> {
+  async run(
+    { request, account, prefetch, ask }: RequestCall,
+    tx: Sql,
+    now: Date,
+    events: OutboxRow[],
+  ): Promise<unknown> {
     const { operation, implementation, context } = this;
     const { log, resources, clock } = context;
     const params = this.#paramsOf(request);
-    const ask = context.askFor(account);
     const call = {
       account,
       params,

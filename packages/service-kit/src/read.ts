@@ -1,6 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { ServedResponse, Steps } from './call.ts';
+import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import type { StreamSource } from './streams/streams.ts';
 
@@ -23,14 +24,20 @@ export async function openStream<Resources>(
 }
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
-  const { sql, clock } = steps.context;
+  const { sql, clock, askFor } = steps.context;
   const call = { request, account, prefetch: new Prefetch() };
-  const run = () => steps.onConnection(call, () => steps.run(call, sql, clock(), []));
-  try {
-    return await run();
-  } catch (error) {
-    if (!(error instanceof PrefetchNeeded)) throw error;
-    await error.work(steps.prefetchCall(call));
-    return await run();
+  const askNow = askFor(account);
+  const run = () =>
+    steps.onConnection(call, ({ without }) => {
+      const ask: Ask = (asked, input) => without(() => askNow(asked, input));
+      return steps.run({ ...call, ask }, sql, clock(), []);
+    });
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof PrefetchNeeded)) throw error;
+      await error.work(steps.prefetchCall(call));
+    }
   }
 }

@@ -1,8 +1,10 @@
 import type { InternalRequest, RequestsIn } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from './bus.ts';
+import type { Connections } from './connections.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
+import { noAccount } from './no-account.ts';
 
 /** Context of an internal request's handler: it reads on `sql`, and changes in `change`, one transaction with its events. */
 export interface RequestCall<Resources> {
@@ -33,18 +35,20 @@ export function handleRequest<Request extends InternalRequest, Resources = unkno
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
 }
 
-/** Handles requests from the bus for as long as it is connected. */
+/** Handles requests from the bus for as long as it is connected, each with one of the connections that its account may have. */
 export function handleRequests<Resources>(
   bus: Bus,
   requests: readonly BoundRequest<Resources>[],
-  context: WorkContext<Resources>,
+  context: WorkContext<Resources> & { connections: Connections },
 ): void {
-  const { sql, resources, clock, clocks } = context;
+  const { sql, resources, clock, clocks, connections } = context;
   const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
     bus.handle(request, (accountId, input) => {
       const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
-      return clocks.by(accountId, handled) as never;
+      // Operators ask for no account: what they see of a process must not depend on who has its connections.
+      if (accountId === noAccount) return handled() as never;
+      return connections.use(accountId, undefined, () => clocks.by(accountId, handled)) as never;
     });
   }
 }

@@ -228,8 +228,8 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   });
   bindHooks(app, definition.hooks ?? [], work, connections);
   endWithEnvelopes(app, log);
-  handleRequests(bus, Object.values(definition.requests), work);
-  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, resources: undefined });
+  handleRequests(bus, Object.values(definition.requests), { ...work, connections });
+  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, connections, resources: undefined });
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));

@@ -1,0 +1,57 @@
+import { internalRequest } from '@customer-platform/contracts/core';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { Bus } from './bus.ts';
+import { Clocks } from './clocks/clocks.ts';
+import { Connections } from './connections.ts';
+import { createLogger } from './logging.ts';
+import { noAccount } from './no-account.ts';
+import { RequestCount } from './request-count.ts';
+import { handleRequest, handleRequests } from './requests.ts';
+
+let platform: Platform;
+let bus: Bus;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
+  const log = createLogger('test', 'silent');
+  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log, requestTimeoutMs: 60_000 });
+}, 60_000);
+afterAll(async () => {
+  await bus?.close();
+  await platform?.stop();
+});
+
+it('requests for one account that wait leave connections to those for others and for operators', async () => {
+  const countDoors = internalRequest('countDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  let [waiting, most] = [0, 0];
+  const handler = handleRequest(countDoors, async ({ accountId }) => {
+    if (accountId !== 'busy') return { doors: 1 };
+    most = Math.max(most, ++waiting);
+    await opened;
+    waiting--;
+    return { doors: 2 };
+  });
+  const clocks = new Clocks();
+  const connections = new Connections(4, new RequestCount());
+  const log = createLogger('test', 'silent');
+  const work = {
+    sql: platform.database('cdp'),
+    bus,
+    log,
+    clock: clocks.now,
+    clocks,
+    connections,
+    resources: undefined,
+  };
+  handleRequests(bus, [handler], { ...work, eventsCommitted: () => undefined } as never);
+  const replies = Array.from({ length: 20 }, () => bus.ask(countDoors, 'busy', {}));
+  await waitFor('some to wait', () => waiting >= 3);
+  for (const other of ['other', noAccount]) expect(await bus.ask(countDoors, other, {})).toEqual({ doors: 1 });
+  expect(most).toBe(3);
+  open();
+  expect(await Promise.all(replies)).toEqual(replies.map(() => ({ doors: 2 })));
+  expect(most).toBe(3);
+});

@@ -1,0 +1,42 @@
+import { findDeliveries } from '@customer-platform/contracts/webhooks';
+import { Bus, createLogger } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openShop, startHttpProvider } from '../../test/messaging.ts';
+
+let platform: Platform;
+/** In place of the service webhooks. */
+let webhooks: Bus;
+beforeAll(async () => {
+  const env = { DATABASE_POOL: '4', BUS_REQUEST_TIMEOUT_MS: '30000' };
+  platform = await startPlatform({ services: ['cdp', 'messaging'], env });
+  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
+  const log = createLogger('test', 'silent');
+  webhooks = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'webhooks', log });
+}, 60_000);
+afterAll(async () => {
+  await webhooks?.close();
+  await platform?.stop();
+});
+
+it('while it waits for what webhooks says of it, others have the connections to the database', async () => {
+  const provider = await startHttpProvider();
+  const { promise: asked, resolve: respond } = Promise.withResolvers<{ deliveries: [] }>();
+  let waiting = 0;
+  webhooks.handle(findDeliveries, () => {
+    waiting++;
+    return asked;
+  });
+  const { account: busy } = await openShop(platform, { sms: provider });
+  const other = await platform.account();
+  const channels = [{ channel: 'sms' as const, body: 'Hello' }];
+  const { id } = await busy.client.sendMessage({ body: { to: '+4930901820', channels } });
+  await waitFor('it to be sent', async () => (await busy.client.listMessages({})).data[0]?.status === 'sent');
+  const reads = Array.from({ length: 12 }, () => busy.client.getMessage({ params: { message_id: id } }));
+  await waitFor('each to be asked about', () => waiting >= reads.length);
+  expect((await other.client.listMessages({})).data).toEqual([]);
+  expect((await busy.client.listMessages({})).data).toMatchObject([{ id }]);
+  respond({ deliveries: [] });
+  for (const read of await Promise.all(reads)) expect(read).toMatchObject({ id, webhooks: [] });
+  await provider.stop();
+});
