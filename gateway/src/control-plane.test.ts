@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { adminOperations, getMember } from '@customer-platform/contracts/accounts';
+import { adminOperations, findMembers, getMember } from '@customer-platform/contracts/accounts';
 import { getAccountContext, type Operation } from '@customer-platform/contracts/core';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, type RawResponse, rawRequest, startPlatform } from '@customer-platform/testkit';
@@ -474,6 +474,9 @@ describe('a team member', () => {
       'not_found',
     );
     expect(await bus.ask(getMember, account.id, { email: 'sam@example.com' })).toEqual({ member: null });
+    const emails = ['sam@example.com', 'nobody@example.com'];
+    expect(await bus.ask(findMembers, account.id, { emails })).toEqual({ members: [] });
+    expect(await bus.ask(findMembers, account.sandbox_id, { emails })).toEqual({ members: [added] });
   });
 
   it('is refused with the field at fault, and listed newest first', async () => {

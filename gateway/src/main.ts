@@ -29,6 +29,7 @@ import { docsServer } from './docs/docs.ts';
 import { HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { handleMember } from './members/handle-member.ts';
+import { handleMembers } from './members/handle-members.ts';
 import { QueueHistory } from './operators/queue-history.ts';
 import { Services } from './operators/services.ts';
 import { listenWithEnvelopes } from './proxy/listener.ts';
@@ -46,6 +47,7 @@ import { type GatewayConfig, gatewayConfig } from './settings.ts';
 const requests: RepliesTo<typeof contract, AskedIn> = {
   getAccountContext: handleAccountContext,
   getMember: handleMember,
+  findMembers: handleMembers,
 };
 
 const migrations = new URL('../migrations/', import.meta.url);

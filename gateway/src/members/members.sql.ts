@@ -32,10 +32,9 @@ export async function hasMember(sql: Sql, accountId: string, id: string): Promis
   return (await sql`select 1 from members where account_id = ${accountId} and id = ${id}`).count > 0;
 }
 
-export async function findMemberByEmail(sql: Sql, accountId: string, email: string): Promise<Member | undefined> {
-  const [member] = await sql<Member[]>`
-    select id, name, email, active from members where account_id = ${accountId} and email = ${email}`;
-  return member;
+export async function findMembersByEmail(sql: Sql, accountId: string, emails: readonly string[]): Promise<Member[]> {
+  return await sql<Member[]>`
+    select id, name, email, active from members where account_id = ${accountId} and email = any(${emails}::text[])`;
 }
 
 /** Lists members newest first; `after` is the id of one. */

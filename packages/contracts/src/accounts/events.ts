@@ -24,3 +24,11 @@ export const getMember = internalRequest(
   z.object({ email: z.string() }),
   z.object({ member: Member.nullable() }),
 );
+
+/** Returns those of up to 200 email addresses, in lower case, that are team members', former ones too. */
+export const findMembers = internalRequest(
+  'findMembers',
+  'gateway',
+  z.object({ emails: z.array(z.string()).max(200) }),
+  z.object({ members: z.array(Member) }),
+);

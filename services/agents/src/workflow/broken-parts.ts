@@ -1,4 +1,4 @@
-import { getMember } from '@customer-platform/contracts/accounts';
+import { findMembers } from '@customer-platform/contracts/accounts';
 import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/agents';
 import { findStages } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
@@ -36,13 +36,12 @@ export async function askForParts(
   { teammates, pipelines, stages }: ReturnType<typeof partsOf>,
 ): Promise<Pick<KnownParts, 'teammates' | 'pipelines' | 'stages'>> {
   const needsPipelines = pipelines.length + stages.length > 0;
-  const [members, found] = await Promise.all([
-    Promise.all(teammates.map(async (email) => (await ask(getMember, { email })).member)),
+  const [{ members }, found] = await Promise.all([
+    teammates.length > 0 ? ask(findMembers, { emails: teammates }) : { members: [] },
     needsPipelines ? ask(findStages, { pipelines, stages }) : { pipelines: [], stages: [] },
   ]);
-  const active = teammates.filter((_email, index) => members[index]?.active);
   return {
-    teammates: new Set(active),
+    teammates: new Set(members.filter(({ active }) => active).map(({ email }) => email)),
     pipelines: new Set(found.pipelines.map(({ id }) => id)),
     stages: new Map(found.stages.map(({ id, pipeline }) => [id, pipeline])),
   };

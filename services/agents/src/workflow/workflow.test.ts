@@ -1,5 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
 import { addPlan, blocks, type Crew, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
 
 let platform: Platform;
@@ -234,6 +235,33 @@ describe('rolling back', () => {
         `restore it as the draft and fix it there`,
     );
     expect((await versions(crew, id)).data).toHaveLength(4);
+  });
+
+  it('asks the gateway once, however many teammates its blocks name', async () => {
+    const crew = await openCrew(platform);
+    const named = Array.from({ length: 200 }, (_, index) => `ada-${index}@example.com`);
+    const id = await agentWithVersions(
+      crew,
+      named.map((teammate, index) => ({ id: String(index), kind: 'ai', teammate })),
+    );
+    for (const email of named.slice(1, 3)) await addMember(crew, email);
+    const { NATS_URL, BUS_PREFIX } = platform.env('agents');
+    const nats = await connect({ servers: NATS_URL! });
+    const asked: string[] = [];
+    nats.subscribe(`${BUS_PREFIX}.request.gateway.*`, {
+      callback: (_error, message) => {
+        const isOurs = message.json<{ account_id: string }>().account_id === crew.account.id;
+        if (isOurs && /Members?$/.test(message.subject)) asked.push(message.subject);
+      },
+    });
+    await nats.flush();
+    const { status, body } = await rollBack(crew, id, 1);
+    await nats.flush();
+    await nats.close();
+    expect([status, asked]).toEqual([409, [`${BUS_PREFIX}.request.gateway.findMembers`]]);
+    const [, gone] = /now: (.*);/.exec(body.error.message)!;
+    const left = named.filter((_email, index) => index === 0 || index > 2);
+    expect(gone).toBe(left.map((email) => `teammate ${email} is no longer active`).join(', '));
   });
 
   it('counts a stage of another pipeline than its block names as gone, and somebody who never was in the team', async () => {
