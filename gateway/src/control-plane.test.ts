@@ -447,9 +447,8 @@ describe('a team member', () => {
     expect((await platform.admin('DELETE', path)).status).toBe(204);
     expect((await platform.event(id, 'member.removed')).data).toEqual({ member: { ...added.body, active: false } });
     expectRefusal(await platform.admin('DELETE', path), 404, 'not_found');
-    expect(await bus.ask(getMember, id, { email: 'ada@example.com' })).toEqual({
-      member: { ...added.body, active: false },
-    });
+    const members = [{ ...added.body, active: false }];
+    expect(await bus.ask(findMembers, id, { emails: ['no@example.com', 'ada@example.com'] })).toEqual({ members });
     const back = await add(id, { name: 'Ada L.', email: 'ada@example.com' });
     expect([back.status, back.body]).toEqual([201, { ...added.body, name: 'Ada L.' }]);
     expect((await add(id, { name: 'Ada L.', email: 'ada@example.com' })).body).toEqual(back.body);
@@ -474,9 +473,6 @@ describe('a team member', () => {
       'not_found',
     );
     expect(await bus.ask(getMember, account.id, { email: 'sam@example.com' })).toEqual({ member: null });
-    const emails = ['sam@example.com', 'nobody@example.com'];
-    expect(await bus.ask(findMembers, account.id, { emails })).toEqual({ members: [] });
-    expect(await bus.ask(findMembers, account.sandbox_id, { emails })).toEqual({ members: [added] });
   });
 
   it('is refused with the field at fault, and listed newest first', async () => {
