@@ -1,8 +1,12 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import type { DialTarget } from './dial.ts';
 import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
 import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
+import { allowBytes } from './small-reads.ts';
 
 export type PoolBounds = {
+  /** Bytes that may come for one response, with its head and its framing. */
+  maxReceivedBytes: number;
   /** Sockets per pool; further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
   /** Sockets in total: at this limit idle connections are closed, and dials wait for a socket to close. */
@@ -53,10 +57,10 @@ export class ConnectionPools {
     return this.#openSockets;
   }
 
-  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. */
-  take(key: string, origin: string): PoolEntry {
+  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. A key's owner stays the same. */
+  take({ poolKey: key, owner = key }: { poolKey: string; owner?: string }, origin: string): PoolEntry {
     const id = `${key} ${origin}`;
-    const entry = this.#entries.get(id) ?? this.#makeEntry(id, key, origin);
+    const entry = this.#entries.get(id) ?? this.#makeEntry({ id, key, owner }, origin);
     this.#entries.delete(id);
     this.#entries.set(id, entry);
     entry.inFlight++;
@@ -88,10 +92,11 @@ export class ConnectionPools {
     return [...this.#entries.values(), ...this.#retired];
   }
 
-  #makeEntry(id: string, key: string, origin: string): PoolEntry {
+  #makeEntry({ id, key, owner }: { id: string; key: string; owner: string }, origin: string): PoolEntry {
     const ended = new AbortController();
     const clientOptions: Client.Options = {
-      connect: (target, callback) => this.#whenSocketIsFree(() => this.#dial(target, ended.signal, callback)),
+      connect: (target, callback) =>
+        this.#whenSocketIsFree(() => this.#dial({ ...target, owner }, ended.signal, callback)),
       allowH2: false,
       keepAliveTimeout: this.#bounds.keepAliveMs ?? 4_000,
       keepAliveMaxTimeout: maxKeepAliveMs,
@@ -101,7 +106,7 @@ export class ConnectionPools {
     const pool = new Pool(origin, {
       ...clientOptions,
       connections: this.#bounds.maxSocketsPerPool,
-      factory: (url, options) => new ConnectionClient(url, options),
+      factory: (url, options) => new ConnectionClient(url, options, this.#bounds.maxReceivedBytes),
     });
     const resending = pool.compose((dispatch) => (target, handler) => {
       const resend = () => {
@@ -124,12 +129,13 @@ export class ConnectionPools {
     }
   }
 
-  #dial(target: buildConnector.Options, signal: AbortSignal, callback: buildConnector.Callback): void {
+  #dial(target: DialTarget, signal: AbortSignal, callback: buildConnector.Callback): void {
     this.#connect({ ...target, signal }, (error, socket) => {
       if (error) {
         this.#socketEnded();
         callback(error, null);
       } else {
+        allowBytes(socket, this.#bounds.maxReceivedBytes);
         socket.once('close', () => this.#socketEnded());
         callback(null, socket);
       }

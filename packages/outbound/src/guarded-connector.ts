@@ -1,7 +1,8 @@
 import { isIP, Socket } from 'node:net';
 import { withTimeout } from '@customer-platform/service-kit';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
+import { createDial, type Dial, type DialTarget } from './dial.ts';
 import type { ResolveName } from './resolve-name.ts';
 import { withSmallReads } from './small-reads.ts';
 
@@ -115,15 +116,15 @@ async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: numb
 
 /** An undici connector whose dial `signal` aborts at once, with the signal's reason. */
 export type GuardedConnector = (
-  target: buildConnector.Options & { signal?: AbortSignal },
+  target: DialTarget & { signal?: AbortSignal },
   callback: buildConnector.Callback,
 ) => void;
 
 export type GuardedConnectorOptions = TargetGuard & {
   /** Timeout of one dial, TLS handshake included. */
   connectTimeoutMs: number;
-  /** Opens the connection to the vetted address given as `hostname`; undici's own by default. */
-  dial?: buildConnector.connector;
+  /** Opens the connection to the vetted address given as `hostname`; `createDial`'s by default. */
+  dial?: Dial;
   /** A certificate authority to trust besides the system's, in PEM. */
   certificateAuthority?: string;
 };
@@ -135,9 +136,9 @@ export type GuardedConnectorOptions = TargetGuard & {
  * another protocol, which starts TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
-  const { certificateAuthority: ca, connectTimeoutMs } = options;
-  const make = (timeout: number) =>
-    options.dial ?? buildConnector({ allowH2: false, timeout, maxCachedSessions: 1000, ...(ca ? { ca } : {}) });
+  const { certificateAuthority, connectTimeoutMs } = options;
+  const make = (timeoutMs: number) =>
+    options.dial ?? createDial({ timeoutMs, ...(certificateAuthority ? { certificateAuthority } : {}) });
   const dialLast = make(connectTimeoutMs);
   const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
 
@@ -193,8 +194,8 @@ async function addressesOf(hostname: string, options: GuardedConnectorOptions): 
 type DialledSocket = Parameters<buildConnector.Callback>[1] & object;
 
 function dialOnce(
-  dial: buildConnector.connector,
-  target: buildConnector.Options,
+  dial: Dial,
+  target: DialTarget,
   address: string,
   signal: AbortSignal | undefined,
 ): Promise<DialledSocket> {
@@ -205,8 +206,7 @@ function dialOnce(
   const servername = name.replace(/\.$/, '');
   const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
   const { promise, resolve, reject } = Promise.withResolvers<DialledSocket>();
-  // undici's connector returns the socket that it dials with.
-  const dialling: unknown = dial(pinned, (error, socket) => {
+  const dialling = dial(pinned, (error, socket) => {
     if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
     else resolve(socket);
   });

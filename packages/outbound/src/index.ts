@@ -1,4 +1,5 @@
 export { parseAddressRanges } from './address-ranges.ts';
+export { meteredFor, tlsOptions } from './dial.ts';
 export { createGetter, type GetResult, type Getter } from './get.ts';
 export {
   ConnectError,

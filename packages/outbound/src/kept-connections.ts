@@ -1,27 +1,35 @@
+import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { allowBytes } from './small-reads.ts';
 
 /** Requests started on a client's current connection: the second and later ones reuse it. */
-type Connection = { requests: number };
+type Connection = { requests: number; socket: Socket | null };
 
 /** A client with one connection at a time, which gives a `ResendingHandler` the connection of its request. */
 export class ConnectionClient extends Client {
   readonly #connection: Connection;
 
-  constructor(origin: URL, poolOptions: object) {
+  readonly #maxReceivedBytes: number;
+
+  constructor(origin: URL, poolOptions: object, maxReceivedBytes: number) {
     const options = poolOptions as Client.Options & { connect: buildConnector.connector };
-    const connection: Connection = { requests: 0 };
+    const connection: Connection = { requests: 0, socket: null };
     const connect: buildConnector.connector = (target, callback) => {
       options.connect(target, (...result) => {
         connection.requests = 0;
+        connection.socket = result[1];
         callback(...result);
       });
     };
     super(origin, { ...options, connect });
     this.#connection = connection;
+    this.#maxReceivedBytes = maxReceivedBytes;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (handler instanceof ResendingHandler) handler.connection = this.#connection;
+    // It has one request at a time: what came for those before counts no more.
+    if (this.#connection.socket) allowBytes(this.#connection.socket, this.#maxReceivedBytes);
     return super.dispatch(options, handler);
   }
 }

@@ -31,6 +31,8 @@ export type PostResult = {
 /** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
 export type PostRequest = {
   poolKey: string;
+  /** The account whose server it is: it pays for what TLS handshakes cost; default: the `poolKey`. */
+  owner?: string;
   url: string;
   headers: Record<string, string>;
   body: string | Buffer;
@@ -39,7 +41,7 @@ export type PostRequest = {
 };
 
 export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
-  PoolBounds & {
+  Omit<PoolBounds, 'maxReceivedBytes'> & {
     /** One deadline for DNS, connection, TLS, headers and body. */
     timeoutMs: number;
     /** Bytes kept of a response's body; default 2 KiB. */
@@ -63,13 +65,16 @@ export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
 
+/** Enough for a response in chunks of a few bytes, and for its informational ones. */
+const maxReceivedBytes = 1_048_576;
 const sweepsPerTimeout = 100;
 const maxSweepMs = 100;
 
 /** Creates the client for addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
   const { timeoutMs } = options;
-  const pools = new ConnectionPools(createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs }), options);
+  const connect = createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs });
+  const pools = new ConnectionPools(connect, { ...options, maxReceivedBytes });
   const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
   const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
@@ -77,7 +82,7 @@ export function createPoster(options: PosterOptions): Poster {
     const { body } = request;
     const headers = request.continuesTrace ? { ...request.headers, ...traceHeaders() } : request.headers;
     const path = target.pathname + target.search;
-    const entry = pools.take(request.poolKey, target.origin);
+    const entry = pools.take(request, target.origin);
     const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
     deadlines.watch(attempt);
     attempt.send();

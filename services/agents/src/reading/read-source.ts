@@ -42,7 +42,10 @@ async function readFile(claim: ClaimedSource, { sql, extractors, signal }: Readi
 async function readPages(claim: ClaimedSource, { sql, extractors, ...tools }: ReadingTools): Promise<Reading> {
   const known = await selectKnownPages(sql, claim);
   const urls = claim.page_urls?.length ? claim.page_urls : [claim.url!];
-  const website = await readWebsite({ id: claim.id, urls, known }, { ...tools, extractors: extractors.pages });
+  const website = await readWebsite(
+    { id: claim.id, owner: claim.account_id, urls, known },
+    { ...tools, extractors: extractors.pages },
+  );
   return { passages: website.passages, isChanged: website.isChanged, website };
 }
 

@@ -34,7 +34,7 @@ afterEach(async () => {
 afterAll(() => extractors.close());
 
 const readUrls = (urls: string[], known: readonly KnownPage[] = [], signal = new AbortController().signal) =>
-  readWebsite({ id: 'source', urls, known }, { getter, extractors, largePages, signal });
+  readWebsite({ id: 'source', owner: 'account', urls, known }, { getter, extractors, largePages, signal });
 const read = (paths: string[], ...more: [known?: readonly KnownPage[], signal?: AbortSignal]) =>
   readUrls(
     paths.map((path) => site.url + path),
@@ -246,7 +246,7 @@ describe('what a page is refused for', () => {
     const few = [...paths.slice(0, 3), ...paths.slice(10, 12)].map((path) => site.url + path);
     const signal = new AbortController().signal;
     const readQuickly = (urls: string[]) =>
-      readWebsite({ id: 'deep', urls, known: [] }, { getter, extractors: quick, largePages, signal });
+      readWebsite({ id: 'deep', owner: 'account', urls, known: [] }, { getter, extractors: quick, largePages, signal });
     expect((await readQuickly(few)).passages).toHaveLength(3);
     await expect(readQuickly(paths.map((path) => site.url + path))).rejects.toThrow(
       'Reading 3 of its pages took too long or too much memory',

@@ -57,14 +57,14 @@ type PageOutcome =
  * none can be read, or if the text or the work for the extractors exceeds its limit. Throws the signal's reason once aborted.
  */
 export async function readWebsite(
-  { id, urls, known }: { id: string; urls: readonly string[]; known: readonly KnownPage[] },
+  { id, owner, urls, known }: { id: string; owner: string; urls: readonly string[]; known: readonly KnownPage[] },
   tools: WebsiteTools,
 ): Promise<WebsiteReading> {
   const stop = new AbortController();
   const signal = AbortSignal.any([tools.signal, stop.signal]);
   const extractor = new SourceExtractor(tools.extractors, signal);
-  const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, signal });
-  const reading = { ...tools, id, extractor, refusalOf, signal, largePageUsage: { usedMs: 0 } };
+  const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, owner, signal });
+  const reading = { ...tools, id, owner, extractor, refusalOf, signal, largePageUsage: { usedMs: 0 } };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
   const kept = new KeptText();
@@ -163,6 +163,7 @@ function gathered(
 /** Dependencies that the pages of one website share. */
 interface PageTools extends Omit<WebsiteTools, 'extractors'> {
   id: string;
+  owner: string;
   extractor: SourceExtractor;
   /** Returns why a page must not be read; null if it may be. */
   refusalOf(url: string): Promise<string | null>;
@@ -171,11 +172,11 @@ interface PageTools extends Omit<WebsiteTools, 'extractors'> {
 
 async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome> {
   const { url, before: known } = page;
-  const { id, getter, refusalOf, largePages, largePageUsage, signal } = tools;
+  const { id, owner, getter, refusalOf, largePages, largePageUsage, signal } = tools;
   try {
     const refusal = await refusalOf(url);
     if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsUnavailable), known };
-    const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
+    const request = { poolKey: id, owner, url, headers: conditions(known), signal, refusalOf };
     const response = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
     if (response.error !== 'too_large') return await outcomeOf(page, response, tools);
     // The size is only known now: it is fetched again, with a permit.

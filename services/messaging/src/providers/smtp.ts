@@ -5,15 +5,17 @@ import { email, text } from '@customer-platform/contracts/core';
 import {
   ConnectError,
   createGuardedConnector,
+  meteredFor,
   refusePrivateTarget,
   type TargetGuard,
+  tlsOptions,
 } from '@customer-platform/outbound';
 import { withTimeout } from '@customer-platform/service-kit';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SmtpConnection from 'nodemailer/lib/smtp-connection';
 import { z } from 'zod';
 import { quoted } from './post-result.ts';
-import type { Outgoing, Provider, SendResult } from './provider.ts';
+import type { Outgoing, Provider, ProviderTools, SendResult } from './provider.ts';
 
 const settings = z
   .object({
@@ -57,9 +59,9 @@ export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
       return given;
     },
 
-    async send(message, given, { guard }) {
+    async send(message, given, { guard, owner }) {
       const mail = await composed(message, given.from);
-      return await new Transmission(mail, given).result(guard, deadlineMs);
+      return await new Transmission(mail, given).result({ guard, owner, deadlineMs });
     },
   };
 }
@@ -89,6 +91,11 @@ async function composed({ attemptId, to, subject, body }: Outgoing, from: string
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
 }
 
+/** Who may be connected to, whose server it is, and the deadline of it all. */
+interface Transmitting extends Pick<ProviderTools, 'guard' | 'owner'> {
+  deadlineMs: number;
+}
+
 /** Transmission of one mail over its own connection. */
 class Transmission {
   readonly #mail: Mail;
@@ -105,10 +112,14 @@ class Transmission {
   }
 
   /** Connects, logs in and sends, with one deadline of `deadlineMs`. Never rejects because of the server. */
-  async result(guard: TargetGuard, deadlineMs: number): Promise<SendResult> {
+  async result({ guard, owner, deadlineMs }: Transmitting): Promise<SendResult> {
     const late = () => new ConnectError('timeout', `nothing came within ${deadlineMs} ms`);
     try {
-      await withTimeout(deadlineMs, Promise.race([this.#transmit(guard, deadlineMs), this.#failed.promise]), late);
+      await withTimeout(
+        deadlineMs,
+        Promise.race([this.#transmit({ guard, owner, deadlineMs }), this.#failed.promise]),
+        late,
+      );
       return { outcome: 'accepted', providerId: this.#mail.id };
     } catch (error) {
       return this.#resultOf(error as SmtpError);
@@ -118,16 +129,18 @@ class Transmission {
     }
   }
 
-  async #transmit(guard: TargetGuard, deadlineMs: number): Promise<void> {
+  async #transmit({ guard, owner, deadlineMs }: Transmitting): Promise<void> {
     const { host, port, security, username: user, password: pass, from } = this.#settings;
     const socket = await dial(host, port, guard, deadlineMs);
     if (this.#isOver) {
       socket.destroy();
       return;
     }
+    const metered = meteredFor(socket, owner);
     const connection = new SmtpConnection({
       // A certificate names its host without a trailing dot.
-      connection: socket,
+      connection: metered as unknown as Socket,
+      tls: tlsOptions,
       host: host.replace(/\.$/, ''),
       port,
       secure: security === 'tls',
@@ -145,6 +158,7 @@ class Transmission {
     await new Promise<void>((resolve, reject) => {
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
+    metered.secured();
     if (user !== undefined) {
       if (!connection.allowsAuth) throw new LoginNotOfferedError();
       await new Promise<void>((resolve, reject) => {

@@ -14,7 +14,7 @@ export interface SendContext {
   log: Logger;
   secretKeys: SecretKeys;
   suspensions: Suspensions;
-  tools: Omit<ProviderTools, 'hookUrl'>;
+  tools: Omit<ProviderTools, 'hookUrl' | 'owner'>;
   hookUrlOf(token: string): string;
 }
 
@@ -65,7 +65,11 @@ async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
   if (isSuspended) return { outcome: 'suspended' };
   const settings = due.is_simulated ? {} : settingsOf(due, context.secretKeys);
   const hookUrl = due.token === null ? '' : context.hookUrlOf(due.token);
-  const result: SendResult = await provider.send(message, settings, { ...context.tools, hookUrl });
+  const result: SendResult = await provider.send(message, settings, {
+    ...context.tools,
+    hookUrl,
+    owner: due.account_id,
+  });
   return { ...result, address: to };
 }
 

@@ -1,0 +1,95 @@
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
+import { afterEach, expect, it } from '@jest/globals';
+import type { buildConnector } from 'undici';
+import { createDial, type DialTarget } from './dial.ts';
+import { HandshakeMeter } from './handshake-meter.ts';
+
+const servers: Server[] = [];
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function portOf(server: Server): Promise<string> {
+  servers.push(server.listen(0, '127.0.0.1'));
+  server.on('connection', (socket: Socket) => sockets.push(socket));
+  await new Promise((done) => server.once('listening', done));
+  return String((server.address() as AddressInfo).port);
+}
+
+/** Dials a server with TLS, as the owner; trusts the test certificate. */
+function dial(port: string, owner = 'ada', meter = new HandshakeMeter()) {
+  const dialNow = createDial({ timeoutMs: 20_000, certificateAuthority: testCertificate, meter });
+  const target: DialTarget = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port, owner };
+  return new Promise<Socket>((resolve, reject) => {
+    const callback: buildConnector.Callback = (...[error, socket]) => {
+      if (error) return reject(error);
+      sockets.push(socket);
+      resolve(socket);
+    };
+    dialNow(target, callback);
+  });
+}
+
+/** Returns the numbers of the cipher suites in a record that begins with a ClientHello. */
+function cipherSuitesOf(hello: Buffer): number[] {
+  const sessionId = 43;
+  const suites = sessionId + 1 + hello[sessionId]!;
+  const count = hello.readUInt16BE(suites) / 2;
+  return Array.from({ length: count }, (_, index) => hello.readUInt16BE(suites + 2 + index * 2));
+}
+
+it('offers no key exchange whose group the server chooses', async () => {
+  const { promise: hello, resolve } = Promise.withResolvers<Buffer>();
+  const port = await portOf(createServer((socket) => socket.once('data', resolve).on('error', () => undefined)));
+  dial(port).catch(() => undefined);
+  const suites = cipherSuitesOf(await hello);
+  expect(suites).toEqual(expect.arrayContaining([0x1301, 0xc02b, 0xc02f]));
+  // DHE with RSA: AES-GCM, ChaCha20, AES-CBC, AES-CCM.
+  const ephemeral = [0x9e, 0x9f, 0xccaa, 0x33, 0x39, 0x67, 0x6b, 0xc09e, 0xc09f, 0xc0a2, 0xc0a3];
+  expect(suites.filter((suite) => ephemeral.includes(suite))).toEqual([]);
+});
+
+it('gives up a server that sends more than 16 KiB of certificates', async () => {
+  const serve = (certificates: number) =>
+    createHttpsServer({ key: testCertificateKey, cert: Array(certificates).fill(testCertificate).join('\n') });
+  const socket = await dial(await portOf(serve(20)));
+  expect(socket.destroyed).toBe(false);
+  await expect(dial(await portOf(serve(45)))).rejects.toThrow('more than 16384 bytes');
+});
+
+it('has the owner of a dear handshake wait with its next, and nobody else', async () => {
+  const port = await portOf(createHttpsServer({ key: testCertificateKey, cert: testCertificate }));
+  let nowMs = 0;
+  let takesMs = 60_000;
+  const meter = new HandshakeMeter(() => {
+    nowMs += takesMs;
+    return nowMs;
+  });
+  await dial(port, 'dear', meter);
+  takesMs = 1;
+  let isWaiting = true;
+  const next = dial(port, 'dear', meter).then(() => {
+    isWaiting = false;
+  });
+  for (let count = 0; count < 5; count++) await dial(port, 'other', meter);
+  expect(isWaiting).toBe(true);
+  next.catch(() => undefined);
+});
+
+it('passes on what comes in both ways, in its order, and the end of it', async () => {
+  const echo = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
+  echo.on('secureConnection', (socket: Socket) => {
+    socket.removeAllListeners('data');
+    socket.on('data', (bytes) => socket.write(bytes)).on('end', () => socket.end());
+  });
+  const socket = await dial(await portOf(echo));
+  const sent = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
+  socket.end(sent);
+  const parts: Buffer[] = [];
+  for await (const part of socket) parts.push(part as Buffer);
+  expect(Buffer.concat(parts).equals(sent)).toBe(true);
+});

@@ -1,0 +1,51 @@
+import { constants } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
+import { buildConnector } from 'undici';
+import { HandshakeMeter } from './handshake-meter.ts';
+import { MeteredSocket } from './metered-socket.ts';
+
+/**
+ * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
+ * holds the event loop for half a second; a renegotiation is another handshake, at a time of the server's choice.
+ */
+export const tlsOptions = {
+  ciphers: `${DEFAULT_CIPHERS}:!kDHE`,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+};
+
+/** Meter of this process: its handshakes have one event loop. */
+const processMeter = new HandshakeMeter();
+
+/** Target of a dial: `owner`, the account whose server it is, pays for what the handshake costs. */
+export type DialTarget = buildConnector.Options & { owner?: string };
+
+/** Opens a connection, by https with TLS over a metered one; returns the TCP socket that it dials with. */
+export type Dial = (target: DialTarget, callback: buildConnector.Callback) => unknown;
+
+/** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds. */
+export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: HandshakeMeter };
+
+/** Creates the dial of a connector. */
+export function createDial({ timeoutMs, certificateAuthority: ca, meter = processMeter }: DialOptions): Dial {
+  const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
+  const connect = buildConnector({ allowH2: false, timeout: timeoutMs });
+  const secure = buildConnector({ allowH2: false, timeout: timeoutMs, maxCachedSessions: 1000, secureContext });
+  return ({ owner, ...target }, callback) => {
+    if (target.protocol !== 'https:') return connect(target, callback);
+    const { servername: _, ...plain } = target;
+    return connect({ ...plain, protocol: 'tcp:' }, (...[error, socket]) => {
+      if (error) return callback(error, null);
+      const metered = meteredFor(socket, owner, meter);
+      secure({ ...target, httpSocket: metered as unknown as Socket }, (...result) => {
+        if (!result[0]) metered.secured();
+        callback(...result);
+      });
+    });
+  };
+}
+
+/** Returns a connection over which TLS can be started with a customer's server. */
+export function meteredFor(socket: Socket, owner = '', meter: HandshakeMeter = processMeter): MeteredSocket {
+  return new MeteredSocket(socket, meter, owner);
+}

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { HandshakeMeter } from './handshake-meter.ts';
+
+let nowMs: number;
+let ran: string[];
+let meter: HandshakeMeter;
+beforeEach(() => {
+  jest.useFakeTimers();
+  nowMs = 0;
+  ran = [];
+  meter = new HandshakeMeter(() => nowMs);
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Runs a piece that takes this long. */
+const run = (owner: string, name: string, takesMs: number) =>
+  meter.run(owner, () => {
+    ran.push(name);
+    nowMs += takesMs;
+  });
+
+it('pieces that take as long as common ones run at once, however many', () => {
+  for (let piece = 0; piece < 100; piece++) run('ada', String(piece), 20);
+  expect(ran).toHaveLength(100);
+});
+
+it('after a dear one the others of its owner wait twenty times as long as it was dear, in their order, and nobody else', () => {
+  run('ada', 'dear', 70);
+  run('ada', 'second', 1);
+  run('ada', 'third', 1);
+  run('bo', 'other', 1);
+  expect(ran).toEqual(['dear', 'other']);
+  jest.advanceTimersByTime(999);
+  expect(ran).toEqual(['dear', 'other']);
+  jest.advanceTimersByTime(1);
+  expect(ran).toEqual(['dear', 'other', 'second', 'third']);
+});
+
+it('of many dear ones each waits for the rest after the one before', () => {
+  for (const name of ['first', 'second', 'third']) run('ada', name, 120);
+  expect(ran).toEqual(['first']);
+  jest.advanceTimersByTime(2_000);
+  expect(ran).toEqual(['first', 'second']);
+  run('ada', 'fourth', 1);
+  jest.advanceTimersByTime(2_000);
+  expect(ran).toEqual(['first', 'second', 'third']);
+  jest.advanceTimersByTime(2_000);
+  expect(ran).toEqual(['first', 'second', 'third', 'fourth']);
+});
+
+it('one that fails has its owner rest too', () => {
+  const fail = () =>
+    meter.run('ada', () => {
+      nowMs += 120;
+      throw new Error('broken');
+    });
+  expect(fail).toThrow('broken');
+  run('ada', 'next', 1);
+  expect(ran).toEqual([]);
+  jest.advanceTimersByTime(2_000);
+  expect(ran).toEqual(['next']);
+});
