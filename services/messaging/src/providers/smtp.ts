@@ -91,7 +91,7 @@ async function composed({ attemptId, to, subject, body }: Outgoing, from: string
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
 }
 
-/** Who may be connected to, whose server it is, and the deadline of it all. */
+/** The rules for targets, the account whose server it is, and the deadline of it all. */
 interface Transmitting extends Pick<ProviderTools, 'guard' | 'owner'> {
   deadlineMs: number;
 }
