@@ -19,7 +19,8 @@ export default {
   globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/global-teardown.ts',
   testSequencer: '<rootDir>/tests/slow-first.mjs',
-  maxWorkers: 2,
+  // One more than the cores that it is measured on: many files wait most of their time.
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 90_000,
   coverageProvider: 'v8',

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const token = 'trace-token-'.padEnd(32, 'x');
@@ -47,6 +47,12 @@ function exported(index: number, ms: number, isError = false): string {
 
 const send = (rawBody: string | Uint8Array, headers: Record<string, string> = {}, key: string | null = token) =>
   rawRequest(platform.adminUrl, 'POST', '/v1/traces', { rawBody, headers, key });
+/** Sends an export, again where the gateway has no time left for reading them, as exporters do. */
+const read = (rawBody: string | Uint8Array, headers: Record<string, string> = {}) =>
+  waitFor('the export to be read', async () => {
+    const response = await send(rawBody, headers);
+    return response.status === 503 ? undefined : response;
+  });
 const ids = async (query: string) => {
   const { status, body } = await platform.admin('GET', `/admin/traces${query}`);
   return status === 200 ? body.data.map((trace: { trace_id: string }) => trace.trace_id) : [status, body.error.field];
@@ -174,8 +180,8 @@ describe('an export of spans', () => {
     expect((await send(large)).status).toBe(413);
     const packed = { 'content-encoding': 'gzip' };
     expect((await send(gzipSync(large), packed)).status).toBe(413);
-    expect((await send('{}', packed)).status).toBe(400);
-    expect((await send(gzipSync('{}'), packed)).status).toBe(200);
+    expect((await read('{}', packed)).status).toBe(400);
+    expect((await read(gzipSync('{}'), packed)).status).toBe(200);
   });
 
   it('that is too large by its spans is taken in part, and the others are said', async () => {
@@ -185,9 +191,9 @@ describe('an export of spans', () => {
     const of = (attributes: unknown[]) =>
       gzipSync(JSON.stringify({ resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans }] }] }));
     const packed = { 'content-encoding': 'gzip' };
-    const refused = await send(of([filling]), packed);
+    const refused = await read(of([filling]), packed);
     expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('resourceSpans')]);
-    const taken = await send(of([]), packed);
+    const taken = await read(of([]), packed);
     expect(taken).toMatchObject({ status: 200, body: { partialSuccess: { rejectedSpans: '10904' } } });
     expect(await ids(`?account=${account}&limit=100`)).toEqual([idOf(1), idOf(0)]);
   });
@@ -198,7 +204,7 @@ describe('an export of spans', () => {
     span.endTimeUnixNano = '9'.repeat(20);
     span.startTimeUnixNano = '9'.repeat(20);
     span.deep = JSON.parse('['.repeat(50) + ']'.repeat(50));
-    expect((await send(JSON.stringify(made))).status).toBe(200);
+    expect((await read(JSON.stringify(made))).status).toBe(200);
     expect((await platform.admin('GET', `/admin/traces/${idOf(79)}`)).body).toEqual(made);
     expect((await ids('?limit=1'))[0]).toBe(idOf(79));
   });
