@@ -12,8 +12,8 @@ const leaseSeconds = 10;
 /** Queues looked at in one round of taking: bounds the statement, not the work. */
 const maxCandidates = 1000;
 
-export const accountsOf = (keys: QueueKey[]) => keys.map((key) => key.accountId);
-export const endpointsOf = (keys: QueueKey[]) => keys.map((key) => key.endpointId);
+export const accountsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.accountId);
+export const endpointsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.endpointId);
 
 /** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
 type DueQueue = QueueKey & { version: number; endpointVersion: number };
@@ -256,17 +256,20 @@ export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKe
       version = queues.version + 1, endpoint_version = queues.endpoint_version + 1, paused = excluded.paused`;
 }
 
-/** Ends at most `limit` pending deliveries of an endpoint that is off or gone; returns how many. */
-export async function endPending(sql: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
-  const result = await sql`
-    with pending as (
-      select account_id, id from deliveries
-      where account_id = ${key.accountId} and endpoint_id = ${key.endpointId} and status = 'pending'
-      order by next_try_at limit ${limit} for update skip locked
-    )
-    update deliveries d set status = 'failed', reason = ${reason}, next_try_at = null, is_manual = false
-    from pending p where d.account_id = p.account_id and d.id = p.id`;
-  return result.count;
+/**
+ * Ends at most `limit` pending deliveries of an endpoint that is off or gone; returns how many. They are locked by a statement of its own: see
+ * ADR 27.
+ */
+export async function endPending(tx: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
+  const pending = await tx<{ id: string }[]>`
+    select id from deliveries
+    where account_id = ${key.accountId} and endpoint_id = ${key.endpointId} and status = 'pending'
+    order by next_try_at limit ${limit} for update skip locked`;
+  if (pending.length === 0) return 0;
+  await tx`
+    update deliveries set status = 'failed', reason = ${reason}, next_try_at = null, is_manual = false
+    where account_id = ${key.accountId} and id = any(${pending.map(({ id }) => id)}::uuid[])`;
+  return pending.length;
 }
 
 /**

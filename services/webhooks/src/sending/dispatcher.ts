@@ -1,6 +1,7 @@
 import {
   AccountSlots,
   DeadlineWatch,
+  inTransaction,
   type QueueSeat,
   type ReceivedEvent,
   type Timed,
@@ -223,9 +224,9 @@ export class Dispatcher {
     let left = endBatch;
     for (const [held, state] of ending) {
       if (left === 0) break;
-      const ended = await endPending(this.#options.sql, state, held.endReason!, left);
-      held.mayHaveMore = ended === left;
-      left -= ended;
+      const limit = left;
+      left -= await inTransaction(this.#options.sql, (tx) => endPending(tx, state, held.endReason!, limit));
+      held.mayHaveMore = left === 0;
       if (held.mayHaveMore) continue;
       held.seeDrained(state.version, null);
       if (!state.endpoint && held.isIdle()) await this.#queues.remove(state);

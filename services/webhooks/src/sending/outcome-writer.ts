@@ -71,14 +71,11 @@ export class OutcomeWriter {
     const locked = new Set<string>();
     let written = batch;
     let waiting: string[] = [];
-    if (news.length === 0) waiting = await writeOutcomes(this.#sql, batch, nowOf);
-    else {
-      await inTransaction(this.#sql, async (tx) => {
-        for (const id of await writeEndpointNews(tx, news, nowOf)) locked.add(id);
-        written = batch.filter(({ endpointId }) => !locked.has(endpointId));
-        if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf);
-      });
-    }
+    await inTransaction(this.#sql, async (tx) => {
+      if (news.length > 0) for (const id of await writeEndpointNews(tx, news, nowOf)) locked.add(id);
+      written = batch.filter(({ endpointId }) => !locked.has(endpointId));
+      if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf);
+    });
     for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
     this.#written(written, waiting);
     return batch.filter(({ endpointId }) => locked.has(endpointId));

@@ -46,15 +46,19 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: No
 }
 
 /**
- * Writes the tries and what they led to, in one statement for any number. A delivery that was ended or asked for again
+ * Writes the tries and what they led to, in two statements for any number. A delivery that was ended or asked for again
  * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
  * under way, looks passed it over. Returns the endpoints of these queues. Queues are locked before deliveries, as everywhere: no circle of
- * waiting can come about.
+ * waiting can come about. They are locked by a statement of its own: see ADR 27.
  */
 export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], nowOf: NowOf): Promise<string[]> {
+  const locking = tx`
+    select from queues where (account_id, endpoint_id) in (
+      select * from unnest(${accountsOf(outcomes)}::uuid[], ${endpointsOf(outcomes)}::uuid[]))
+    order by account_id, endpoint_id for update`;
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
-  const queues = await tx<{ id: string }[]>`
+  const writing = tx<{ id: string }[]>`
     with outcome as (
       select * from unnest(
         ${outcomes.map((one) => one.accountId)}::uuid[], ${outcomes.map((one) => one.endpointId)}::uuid[],
@@ -69,9 +73,6 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
         ${outcomes.map((one) => nowOf(one).toISOString())}::text[]::timestamptz[]
       ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
         reason, next_try_at, disables, now)
-    ), locked as materialized (
-      select 1 from queues q join (select distinct account_id, endpoint_id from outcome) as o using (account_id, endpoint_id)
-      order by account_id, endpoint_id for update of q
     ), changed as (
       update deliveries d set
         tries_made = d.tries_made + 1,
@@ -84,8 +85,7 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
         status = case when ${decides} then o.status else d.status end,
         reason = case when ${decides} then o.reason else d.reason end,
         next_try_at = case when ${decides} then o.next_try_at else d.next_try_at end
-      from outcome o cross join (select count(*) from locked) as ready
-      where d.account_id = o.account_id and d.id = o.delivery_id
+      from outcome o where d.account_id = o.account_id and d.id = o.delivery_id
       returning d.account_id, d.id, d.endpoint_id, d.tries_made, d.status, d.next_try_at
     ), written as (
       insert into tries (account_id, delivery_id, number, at, status, error, duration_ms, is_manual)
@@ -102,5 +102,6 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
     on conflict (account_id, endpoint_id) do update
       set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1
     returning endpoint_id as id`;
+  const [, queues] = await Promise.all([locking, writing]);
   return queues.map(({ id }) => id);
 }
