@@ -1,8 +1,8 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { allowBytes } from './allowance.ts';
 import type { DialTarget } from './dial.ts';
 import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
 import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
-import { allowBytes } from './small-reads.ts';
 
 export type PoolBounds = {
   /** Bytes that may come for one response, with its head and its framing. */

@@ -2,8 +2,9 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector } from 'undici';
-import { HandshakeMeter } from './handshake-meter.ts';
+import { countBelow } from './allowance.ts';
 import { MeteredSocket } from './metered-socket.ts';
+import { TlsMeter } from './tls-meter.ts';
 
 /**
  * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
@@ -15,7 +16,7 @@ export const tlsOptions = {
 };
 
 /** Meter of this process: its handshakes have one event loop. */
-const processMeter = new HandshakeMeter();
+const processMeter = new TlsMeter();
 
 /** Target of a dial: `owner`, the account whose server it is, pays for what the handshake costs. */
 export type DialTarget = buildConnector.Options & { owner?: string };
@@ -24,7 +25,7 @@ export type DialTarget = buildConnector.Options & { owner?: string };
 export type Dial = (target: DialTarget, callback: buildConnector.Callback) => unknown;
 
 /** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds. */
-export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: HandshakeMeter };
+export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: TlsMeter };
 
 /** Creates the dial of a connector. */
 export function createDial({ timeoutMs, certificateAuthority: ca, meter = processMeter }: DialOptions): Dial {
@@ -38,7 +39,10 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
       if (error) return callback(error, null);
       const metered = meteredFor(socket, owner, meter);
       secure({ ...target, httpSocket: metered as unknown as Socket }, (...result) => {
-        if (!result[0]) metered.secured();
+        if (result[1]) {
+          metered.secured();
+          countBelow(result[1], metered);
+        }
         callback(...result);
       });
     });
@@ -46,6 +50,6 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
 }
 
 /** Returns a connection over which TLS can be started with a customer's server. */
-export function meteredFor(socket: Socket, owner = '', meter: HandshakeMeter = processMeter): MeteredSocket {
+export function meteredFor(socket: Socket, owner = '', meter: TlsMeter = processMeter): MeteredSocket {
   return new MeteredSocket(socket, meter, owner);
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
-import { allowBytes } from './small-reads.ts';
+import { allowBytes } from './allowance.ts';
 
 /** Requests started on a client's current connection: the second and later ones reuse it. */
 type Connection = { requests: number; socket: Socket | null };

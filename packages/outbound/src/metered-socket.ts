@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { HandshakeMeter } from './handshake-meter.ts';
+import { allowBytes, takeBytes } from './allowance.ts';
+import type { TlsMeter } from './tls-meter.ts';
 
 /**
  * Maximum bytes that a server may send until its connection is secure: four certificates have 3 to 8 KiB, and each more of a hostile server's
@@ -8,34 +9,32 @@ import type { HandshakeMeter } from './handshake-meter.ts';
  */
 const maxHandshakeBytes = 16_384;
 
-/** A connection to a customer's server, over which TLS is started: until it is secure, what the server sends is bounded and metered. */
+/**
+ * A connection to a customer's server, over which TLS is started: what the server sends until it is secure is bounded, and what TLS makes of it is
+ * metered, also afterwards: a server may send new session tickets for as long as it likes.
+ */
 export class MeteredSocket extends Duplex {
   readonly #socket: Socket;
-  readonly #meter: HandshakeMeter;
+  readonly #meter: TlsMeter;
   readonly #owner: string;
-  #received = 0;
-  #isSecure = false;
-  /** Parts that wait until the owner has rested. */
-  #waiting = 0;
 
-  constructor(socket: Socket, meter: HandshakeMeter, owner: string) {
+  constructor(socket: Socket, meter: TlsMeter, owner: string) {
     super({ readableHighWaterMark: 65_536 });
     this.#socket = socket;
     this.#meter = meter;
     this.#owner = owner;
+    allowBytes(this, maxHandshakeBytes);
     socket.on('data', (bytes) => {
-      this.#received += bytes.length;
-      if (this.#isSecure || this.#received <= maxHandshakeBytes) this.#pass(bytes);
-      else this.destroy(new Error(`more than ${maxHandshakeBytes} bytes came before the connection was secure`));
+      if (takeBytes(this, bytes.length)) this.#pass(bytes);
     });
     socket.once('end', () => this.#pass(null));
     socket.on('error', (error) => this.destroy(error));
     socket.once('close', () => this.destroy());
   }
 
-  /** From now on what comes is passed on as it is. */
-  secured(): void {
-    this.#isSecure = true;
+  /** Says that the connection is secure: it may bring this many bytes from now on. */
+  secured(maxBytes = Number.POSITIVE_INFINITY): void {
+    allowBytes(this, maxBytes);
   }
 
   /** As a socket has it. */
@@ -45,19 +44,12 @@ export class MeteredSocket extends Duplex {
   }
 
   #pass(bytes: Buffer | null): void {
-    if (this.#isSecure && this.#waiting === 0) {
-      this.#push(bytes);
-      return;
-    }
-    this.#waiting++;
-    this.#meter.run(this.#owner, () => {
-      this.#waiting--;
-      this.#push(bytes);
+    const hasRun = this.#meter.run(this.#owner, () => {
+      if (this.destroyed) return;
+      if (this.push(bytes)) this.#socket.resume();
+      else this.#socket.pause();
     });
-  }
-
-  #push(bytes: Buffer | null): void {
-    if (!this.destroyed && !this.push(bytes)) this.#socket.pause();
+    if (!hasRun) this.#socket.pause();
   }
 
   override _read(): void {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { HandshakeMeter } from './handshake-meter.ts';
+import { TlsMeter } from './tls-meter.ts';
 
 let nowMs: number;
 let ran: string[];
-let meter: HandshakeMeter;
+let meter: TlsMeter;
 beforeEach(() => {
   jest.useFakeTimers();
   nowMs = 0;
   ran = [];
-  meter = new HandshakeMeter(() => nowMs);
+  meter = new TlsMeter(() => nowMs);
 });
 afterEach(() => {
   jest.useRealTimers();
