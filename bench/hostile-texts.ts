@@ -1,6 +1,6 @@
 import { atPace, type Hostility, send } from './hostility.ts';
 
-/** Requests per second of each kind; a body of unknown keys takes some 70 ms of a service's CPU time. */
+/** Requests per second of each kind. */
 const perSecond = 2;
 const unknownKeys = 90_000;
 

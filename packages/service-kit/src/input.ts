@@ -7,8 +7,15 @@ import { someStructural } from './json-structure.ts';
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
 
-/** Reads a JSON object from a body's bytes. Throws invalid_request with field body; an empty body counts as `{}`. */
-export function parseJsonObject(bytes: Buffer, contentType: string | undefined): Record<string, unknown> {
+/**
+ * Reads a JSON object of at most `maxValues` values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
+ * counts as `{}`.
+ */
+export function parseJsonObject(
+  bytes: Buffer,
+  contentType: string | undefined,
+  maxValues = Number.POSITIVE_INFINITY,
+): Record<string, unknown> {
   if (bytes.length === 0) return {};
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
     throw invalid('body', 'body must be JSON sent with Content-Type application/json');
@@ -19,7 +26,8 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   } catch (cause) {
     throw invalid('body', 'body must be UTF-8', cause);
   }
-  if (isTooDeep(text)) throw invalid('body', `body must not nest deeper than ${maxDepth} levels`);
+  const rule = shapeRule(text, maxValues);
+  if (rule) throw invalid('body', `body ${rule}`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -32,14 +40,19 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   return value as Record<string, unknown>;
 }
 
-function isTooDeep(text: string): boolean {
-  if (text.length < maxDepth) return false;
+/** Returns what a text of JSON breaks by its depth or by how many values it has, before it is parsed; undefined where it is within both. */
+function shapeRule(text: string, maxValues: number): string | undefined {
+  if (text.length < maxDepth) return undefined;
   let depth = 0;
-  return someStructural(text, (unit) => {
+  let values = 0;
+  someStructural(text, (unit) => {
+    if (unit === 125 || unit === 93) depth--;
+    else values++;
     if (unit === 123 || unit === 91) depth++;
-    else if (unit === 125 || unit === 93) depth--;
-    return depth > maxDepth;
+    return depth > maxDepth || values > maxValues;
   });
+  if (depth > maxDepth) return `must not nest deeper than ${maxDepth} levels`;
+  return values > maxValues ? `must have at most ${maxValues} values at all its levels` : undefined;
 }
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
@@ -51,7 +64,7 @@ function unstorable(value: unknown): string | undefined {
 }
 
 /** Maximum number of values at all levels of what the caller shapes: each is looked at, and a megabyte of JSON has room for half a million. */
-const maxFreeValues = 100_000;
+export const maxFreeValues = 100_000;
 
 /** Refuses what cannot be stored anywhere in a value of which no schema says more. */
 function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
@@ -82,7 +95,7 @@ function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
 }
 
 /** Maximum number of keys or entries of what the caller shapes. */
-const maxFreeSize = 10_000;
+export const maxFreeSize = 10_000;
 /** Schemas that refuse every object: there is nothing to look at in one. */
 const scalars = new Set<string>([
   'string',
@@ -132,7 +145,7 @@ function shortened(name: string): string {
 }
 
 /** The schema that a value meets first. */
-function inputOf(schema: z.ZodType): z.ZodType {
+export function inputOf(schema: z.ZodType): z.ZodType {
   const type = unwrapped(schema);
   return type instanceof z.ZodPipe ? inputOf(type.in as z.ZodType) : type;
 }
@@ -147,7 +160,7 @@ function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): 
 }
 
 /** The maximum that the schema of a list states. */
-function mostEntries(type: z.ZodArray): number | undefined {
+export function mostEntries(type: z.ZodArray): number | undefined {
   const rules = (type.def.checks ?? []).map((check) => check._zod.def);
   const isMaximum = (rule: z.core.$ZodCheckDef): rule is z.core.$ZodCheckMaxLengthDef => rule.check === 'max_length';
   return rules.find(isMaximum)?.maximum;

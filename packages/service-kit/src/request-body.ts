@@ -5,6 +5,7 @@ import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
 import { type LargeBodyPermit, LargeBodyPermits } from './large-body-permits.ts';
 import { limitReached } from './limits.ts';
+import { mostValues } from './most-values.ts';
 
 /** Largest body in bytes, where the operation says no other; a larger one needs a permit. */
 const defaultLimit = 1_048_576;
@@ -160,8 +161,9 @@ function isForm(body: unknown): body is ReceivedForm {
 export function bodyParser({ body: schema, bodyType }: Operation) {
   if (!schema) return (): Record<string, unknown> => ({});
   const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : 'json');
+  const maxValues = mostValues(schema);
   return ({ body, headers }: RequestWithBody): Record<string, unknown> => {
-    if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type']));
+    if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type'], maxValues));
     if (body.error) throw body.error;
     return parse(body.parts);
   };
