@@ -15,6 +15,12 @@ import { PendingLag } from './pending-lag.ts';
 import type { OwnerRuns } from './queues/queues.ts';
 import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
 
+/**
+ * A consumer rests after messages that are no event, or of another shape, for so many times as long as it worked on them: a thousand at once, to all
+ * services, would have the processors for a second. What comes behind them waits too, so that the rest is short. No customer can make such.
+ */
+const restRatio = 6;
+const longestRestMs = 250;
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
 /** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
@@ -39,7 +45,10 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const remembered = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
   // Where the order counts, no more than the rest of a batch is set aside untried.
   const timedOut = () => (consumer.inOrder ? new Map<string, Error>() : remembered);
+  let hasRefused = false;
   const takeBatch = async (batch: ReceivedMessage[]) => {
+    const beganMs = performance.now();
+    hasRefused = false;
     const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, timedOut());
     const slow = untried.map(({ message }) => message);
     if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
@@ -49,6 +58,8 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     for (const part of events.length > 0 ? context.clocks.split(events, ({ event }) => event.account) : []) {
       await orGiveBack(part, () => takeAll(part));
     }
+    if (hasRefused || rubbish.length > 0)
+      await sleep(Math.min((performance.now() - beganMs) * restRatio, longestRestMs));
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
@@ -56,7 +67,9 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      const { others, faulty } = error instanceof AccountsLocked ? byLock(error, batch) : byShape(consumer, batch);
+      const isLocked = error instanceof AccountsLocked;
+      const { others, faulty } = isLocked ? byLock(error, batch) : byShape(consumer, batch);
+      hasRefused ||= faulty.length > 0 && !isLocked;
       if (faulty.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
       await orGiveBack(
         faulty.map(({ message }) => message),
