@@ -21,6 +21,7 @@ import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, 
  */
 const restRatio = 6;
 const longestRestMs = 250;
+const restAfter = (workedMs: number) => sleep(Math.min(workedMs * restRatio, longestRestMs));
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
 /** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
@@ -58,8 +59,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     for (const part of events.length > 0 ? context.clocks.split(events, ({ event }) => event.account) : []) {
       await orGiveBack(part, () => takeAll(part));
     }
-    if (hasRefused || rubbish.length > 0)
-      await sleep(Math.min((performance.now() - beganMs) * restRatio, longestRestMs));
+    if (hasRefused || rubbish.length > 0) await restAfter(performance.now() - beganMs);
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
