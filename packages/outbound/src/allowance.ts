@@ -8,7 +8,7 @@ interface Allowance {
 const allowances = new WeakMap<Duplex, Allowance>();
 
 /** Returns the allowance of a connection, which is without bounds at first. */
-export function allowanceOf(connection: Duplex): Allowance {
+function allowanceOf(connection: Duplex): Allowance {
   const allowance = allowances.get(connection) ?? { left: Number.POSITIVE_INFINITY };
   allowances.set(connection, allowance);
   return allowance;

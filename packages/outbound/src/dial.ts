@@ -29,11 +29,18 @@ export type DialOptions = { timeoutMs: number; certificateAuthority?: string; me
 
 /** Creates the dial of a connector. */
 export function createDial({ timeoutMs, certificateAuthority: ca, meter = processMeter }: DialOptions): Dial {
-  const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
-  const connect = buildConnector({ allowH2: false, timeout: timeoutMs });
-  const secure = buildConnector({ allowH2: false, timeout: timeoutMs, maxCachedSessions: 1000, secureContext });
+  const options = { allowH2: false, timeout: timeoutMs };
+  const connect = buildConnector(options);
+  // Made with the first https: who starts TLS by himself, such as for each mail, needs no context.
+  let made: buildConnector.connector | undefined;
+  const makeSecure = () => {
+    const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
+    return buildConnector({ ...options, maxCachedSessions: 1000, secureContext });
+  };
   return ({ owner, ...target }, callback) => {
     if (target.protocol !== 'https:') return connect(target, callback);
+    made ??= makeSecure();
+    const secure = made;
     const { servername: _, ...plain } = target;
     return connect({ ...plain, protocol: 'tcp:' }, (...[error, socket]) => {
       if (error) return callback(error, null);

@@ -32,9 +32,9 @@ export class MeteredSocket extends Duplex {
     socket.once('close', () => this.destroy());
   }
 
-  /** Says that the connection is secure: it may bring this many bytes from now on. */
-  secured(maxBytes = Number.POSITIVE_INFINITY): void {
-    allowBytes(this, maxBytes);
+  /** Says that the connection is secure: what it may bring is for others to say from now on. */
+  secured(): void {
+    allowBytes(this, Number.POSITIVE_INFINITY);
   }
 
   /** As a socket has it. */
