@@ -1,10 +1,10 @@
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { WorkMeter } from '@customer-platform/service-kit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterEach, expect, it } from '@jest/globals';
 import type { buildConnector } from 'undici';
 import { createDial, type DialTarget } from './dial.ts';
-import { TlsMeter } from './tls-meter.ts';
 
 const servers: Server[] = [];
 const sockets: Socket[] = [];
@@ -20,8 +20,10 @@ async function portOf(server: Server): Promise<string> {
   return String((server.address() as AddressInfo).port);
 }
 
+const price = { freeMs: 20, restRatio: 20 };
+
 /** Dials a server with TLS, as the owner; trusts the test certificate. */
-function dial(port: string, owner = 'ada', meter = new TlsMeter()) {
+function dial(port: string, owner = 'ada', meter = new WorkMeter(price)) {
   const dialNow = createDial({ timeoutMs: 20_000, certificateAuthority: testCertificate, meter });
   const target: DialTarget = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port, owner };
   return new Promise<Socket>((resolve, reject) => {
@@ -65,14 +67,14 @@ it('gives up a server that sends more than 16 KiB of certificates', async () => 
 function meterOf() {
   const clock = { isDear: false };
   let nowMs = 0;
-  const meter = new TlsMeter(() => {
+  const meter = new WorkMeter(price, () => {
     nowMs += clock.isDear ? 60_000 : 1;
     return nowMs;
   });
   return { clock, meter };
 }
 
-async function expectOnlyDearToWait(port: string, meter: TlsMeter): Promise<void> {
+async function expectOnlyDearToWait(port: string, meter: WorkMeter): Promise<void> {
   let isWaiting = true;
   const next = dial(port, 'dear', meter).then(() => {
     isWaiting = false;

@@ -1,10 +1,10 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
+import { WorkMeter } from '@customer-platform/service-kit';
 import { buildConnector } from 'undici';
 import { countBelow } from './allowance.ts';
 import { MeteredSocket } from './metered-socket.ts';
-import { TlsMeter } from './tls-meter.ts';
 
 /**
  * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
@@ -15,8 +15,11 @@ export const tlsOptions = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** Meter of this process: its handshakes have one event loop. */
-const processMeter = new TlsMeter();
+/**
+ * Meter of this process: its handshakes have one event loop, and a server can choose what they cost by its keys and certificates. A common one takes
+ * two to five milliseconds in all, 64 KiB afterwards a tenth of one.
+ */
+const processMeter = new WorkMeter({ freeMs: 20, restRatio: 20 });
 
 /** Target of a dial: `owner`, the account whose server it is, pays for what the handshake costs. */
 export type DialTarget = buildConnector.Options & { owner?: string };
@@ -25,7 +28,7 @@ export type DialTarget = buildConnector.Options & { owner?: string };
 export type Dial = (target: DialTarget, callback: buildConnector.Callback) => unknown;
 
 /** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds. */
-export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: TlsMeter };
+export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: WorkMeter };
 
 /** Creates the dial of a connector. */
 export function createDial({ timeoutMs, certificateAuthority: ca, meter = processMeter }: DialOptions): Dial {
@@ -57,6 +60,6 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
 }
 
 /** Returns a connection over which TLS can be started with a customer's server. */
-export function meteredFor(socket: Socket, owner = '', meter: TlsMeter = processMeter): MeteredSocket {
+export function meteredFor(socket: Socket, owner = '', meter: WorkMeter = processMeter): MeteredSocket {
   return new MeteredSocket(socket, meter, owner);
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import type { WorkMeter } from '@customer-platform/service-kit';
 import { allowBytes, takeBytes } from './allowance.ts';
-import type { TlsMeter } from './tls-meter.ts';
 
 /**
  * Maximum bytes that a server may send until its connection is secure: four certificates have 3 to 8 KiB, and each more of a hostile server's
@@ -15,10 +15,10 @@ const maxHandshakeBytes = 16_384;
  */
 export class MeteredSocket extends Duplex {
   readonly #socket: Socket;
-  readonly #meter: TlsMeter;
+  readonly #meter: WorkMeter;
   readonly #owner: string;
 
-  constructor(socket: Socket, meter: TlsMeter, owner: string) {
+  constructor(socket: Socket, meter: WorkMeter, owner: string) {
     super({ readableHighWaterMark: 65_536 });
     this.#socket = socket;
     this.#meter = meter;

@@ -9,8 +9,9 @@ import { headersParser, inputParser, queryParser } from './input.ts';
 import type { Logger } from './logging.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
 import { type OutboxRow, outboxRow } from './outbox.ts';
+import { type ParsedBody, parsedBody } from './parsed-body.ts';
 import type { Prefetch } from './prefetch.ts';
-import { bodyParser } from './request-body.ts';
+import { bodyParser, bodySize } from './request-body.ts';
 import type { RequestCount } from './request-count.ts';
 import type { Streams } from './streams/streams.ts';
 
@@ -48,6 +49,7 @@ export interface RequestCall {
   request: Request;
   account: AccountContext;
   prefetch: Prefetch;
+  body: ParsedBody;
   /** Of a read. */
   ask?: Ask;
 }
@@ -77,6 +79,12 @@ export class Steps<Resources> {
     this.#parseHeaders = headersParser(operation.headers);
   }
 
+  /** Returns the body of an account's request; throws what `parsedBody` throws. No connection is held meanwhile. */
+  async bodyOf(request: Request, { owner }: AccountContext): Promise<ParsedBody> {
+    const arrived = { bytes: bodySize(request), owner, response: request.res! };
+    return await parsedBody(() => this.#parseBody(request), arrived);
+  }
+
   /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
   async onConnection<Result>(
     { account, request }: RequestCall,
@@ -90,7 +98,7 @@ export class Steps<Resources> {
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
   async run(
-    { request, account, prefetch, ask }: RequestCall,
+    { request, account, prefetch, body, ask }: RequestCall,
     tx: Sql,
     now: Date,
     events: OutboxRow[],
@@ -116,7 +124,7 @@ export class Steps<Resources> {
       if (operation.method !== 'GET') call.now = clock();
     }
     call.query = this.#parseQuery(request.query as Record<string, unknown>);
-    call.body = this.#parseBody(request) as never;
+    call.body = body() as never;
     call.headers = this.#parseHeaders(request) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
       const row = outboxRow(event, account, data, call.now);

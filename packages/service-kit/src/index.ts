@@ -62,4 +62,5 @@ export { oldestIdKept, uuidAt } from './timed-ids.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';
 export * from './with-timeout.ts';
+export { WorkMeter } from './work-meter.ts';
 export * from './zoned-time.ts';

@@ -25,7 +25,7 @@ export async function openStream<Resources>(
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
   const { sql, clock, askFor } = steps.context;
-  const call = { request, account, prefetch: new Prefetch() };
+  const call = { request, account, prefetch: new Prefetch(), body: await steps.bodyOf(request, account) };
   const askNow = askFor(account);
   const run = () =>
     steps.onConnection(call, ({ without }) => {

@@ -149,6 +149,11 @@ export function bodyFingerprint({ body }: RequestWithBody): Buffer {
   return isForm(body) ? body.fingerprint : fingerprintOf(bytesOf(body));
 }
 
+/** Returns the bytes of a body that are still to be parsed: a form's were when they came. */
+export function bodySize({ body }: RequestWithBody): number {
+  return bytesOf(body).length;
+}
+
 function bytesOf(body: unknown): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }

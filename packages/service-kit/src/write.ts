@@ -42,7 +42,8 @@ export async function write<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  const call = { steps, request, account, prefetch: new Prefetch(), claim: claimOf(steps, request, account) };
+  const claim = claimOf(steps, request, account);
+  const call = { steps, request, account, prefetch: new Prefetch(), claim, body: await steps.bodyOf(request, account) };
   let rollbacks = 0;
   let work: PrefetchNeeded['work'] | undefined;
   let pauses: ReturnType<KeyWaiters['pauses']> | undefined;

@@ -1,9 +1,12 @@
-/** Milliseconds of a piece that cost its owner nothing: a common handshake takes two to five in all, 64 KiB afterwards a tenth of one. */
-const freeMs = 20;
-/** An owner whose server makes us calculate for longer rests this many times as long as it did. */
-const restRatio = 20;
-
 type Piece = () => void;
+
+/** Price of pieces of work. */
+export interface WorkPrice {
+  /** Milliseconds of a piece that cost its owner nothing. */
+  freeMs: number;
+  /** An owner whose piece took longer rests this many times as long as it did. */
+  restRatio: number;
+}
 
 /** Returns the processor's time that this thread has used: one that waits for a processor makes nobody pay. */
 const threadMs = () => {
@@ -12,22 +15,24 @@ const threadMs = () => {
 };
 
 /**
- * Has owners pay for the calculations that servers of theirs ask of us by TLS, most of all in handshakes: all run on the event loop, where nobody
- * else is served meanwhile, and a server can choose what they cost by its keys and certificates. An owner whose server was dear rests, with all that
- * its servers sent since: they wait for nobody else, and nobody for them.
+ * Has owners pay for calculations that others make us do, by what they send: all run on the event loop, where nobody else is served meanwhile. An
+ * owner whose piece was dear rests, with all that came since: its pieces wait for nobody else, and nobody for them.
  */
-export class TlsMeter {
+export class WorkMeter {
   /** Owners that rest, with the pieces that wait until then. */
   readonly #resting = new Map<string, Piece[]>();
+  readonly #price: WorkPrice;
   readonly #nowMs: () => number;
 
-  constructor(nowMs: () => number = threadMs) {
+  /** @param nowMs clock of what a piece takes, in milliseconds: by default the processor's time of this thread */
+  constructor(price: WorkPrice, nowMs: () => number = threadMs) {
+    this.#price = price;
     this.#nowMs = nowMs;
   }
 
   /**
    * Runs a piece of an owner's, now or when the owner has rested; they run in the order in which they came. Returns whether it has run: until then
-   * the connection should bring nothing more.
+   * no more should be taken in for the owner. One that waits must not throw.
    */
   run(owner: string, piece: Piece): boolean {
     const waiting = this.#resting.get(owner);
@@ -41,8 +46,8 @@ export class TlsMeter {
     try {
       piece();
     } finally {
-      const dearMs = this.#nowMs() - beganMs - freeMs;
-      if (dearMs > 0) this.#rest(owner, dearMs * restRatio);
+      const dearMs = this.#nowMs() - beganMs - this.#price.freeMs;
+      if (dearMs > 0) this.#rest(owner, dearMs * this.#price.restRatio);
     }
   }
 

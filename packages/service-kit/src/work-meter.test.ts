@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { TlsMeter } from './tls-meter.ts';
+import { WorkMeter } from './work-meter.ts';
 
 let nowMs: number;
 let ran: string[];
-let meter: TlsMeter;
+let meter: WorkMeter;
 beforeEach(() => {
   jest.useFakeTimers();
   nowMs = 0;
   ran = [];
-  meter = new TlsMeter(() => nowMs);
+  meter = new WorkMeter({ freeMs: 20, restRatio: 20 }, () => nowMs);
 });
 afterEach(() => {
   jest.useRealTimers();

@@ -1,0 +1,49 @@
+import type { ServerResponse } from 'node:http';
+import { ClientGone } from './fair-permits.ts';
+import { WorkMeter } from './work-meter.ts';
+
+/** Gives a body as its operation takes it, or throws what is wrong with it. */
+export type ParsedBody = () => Record<string, unknown>;
+
+/** Bytes of the smallest body that is metered: a megabyte of many values takes fifty milliseconds or more, this much less than one. */
+const leastBytes = 16_384;
+
+/** Bodies of this process; an owner's alone use at most a fifth of the event loop beyond what is free. */
+const processMeter = new WorkMeter({ freeMs: 5, restRatio: 4 });
+
+/** A body that has arrived: its size in bytes, the owner of its account, and the response that somebody waits for. */
+export interface ArrivedBody {
+  bytes: number;
+  owner: string;
+  response: Pick<ServerResponse, 'closed'>;
+}
+
+/**
+ * Parses a large body, once its owner has rested from those before that were dear; a small one is parsed when it is asked for. Throws ClientGone
+ * where nobody waits for the response by then.
+ */
+export async function parsedBody(
+  parse: ParsedBody,
+  { bytes, owner, response }: ArrivedBody,
+  meter = processMeter,
+): Promise<ParsedBody> {
+  if (bytes < leastBytes) return parse;
+  const { promise, resolve, reject } = Promise.withResolvers<ParsedBody>();
+  meter.run(owner, () => {
+    if (response.closed) reject(new ClientGone());
+    else resolve(settled(parse));
+  });
+  return await promise;
+}
+
+/** Parses a body; what is wrong with it is thrown when it is asked for: what the path names is looked for before that. */
+function settled(parse: ParsedBody): ParsedBody {
+  try {
+    const body = parse();
+    return () => body;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
