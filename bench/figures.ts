@@ -11,6 +11,8 @@ export interface Figure {
 export interface Bench {
   name: string;
   summary: string;
+  /** Minutes that it takes, where those are many: it runs only when it is named. */
+  takesMinutes?: number;
   measure(): Promise<Figure[]>;
 }
 

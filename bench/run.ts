@@ -20,6 +20,7 @@ import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
 import { scalingBench } from './scaling.ts';
+import { soakBench } from './soak.ts';
 import { streamsBench } from './streams.ts';
 import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
@@ -45,6 +46,7 @@ const benches: Bench[] = [
   cellsBench,
   scalingBench,
   clockBench,
+  soakBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
@@ -64,14 +66,15 @@ function write(bench: Bench, table: string): void {
   writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
 }
 
-/** Runs the named benches, by default all. Returns whether every target was met. */
+/** Runs the named benches, by default all that do not take long. Returns whether every target was met. */
 async function run(names: string[], isWritten: boolean): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
     throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
   }
   const missed: Figure[] = [];
-  for (const bench of benches.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  const isWanted = ({ name, takesMinutes }: Bench) => (names.length === 0 ? !takesMinutes : names.includes(name));
+  for (const bench of benches.filter(isWanted)) {
     const loadBefore = loadavg()[0]!;
     console.log(`\n${bench.name}: ${bench.summary}`);
     const figures = await bench.measure();

@@ -1,0 +1,171 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ProcessPlatform, rawRequest, waitFor } from '@customer-platform/testkit';
+import postgres from 'postgres';
+import { type Child, startChild } from './child-process.ts';
+import { atMost, type Bench, exactly, type Figure, told } from './figures.ts';
+import { type MessageProvider, startMessageProvider } from './message-provider.ts';
+import { startPlatform } from './platform.ts';
+import { proportionalMebibytes } from './process-usage.ts';
+import { soakCustomers } from './soak-customers.ts';
+import { SoakLoad } from './soak-load.ts';
+import { arrivalsAt } from './webhooks.ts';
+
+const minutes = Number(process.env.SOAK_MINUTES ?? 60);
+const requestsPerSecond = 40;
+const minuteMs = 60_000;
+/** After which nothing is open that is kept for the next request. */
+const idleMs = 45_000;
+/** Longest wait until everything that was sent has been done: longer than the pause before any repetition. */
+const drainMs = 180_000;
+const servers = ['postgres', 'nats', 'redis'] as const;
+
+interface Setting {
+  platform: ProcessPlatform;
+  sql: postgres.Sql;
+  receiver: Child;
+  provider: MessageProvider;
+  load: SoakLoad;
+  /** Ids of the events that arrived at the endpoint. */
+  arrived: Set<string>;
+}
+
+export const soakBench: Bench = {
+  name: 'soak',
+  summary: `mixed traffic of ${minutes} minutes, a tenth of the clients going away, and a kill every minute`,
+  takesMinutes: minutes,
+  async measure() {
+    const [receiver, provider] = [await startChild('receiver.ts'), await startMessageProvider()];
+    const platform = await startPlatform();
+    const sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
+    try {
+      const customers = await soakCustomers(platform, { receiver, provider });
+      const load = new SoakLoad(platform.gatewayUrl, customers);
+      return await soak({ platform, sql, receiver, provider, load, arrived: new Set() });
+    } finally {
+      await sql.end();
+      await platform.stop();
+      await Promise.all([receiver.stop(), provider.stop()]);
+    }
+  },
+};
+
+async function soak(setting: Setting): Promise<Figure[]> {
+  const { platform, load } = setting;
+  // A tenth of the time first, after which what stays in memory is there.
+  await load.run(requestsPerSecond, Math.max(1, minutes / 10) * minuteMs);
+  await drained(setting);
+  const before = held(platform);
+  let kills = 0;
+  const names = [...platform.processNames, ...servers];
+  for (let minute = 0; minute < minutes; minute++) {
+    const name = names[minute % names.length]!;
+    const killing = sleep(minuteMs / 4).then(async () => {
+      await kill(platform, name);
+      kills++;
+    });
+    await Promise.all([load.run(requestsPerSecond, minuteMs), killing, collectArrivals(setting)]);
+  }
+  const left = await drained(setting);
+  const after = held(platform);
+  load.close();
+  for (const [what, count] of load.failures) console.log(`${count} × ${what}`);
+  return [
+    told('requests / of them by clients that went away / repeated', `${load.sent} / ${load.left} / ${load.repeated}`),
+    told('kills', kills),
+    exactly('requests that failed for good', String(sum(load.failures.values())), '0'),
+    ...(await lost(setting)),
+    exactly('left in queues, ready, running, waiting or dead', left, '0'),
+    atMost('memory of gateway and services, after ÷ before', after.processMebibytes / before.processMebibytes, 1.05),
+    told('memory of gateway and services after', after.processMebibytes, 'MiB'),
+    told('memory of the servers, after ÷ before', after.serverMebibytes / before.serverMebibytes),
+    atMost('open sockets and files of gateway and services, after ÷ before', after.files / before.files, 1.05),
+    exactly('transactions left open', String(await openTransactions(setting.sql)), '0'),
+  ];
+}
+
+/** Kills a process or a server; a server is started again, processes are by their supervisor. */
+async function kill(platform: ProcessPlatform, name: string): Promise<void> {
+  platform.kill(name);
+  const server = servers.find((one) => one === name);
+  if (server) await platform.startServer(server);
+}
+
+async function collectArrivals({ receiver, arrived }: Setting): Promise<void> {
+  for (const { id } of await arrivalsAt(receiver)) arrived.add(id);
+}
+
+/** Waits until nothing is left to do, and then until nothing is kept open; returns how much is left. */
+async function drained(setting: Setting): Promise<string> {
+  const left = async () => {
+    await collectArrivals(setting);
+    return await leftInQueues(setting.platform);
+  };
+  await waitFor('everything to be done', async () => (await left()) === 0 || undefined, drainMs).catch(() => undefined);
+  await sleep(idleMs);
+  await setting.provider.arrivals();
+  return String(await left());
+}
+
+interface Queue {
+  ready: number;
+  running: number;
+  waiting: number;
+  dead: number;
+  oldest_due_at?: string;
+}
+
+/** Returns how much is left to do within the hour: the nightly look for duplicates waits on every day. */
+async function leftInQueues({ adminUrl, adminToken }: ProcessPlatform): Promise<number> {
+  const { status, body, text } = await rawRequest(adminUrl, 'GET', '/admin/queues', { key: adminToken });
+  if (status !== 200) throw new Error(`/admin/queues got ${status}: ${text}`);
+  const soon = Date.now() + 60 * minuteMs;
+  const left = ({ ready, running, waiting, dead, oldest_due_at }: Queue) =>
+    ready + running + dead + (oldest_due_at && Date.parse(oldest_due_at) < soon ? waiting : 0);
+  return sum((body as { data: Queue[] }).data.map(left));
+}
+
+/** Memory of a platform's processes, and their open files and sockets. */
+function held(platform: ProcessPlatform) {
+  const pids = platform.processNames.map((name) => platform.pidOf(name)!);
+  const mebibytes = (of: readonly number[]) => sum(of.map(proportionalMebibytes));
+  return {
+    processMebibytes: mebibytes(pids),
+    serverMebibytes: mebibytes(servers.map((name) => platform.pidOf(name)!)),
+    files: sum(pids.map((pid) => readdirSync(`/proc/${pid}/fd`).length)),
+  };
+}
+
+/** Returns what was made by a response's word and is not there, is there twice, or whose event has not arrived. */
+async function lost({ sql, load, arrived }: Setting): Promise<Figure[]> {
+  const eventIds = new Map<string, string>();
+  const rows = await sql<{ id: string; type: string; resource: string }[]>`
+    select id, type, (envelope::jsonb #>> array['data', split_part(type, '.', 1), 'id']) as resource from webhooks.events
+    where type in ('contact.created', 'deal.created', 'order.created', 'appointment.booked', 'message.sent', 'message.failed')`;
+  for (const { id, type, resource } of rows) eventIds.set(`${type.split('.', 1)[0]} ${resource}`, id);
+  const named = load.made.map(({ kind, id }) => `${kind} ${id}`);
+  const unrecorded = named.filter((name) => !eventIds.has(name));
+  const undelivered = named.filter((name) => eventIds.has(name) && !arrived.has(eventIds.get(name)!));
+  const [doubled] = await sql<{ count: number }[]>`
+    select count(*)::int as count from (
+      select name from cdp.contacts where name like 'Soak %' group by account_id, name having count(*) > 1) as twice`;
+  return [
+    told('resources made', named.length),
+    exactly('of them without an event', String(unrecorded.length), '0'),
+    exactly('of their events that did not arrive', String(undelivered.length), '0'),
+    exactly('contacts made twice by a request that was repeated', String(doubled!.count), '0'),
+  ];
+}
+
+async function openTransactions(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`;
+  return row!.count;
+}
+
+function sum(numbers: Iterable<number>): number {
+  let all = 0;
+  for (const one of numbers) all += one;
+  return all;
+}
