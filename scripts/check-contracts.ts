@@ -13,7 +13,8 @@ a client, a receiver or a service of that release.
 
 const root = join(import.meta.dirname, '..');
 const { values, positionals } = parseArgs({
-  options: { release: { type: 'boolean' }, help: { type: 'boolean' } },
+  // `--check` as the others have it: without `--release` it only compares.
+  options: { release: { type: 'boolean' }, check: { type: 'boolean' }, help: { type: 'boolean' } },
   allowPositionals: true,
 });
 if (values.help) {

@@ -65,6 +65,7 @@ if (import.meta.main) {
     .filter(({ results }) => results.every((each) => each.patterns.length === 0))
     .map(({ folder }) => `${folder}: no patterns were read`);
   if (documented.length === 0) unread.push('the OpenAPI document: no patterns were read');
+  console.log(`patterns: ${patterns.length} to check, which takes 30 s or more`);
   const present = new Set(patterns.map((pattern) => `${pattern.file} ${written(pattern)}`));
   const stale = Object.keys(judgedByHand).filter((key) => !present.has(key));
   const faults = [

@@ -2528,6 +2528,7 @@ export interface Plan {
   /** AI tokens used to make the plan. */
   tokens: number;
   model: string;
+  /** `api` where a request decided; null while nobody has. */
   decided_by: string | null;
   decision_note: string | null;
   last_error: string | null;

@@ -92,7 +92,7 @@ export const Plan = z
     next_run_at: timestamp.nullable(),
     tokens: z.int().meta({ description: 'AI tokens used to make the plan.' }),
     model: z.string(),
-    decided_by: z.string().nullable(),
+    decided_by: z.string().nullable().meta({ description: '`api` where a request decided; null while nobody has.' }),
     decision_note: z.string().nullable(),
     last_error: z.string().nullable(),
     steps: z.array(PlanStep),

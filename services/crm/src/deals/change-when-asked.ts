@@ -4,7 +4,7 @@ import { changeDeal } from './change-deal.ts';
 import { type DealRow, insertProcessedKey, isProcessed, lockDeal } from './deals.sql.ts';
 
 /**
- * Changes a deal on another service's request, once per idempotency key, and emits the event. `valuesOf` returns the new values or
+ * Changes a deal on the request of a service, as the agents' steps do, once per idempotency key, and emits the event. `valuesOf` returns the new values or
  * a sentence saying why they are refused; a refused request may be repeated with the same key.
  */
 export async function changeWhenAsked(
