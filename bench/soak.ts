@@ -72,7 +72,7 @@ async function soak(setting: Setting): Promise<Figure[]> {
   for (const [what, count] of load.failures) console.log(`${count} × ${what}`);
   return [
     told('requests / of them by clients that went away / repeated', `${load.sent} / ${load.left} / ${load.repeated}`),
-    told('kills', kills),
+    told('minutes / kills', `${minutes} / ${kills}`),
     exactly('requests that failed for good', String(sum(load.failures.values())), '0'),
     ...(await lost(setting)),
     exactly('left in queues, ready, running, waiting or dead', left, '0'),
