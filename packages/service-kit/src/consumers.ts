@@ -17,10 +17,10 @@ import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, 
 
 /**
  * A consumer rests after messages that are no event, or of another shape, for so many times as long as it worked on them: a thousand at once, to all
- * services, would have the processors for a second. What comes behind them waits too, so that the rest is short. No customer can make such.
+ * services, would have the processors for a second. What comes behind them waits too, so that the rest has a bound. No customer can make such.
  */
-const restRatio = 6;
-const longestRestMs = 250;
+const restRatio = 12;
+const longestRestMs = 400;
 const restAfter = (workedMs: number) => sleep(Math.min(workedMs * restRatio, longestRestMs));
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
