@@ -3,7 +3,7 @@ import type { ProcessPlatform } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
 import { closedLoop, requestBytes } from './load.ts';
-import { copyContacts, fillTables, insertContacts } from './many-rows.ts';
+import { copyContacts, dealPlacesOf, fillTables, insertContacts, insertDeals, insertOrders } from './many-rows.ts';
 import { startPlatform } from './platform.ts';
 
 const many = 1_000_000;
@@ -17,7 +17,6 @@ const patienceMs = 5_000;
 const deepPage = 10_000;
 const deepRounds = 5;
 const deepCalls = 40;
-const contactsWithDeals = 100_000;
 
 interface Account {
   id: string;
@@ -44,8 +43,7 @@ export const listsBench: Bench = {
       const [large, small] = [await platform.account(), await platform.account()];
       const began = performance.now();
       await fillContacts(sql, [large, small]);
-      await fillDeals(platform, sql, [large, small]);
-      await fillOrders(sql, [large, small]);
+      await fillDealsAndOrders(platform, sql, [large, small]);
       const seconds = (performance.now() - began) / 1_000;
       const lists = await listsOf(platform, sql, large, small);
       return [
@@ -73,58 +71,15 @@ async function fillContacts(sql: postgres.Sql, accounts: Accounts): Promise<void
   });
 }
 
-/** Selects the contact of the n-th deal or order: number 1 has one in a hundred of all; the rest is spread over 100,000. */
-const contactOfRow = (sql: postgres.ISql, count: number) =>
-  sql`case when n % 100 = 0 then 1 else 2 + n % ${Math.min(count, contactsWithDeals) - 2}::int end`;
-
-/** Inserts deals: six in ten open, three won; the first two stages have equally many, the last one row in a hundred thousand. */
-async function fillDeals(platform: ProcessPlatform, sql: postgres.Sql, accounts: Accounts): Promise<void> {
-  const placesOf = async ({ key }: Account) => {
-    const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-    const [pipeline] = (await client.listPipelines({})).data;
-    return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };
-  };
-  const places = new Map<Account, Awaited<ReturnType<typeof placesOf>>>();
-  for (const account of accounts) places.set(account, await placesOf(account));
+/** Inserts deals, orders and what they belong to. */
+async function fillDealsAndOrders(platform: ProcessPlatform, sql: postgres.Sql, accounts: Accounts): Promise<void> {
+  const places = new Map<Account, Awaited<ReturnType<typeof dealPlacesOf>>>();
+  for (const account of accounts) places.set(account, await dealPlacesOf(platform.gatewayUrl, account.key));
   await fillTables(sql, ['crm.deals'], async (tx) => {
-    for (const [account, count] of eachCount(accounts)) {
-      const { pipeline, stages } = places.get(account)!;
-      await tx`
-        insert into crm.deals (account_id, id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id,
-          notes, stage_entered_at, closed_at, created_at, updated_at)
-        select ${account.id}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n, 'Deal ' || n, ${pipeline}::bigint,
-          (${stages}::bigint[])[case when n % 100000 = 5 then 3 else 1 + n % 2 end], status, n % 100000 * 100, 'EUR', c.id,
-          'Called back, wants an offer', at, case when status <> 'open' then at end, at, at
-        from generate_series(1, ${count}::int) as n
-        cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at,
-          case when n % 10 < 6 then 'open' when n % 10 < 9 then 'won' else 'lost' end as status) as made
-        join crm.contacts c on c.account_id = ${account.id} and c.sequence = ${contactOfRow(tx, count)}
-        order by n`;
-      await tx`insert into crm.deal_numbers (account_id, last) values (${account.id}, ${count})`;
-    }
+    for (const [account, count] of eachCount(accounts)) await insertDeals(tx, account.id, count, places.get(account)!);
   });
-}
-
-/** Inserts orders: half of them fulfilled, ten in a million cancelled; a third by api; ten in a million, none of those cancelled, by agent. */
-async function fillOrders(sql: postgres.Sql, accounts: Accounts): Promise<void> {
   await fillTables(sql, ['catalogue.orders', 'catalogue.order_lines'], async (tx) => {
-    for (const [{ id }, count] of eachCount(accounts)) {
-      await tx`
-        insert into catalogue.orders (account_id, id, number, status, source, channel, contact_id, total_minor, currency, note,
-          created_at, updated_at)
-        select ${id}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n,
-          case when n % 100000 = 5 then 'cancelled' when n % 2 = 0 then 'fulfilled' when n % 5 = 0 then 'declined' else 'new' end,
-          case when n % 100000 = 6 then 'agent' else (array['api', 'cart', 'person'])[1 + n % 3] end,
-          'whatsapp', c.id, 1780, 'EUR', '', at, at
-        from generate_series(1, ${count}::int) as n
-        cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as made
-        join catalogue.contacts c on c.account_id = ${id} and c.sequence = ${contactOfRow(tx, count)}
-        order by n`;
-      await tx`insert into catalogue.order_numbers (account_id, last) values (${id}, ${count})`;
-      await tx`
-        insert into catalogue.order_lines (account_id, order_id, position, sku, name, quantity, unit_price_minor)
-        select account_id, id, 1, 'TEA-100', 'Tea, 100 g', 2, 890 from catalogue.orders where account_id = ${id} order by id`;
-    }
+    for (const [{ id }, count] of eachCount(accounts)) await insertOrders(tx, id, count);
   });
 }
 

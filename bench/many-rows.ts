@@ -1,3 +1,4 @@
+import { createClient } from '@customer-platform/client';
 import type postgres from 'postgres';
 
 /** Number of duplicate pairs by the field that is matched first: see `insertContacts`. */
@@ -71,10 +72,75 @@ export async function insertContacts(tx: postgres.TransactionSql, accountId: str
 /** Copies an account's contacts from customer data into a service's copy. */
 export async function copyContacts(
   tx: postgres.TransactionSql,
-  service: 'catalogue' | 'crm',
+  service: 'agents' | 'calendar' | 'catalogue' | 'crm' | 'messaging',
   accountId: string,
 ): Promise<void> {
   await tx`
     insert into ${tx(`${service}.contacts`)} (account_id, id, name, phone, sequence)
     select account_id, id, name, phone, number from cdp.contacts where account_id = ${accountId} order by id`;
+}
+
+/** Contacts that an account's deals and orders are spread over. */
+const contactsWithDeals = 100_000;
+
+/** Selects the contact of the n-th deal or order: number 1 has one in a hundred of all; the rest is spread over 100,000. */
+const contactOfRow = (sql: postgres.ISql, count: number) =>
+  sql`case when n % 100 = 0 then 1 else 2 + n % ${Math.min(count, contactsWithDeals) - 2}::int end`;
+
+/** Ids of an account's pipeline and of its stages, three or more. */
+interface DealPlaces {
+  pipeline: number;
+  stages: number[];
+}
+
+/** Returns where a new account's deals can be. */
+export async function dealPlacesOf(gatewayUrl: string, apiKey: string): Promise<DealPlaces> {
+  const [pipeline] = (await createClient({ baseUrl: gatewayUrl, apiKey }).listPipelines({})).data;
+  return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };
+}
+
+/**
+ * Inserts deals of contacts that are copied: six in ten open, three won; the first two stages have equally many, the last one row in a
+ * hundred thousand.
+ */
+export async function insertDeals(
+  tx: postgres.TransactionSql,
+  accountId: string,
+  count: number,
+  { pipeline, stages }: DealPlaces,
+): Promise<void> {
+  await tx`
+    insert into crm.deals (account_id, id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id,
+      notes, stage_entered_at, closed_at, created_at, updated_at)
+    select ${accountId}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n, 'Deal ' || n, ${pipeline}::bigint,
+      (${stages}::bigint[])[case when n % 100000 = 5 then 3 else 1 + n % 2 end], status, n % 100000 * 100, 'EUR', c.id,
+      'Called back, wants an offer', at, case when status <> 'open' then at end, at, at
+    from generate_series(1, ${count}::int) as n
+    cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at,
+      case when n % 10 < 6 then 'open' when n % 10 < 9 then 'won' else 'lost' end as status) as made
+    join crm.contacts c on c.account_id = ${accountId} and c.sequence = ${contactOfRow(tx, count)}
+    order by n`;
+  await tx`insert into crm.deal_numbers (account_id, last) values (${accountId}, ${count})`;
+}
+
+/**
+ * Inserts orders, of a line each, of contacts that are copied: half of them fulfilled, ten in a million cancelled; a third by api; ten in a
+ * million, none of those cancelled, by agent.
+ */
+export async function insertOrders(tx: postgres.TransactionSql, accountId: string, count: number): Promise<void> {
+  await tx`
+    insert into catalogue.orders (account_id, id, number, status, source, channel, contact_id, total_minor, currency, note,
+      created_at, updated_at)
+    select ${accountId}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n,
+      case when n % 100000 = 5 then 'cancelled' when n % 2 = 0 then 'fulfilled' when n % 5 = 0 then 'declined' else 'new' end,
+      case when n % 100000 = 6 then 'agent' else (array['api', 'cart', 'person'])[1 + n % 3] end,
+      'whatsapp', c.id, 1780, 'EUR', '', at, at
+    from generate_series(1, ${count}::int) as n
+    cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as made
+    join catalogue.contacts c on c.account_id = ${accountId} and c.sequence = ${contactOfRow(tx, count)}
+    order by n`;
+  await tx`insert into catalogue.order_numbers (account_id, last) values (${accountId}, ${count})`;
+  await tx`
+    insert into catalogue.order_lines (account_id, order_id, position, sku, name, quantity, unit_price_minor)
+    select account_id, id, 1, 'TEA-100', 'Tea, 100 g', 2, 890 from catalogue.orders where account_id = ${accountId} order by id`;
 }

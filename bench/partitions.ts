@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { type Child, startChild } from './child-process.ts';
 import { atLeast, atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
 import { closedLoop, requestBytes } from './load.ts';
-import { fillTables } from './many-rows.ts';
+import { insertDeliveries } from './many-deliveries.ts';
 import { startPlatform } from './platform.ts';
 import { untilIdle } from './process-usage.ts';
 import { arrivalsAt, type Customer, customer, publish } from './webhooks.ts';
@@ -51,7 +51,7 @@ export const partitionsBench: Bench = {
       const setting: Setting = { platform, sql, receiver, customers, keys };
       const alone = await deliveriesPerSecond(setting);
       const began = performance.now();
-      await fill(setting);
+      await insertDeliveries(sql, customers, { count: tries / triesPerDelivery, triesEach: triesPerDelivery, days });
       const seconds = (performance.now() - began) / 1_000;
       const beside = await deliveriesPerSecond(setting);
       return [
@@ -100,37 +100,6 @@ async function makePastPartitions(sql: postgres.Sql): Promise<void> {
           alter table webhooks.${name} owner to platform_webhooks`);
       }
     }
-  });
-}
-
-/** Inserts events, a delivery of each, and its tries, evenly over the days; a tenth of them each customer's. */
-async function fill({ sql, customers }: Setting): Promise<void> {
-  const [ids, endpoints] = [customers.map(({ id }) => id), customers.map(({ endpoint }) => endpoint)];
-  const count = tries / triesPerDelivery;
-  const names = tables.map(({ table }) => `webhooks.${table}`);
-  await fillTables(sql, names, async (tx) => {
-    await tx`
-      create temporary table made on commit drop as
-      select (${ids}::uuid[])[1 + n % ${accounts}::int] as account_id, (${endpoints}::uuid[])[1 + n % ${accounts}::int] as endpoint_id,
-        uuidv7(-age) as event_id, uuidv7(-age) as id, date_trunc('milliseconds', now() - age) as at
-      from generate_series(1, ${count}::int) as n
-      cross join lateral (select make_interval(secs => n * ${(days * 86_400) / count}::float8) as age) as aged`;
-    await tx`
-      insert into webhooks.events (account_id, id, sequence, type, envelope, matched, taken_at)
-      select account_id, event_id, last + row_number() over (partition by account_id order by event_id), 'contact.created',
-        '{"id":"' || event_id || '","filler":"' || repeat('x', 300) || '"}', 1, at
-      from made join webhooks.event_counters using (account_id) order by event_id`;
-    await tx`
-      update webhooks.event_counters c set last = last + n.count
-      from (select account_id, count(*) from made group by account_id) as n where n.account_id = c.account_id`;
-    await tx`
-      insert into webhooks.deliveries (account_id, id, endpoint_id, event_id, event, url, status, step, tries_made, response_status, created_at)
-      select account_id, id, endpoint_id, event_id, 'contact.created', '', 'delivered', ${triesPerDelivery}::int, ${triesPerDelivery}::int, 204, at
-      from made order by id`;
-    await tx`
-      insert into webhooks.tries (account_id, delivery_id, number, at, status, duration_ms, is_manual)
-      select account_id, id, number, at, case when number = ${triesPerDelivery}::int then 204 else 503 end, 5, false
-      from made cross join generate_series(1, ${triesPerDelivery}::int) as number order by id, number`;
   });
 }
 

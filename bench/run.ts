@@ -9,6 +9,7 @@ import { eventsBench } from './events.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
+import { growthBench } from './growth.ts';
 import { idleBench } from './idle.ts';
 import { knowledgeBench } from './knowledge.ts';
 import { listsBench } from './lists.ts';
@@ -46,6 +47,7 @@ const benches: Bench[] = [
   cellsBench,
   scalingBench,
   clockBench,
+  growthBench,
   soakBench,
 ];
 const page = join(import.meta.dirname, '../docs/performance.md');

@@ -1,0 +1,136 @@
+import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
+import type postgres from 'postgres';
+import { type CalendarAccount, openAccount } from './calendar-account.ts';
+import type { Child } from './child-process.ts';
+import { insertDeliveries } from './many-deliveries.ts';
+import { someDocument } from './many-passages.ts';
+import { copyContacts, dealPlacesOf, fillTables, insertContacts, insertDeals, insertOrders } from './many-rows.ts';
+import { type Customer, customer } from './webhooks.ts';
+
+/** Rows at scale 1. */
+const rows = {
+  contacts: 10_000,
+  deals: 10_000,
+  orders: 10_000,
+  messages: 10_000,
+  deliveries: 10_000,
+  appointments: 1_000,
+  passages: 1_000,
+};
+const deliveryDays = 20;
+const teammates = 10;
+const slotMinutes = 15;
+/** Appointments of a teammate on one day: from 8 to 18. */
+const slotsOfDay = 40;
+
+/** The event that an audience asks about. */
+export const countedEvent = 'cart.abandoned';
+
+/** Account with a scale's rows in every module but calendar, which has an account of its own. */
+export interface GrownAccount extends Customer {
+  key: string;
+  calendar: CalendarAccount;
+  bookingType: number;
+}
+
+/** Creates accounts with `scale` times the rows of scale 1, as if they had come over time. */
+export async function grownAccount(
+  platform: ProcessPlatform,
+  sql: postgres.Sql,
+  receiver: Child,
+  scale: number,
+): Promise<GrownAccount> {
+  const made = await customer(platform, receiver);
+  const key = /authorization: Bearer (\S+)/.exec(made.request.toString())![1]!;
+  await fillContacts(sql, made.id, scale);
+  const places = await dealPlacesOf(platform.gatewayUrl, key);
+  await fillTables(sql, ['crm.deals'], (tx) => insertDeals(tx, made.id, rows.deals * scale, places));
+  const ordered = ['catalogue.orders', 'catalogue.order_lines'];
+  await fillTables(sql, ordered, (tx) => insertOrders(tx, made.id, rows.orders * scale));
+  await fillMessages(sql, made.id, rows.messages * scale);
+  await insertDeliveries(sql, [made], { count: rows.deliveries * scale, triesEach: 1, days: deliveryDays });
+  const calendar = await openAccount(platform, teammates, ['08:00', '18:00']);
+  const shape = { duration_minutes: slotMinutes, slot_interval_minutes: slotMinutes, window_days: 365 };
+  const body = { ...shape, name: 'Call', staff: calendar.teammates };
+  const { id: bookingType } = await calendar.client.createBookingType({ body });
+  await fillAppointments(sql, calendar, bookingType, rows.appointments * scale);
+  for (let file = 0; file < scale; file++) await readFile(made, file);
+  return { ...made, key, calendar, bookingType };
+}
+
+/** Inserts contacts, their copies, and an event of each from half a day ago: every fourth has the one that is counted. */
+async function fillContacts(sql: postgres.Sql, accountId: string, scale: number): Promise<void> {
+  const copies = ['crm', 'catalogue', 'messaging'] as const;
+  await fillTables(sql, ['cdp.contacts', 'cdp.contact_events'], async (tx) => {
+    await insertContacts(tx, accountId, rows.contacts * scale);
+    await tx`
+      insert into cdp.contact_events (account_id, id, contact_id, name, at, properties)
+      select account_id, 'event-' || lpad(number::text, 8, '0'), id,
+        case when number % 4 = 1 then ${countedEvent} else 'page.viewed' end,
+        date_trunc('milliseconds', now()) - interval '12 hours', '{"page":"/products/1234"}'
+      from cdp.contacts where account_id = ${accountId} order by number`;
+  });
+  const tables = copies.map((service) => `${service}.contacts`);
+  await fillTables(sql, tables, async (tx) => {
+    for (const service of copies) await copyContacts(tx, service, accountId);
+  });
+}
+
+async function fillMessages(sql: postgres.Sql, accountId: string, count: number): Promise<void> {
+  const steps = JSON.stringify([{ channel: 'sms', body: 'Your parcel is on its way.' }]);
+  await fillTables(sql, ['messaging.messages', 'messaging.attempts'], async (tx) => {
+    await tx`
+      insert into messaging.messages (account_id, id, status, given_to, purpose, steps, is_simulated, created_at, sent_at, delivered_at)
+      select ${accountId}::uuid, uuidv7(-age), case when n % 10 = 0 then 'failed' else 'delivered' end, '+49301' || lpad(n::text, 7, '0'),
+        'transactional', ${steps}::text::jsonb, false, now() - age, now() - age, now() - age
+      from generate_series(1, ${count}::int) as n
+      cross join lateral (select make_interval(secs => ${count}::int - n) as age) as aged order by n`;
+    await tx`
+      insert into messaging.attempts (account_id, message_id, number, channel, provider, address, status, tries, started_at, finished_at)
+      select account_id, id, 1, 'sms', 'http', given_to, status, 1, sent_at, sent_at
+      from messaging.messages where account_id = ${accountId} order by id`;
+  });
+}
+
+/** Inserts appointments of the past, of one contact, without a gap: each teammate's days are full. */
+async function fillAppointments(
+  sql: postgres.Sql,
+  account: CalendarAccount,
+  type: number,
+  count: number,
+): Promise<void> {
+  const tables = ['calendar.appointments', 'calendar.appointment_history'];
+  await fillTables(sql, tables, async (tx) => {
+    await tx`
+      with mates as (
+        select id, row_number() over (order by id) - 1 as number from calendar.staff where account_id = ${account.id}
+      )
+      insert into calendar.appointments (account_id, id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
+        ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
+      select ${account.id}::uuid, uuidv7(starts_at - now()), ${type}, 'Call', 'completed', ${account.contact}::uuid, mates.id,
+        starts_at, starts_at, starts_at + ${slotMinutes}::int * interval '1 minute', 'online', '', '', '', 'api', starts_at, starts_at
+      from generate_series(0, ${count - 1}::int) as n
+      join mates on mates.number = n % ${teammates}::int
+      cross join lateral (select n / ${teammates}::int as slot) as of_mate
+      cross join lateral (
+        select date_trunc('day', now()) - (1 + slot / ${slotsOfDay}::int) * interval '1 day'
+          + interval '8 hours' + slot % ${slotsOfDay}::int * ${slotMinutes}::int * interval '1 minute' as starts_at) as at
+      order by n`;
+    await tx`
+      insert into calendar.appointment_history (account_id, appointment_id, kind, summary, at)
+      select account_id, id, 'booked', 'Booked by API', created_at
+      from calendar.appointments where account_id = ${account.id} order by id`;
+  });
+}
+
+/** Uploads a file of a thousand passages, and waits until it is read. */
+async function readFile({ client }: Customer, number: number): Promise<void> {
+  const file = new File([someDocument(number, rows.passages)], `${number}.md`);
+  const { id: source_id } = await client.uploadFile({ body: { file } });
+  const read = async () => {
+    const { status, error } = await client.getSource({ params: { source_id } });
+    if (status === 'failed') throw new Error(`a file was not read: ${error}`);
+    return status === 'ready';
+  };
+  await waitFor('a file to be read', read, 60_000);
+}
