@@ -27,7 +27,7 @@ export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';
 export { type Hook, type HookCall, type HookResponse, hookAccountHeader } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
-export { entryParser, fieldParser, queryParser } from './input.ts';
+export { fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
 export { jsonBytes } from './json-bytes.ts';
 export { someStructural } from './json-structure.ts';

@@ -1,7 +1,7 @@
-import { ApiError, email, instant, text, uuid } from '@customer-platform/contracts/core';
+import { ApiError, email, instant, listEntry, text, uuid } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { entryParser, inputParser, parseJsonObject, queryParser } from './input.ts';
+import { inputParser, parseJsonObject, queryParser } from './input.ts';
 
 const json = (value: string | Uint8Array, type = 'application/json') =>
   parseJsonObject(Buffer.from(value as string), type);
@@ -340,19 +340,19 @@ describe('a value of one of several shapes', () => {
 
 describe('an entry that is read by itself', () => {
   const schema = z.object({ name: text(5, 1), at: instant.optional() });
-  const read = entryParser(schema, 'events');
-
   it('is refused with its place, and the list as a whole is not', () => {
-    const parse = inputParser(z.object({ events: z.array(z.unknown()) }), 'json');
+    const parse = inputParser(z.object({ events: z.array(listEntry(schema, 'Event')).max(5) }), 'json');
     const entries = [{ name: 'ok', at: null }, { name: '' }, { name: 'a\0' }, 7, null];
-    expect(parse({ events: entries })).toEqual({ events: entries });
-    expect(read(entries[0], 0)).toEqual({ name: 'ok' });
-    const messages = entries.slice(1).map((entry, index) => refusalOf(() => read(entry, index + 1)));
-    expect(messages).toEqual([
-      { field: 'events', message: 'events[1].name must be a string of 1 to 5 characters' },
-      { field: 'events', message: 'events[2].name must not contain the character NUL' },
-      { field: 'events', message: 'events[3] must be an object' },
-      { field: 'events', message: 'events[4] must be an object' },
-    ]);
+    expect(parse({ events: entries })).toEqual({
+      events: [
+        { value: { name: 'ok' } },
+        { fault: 'events[1].name must be a string of 1 to 5 characters' },
+        { fault: 'events[2].name must not contain the character NUL' },
+        { fault: 'events[3] must be an object' },
+        { fault: 'events[4] must be an object' },
+      ],
+    });
+    const refusal = refusalOf(() => parse({ events: Array(6).fill(entries[0]) }));
+    expect(refusal).toEqual({ field: 'events', message: 'events must have at most 5 entries' });
   });
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
+import { ApiError, firstCodePoints, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
 import { someStructural } from './json-structure.ts';
@@ -154,9 +154,20 @@ function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): 
   const maximum = mostEntries(type);
   if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${entries(maximum)}`);
   const element = type.element as z.ZodType;
-  // Entries that are read one by one are prepared then.
-  if (element instanceof z.ZodUnknown) return value;
-  return value.map((entry, index) => prepared(element, entry, [...path, index]));
+  const own = schemaOfEntry(element);
+  return value.map((entry, index) =>
+    own ? entryByItself(own, entry, [...path, index]) : prepared(element, entry, [...path, index]),
+  );
+}
+
+/** Reads an entry that is taken or refused by itself. */
+function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): ListEntry<unknown> {
+  try {
+    return { value: parsed(schema, prepared(schema, entry, path), path) };
+  } catch (error) {
+    if (error instanceof ApiError) return { fault: error.message };
+    throw error;
+  }
 }
 
 /** The maximum that the schema of a list states. */
@@ -233,18 +244,7 @@ function queryValue(schema: z.ZodObject | undefined, name: string, value: unknow
   return parts && !field.safeParse(value).success ? `${parts[1]}+${parts[2]}` : value;
 }
 
-/**
- * A parser of the entries of a list that the contract declares as `z.array(z.unknown())`, so that a bad entry does not refuse
- * the good ones: reads one entry at its place in the field `name`. Throws invalid_request with that field.
- */
-export function entryParser<Schema extends z.ZodType>(schema: Schema, name: string) {
-  return (entry: unknown, index: number): z.output<Schema> => {
-    const path = [name, index];
-    return parsed(schema, prepared(schema, entry, path), path);
-  };
-}
-
-/** The same for a field `name` whose shape depends on another one, and which the contract declares as any object. */
+/** A parser of a field `name` whose shape depends on another one, and which the contract declares as any object. Throws invalid_request with that field. */
 export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
   return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name]), [name]);
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { listEntry } from '../core/list-entry.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { Consent, ConsentInput } from './consents.ts';
-import { EventIntake } from './contact-events.ts';
+import { ContactEventInput, EventIntake } from './contact-events.ts';
 import { contactPath } from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
@@ -41,13 +42,7 @@ export const recordEvents = operation('recordEvents', {
   summary: 'Record contact events',
   description: 'Takes up to 500 events. Valid events are accepted even if others are rejected.',
   body: z.object({
-    events: z
-      .array(
-        // Each is parsed on its own, as ContactEventInput: an invalid one must not reject the others.
-        z.unknown().meta({ override: { $ref: '#/components/schemas/ContactEvent' } }),
-      )
-      .min(1)
-      .max(500),
+    events: z.array(listEntry(ContactEventInput, 'ContactEvent')).min(1).max(500),
   }),
   status: 202,
   response: EventIntake,

@@ -3,6 +3,7 @@ export * from './announcement.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './fields.ts';
+export * from './list-entry.ts';
 export * from './modules.ts';
 export * from './operation.ts';
 export * from './operator-requests.ts';

@@ -1,17 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto';
 import * as contract from '@customer-platform/contracts/cdp';
-import { ApiError } from '@customer-platform/contracts/core';
-import { entryParser } from '@customer-platform/service-kit';
+import type { ListEntry } from '@customer-platform/contracts/core';
 import { holdIdentities } from '../contacts/identities.sql.ts';
 import { canHaveHappened } from '../contacts/latest-instant.ts';
 import { implement } from '../implement.ts';
 import { type GivenEvent, insertEvents } from './contact-events.sql.ts';
 
-const parse = entryParser(contract.ContactEventInput, 'events');
-
 export const recordEvents = implement(contract.recordEvents, {
   async handle({ account, body, tx, now }) {
-    const read = body.events.map((entry, index) => readEvent(entry, index, now));
+    const read = body.events.map((entry, index) => datedEvent(entry, index, now));
     const good = read.flatMap((result, index) => (typeof result === 'string' ? [] : [{ index, event: result }]));
     const messages = new Map(read.flatMap((result, index) => (typeof result === 'string' ? [[index, result]] : [])));
     let recorded = 0;
@@ -32,15 +29,15 @@ export const recordEvents = implement(contract.recordEvents, {
 });
 
 /** Returns the event, or a message that says what is wrong with it. */
-function readEvent(entry: unknown, index: number, now: Date): GivenEvent | string {
-  try {
-    const { id = randomUUIDv7(), at = now, contact, external_id, name, properties } = parse(entry, index);
-    if (!canHaveHappened(at, now)) return `events[${index}].at must be at most 5 minutes ahead of now`;
-    return { id, name, at, properties, contact, external_id };
-  } catch (error) {
-    if (error instanceof ApiError) return error.message;
-    throw error;
-  }
+function datedEvent(
+  { value, fault }: ListEntry<contract.ContactEventInput>,
+  index: number,
+  now: Date,
+): GivenEvent | string {
+  if (fault !== undefined) return fault;
+  const { id = randomUUIDv7(), at = now, contact, external_id, name, properties } = value;
+  if (!canHaveHappened(at, now)) return `events[${index}].at must be at most 5 minutes ahead of now`;
+  return { id, name, at, properties, contact, external_id };
 }
 
 function unknownContact({ index, event }: { index: number; event: GivenEvent }): string {
