@@ -4,6 +4,7 @@ import type { Connections } from './connections.ts';
 import type { Database } from './database.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 import { type Logger, withWorkContext } from './logging.ts';
+import { parsedBody } from './parsed-body.ts';
 import { refuseOtherMethods, routePattern, sendError } from './responses.ts';
 import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
 
@@ -22,6 +23,11 @@ export interface HookCall<Resources> {
   log: Logger;
   sql: Database;
   resources: Resources;
+  /**
+   * Reads a body for an account, which pays for one that is dear to read as for those of its own requests: it may wait for others of the account
+   * before. Throws what `read` throws, and ClientGone where nobody waits for the response by then.
+   */
+  read<Content>(accountId: string, read: () => Content): Promise<Content>;
   /**
    * Changes something of an account: one transaction with its events, on one of the connections that the account may have. Throws 429 or 503
    * where none is free in time.
@@ -94,17 +100,19 @@ function callOf<Resources>(
   connections: Connections,
 ): HookCall<Resources> {
   const { log, sql, resources, clocks } = context;
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   return {
     method: request.method as HookCall<Resources>['method'],
     params: request.params as Record<string, string>,
     query: new URL(request.url, 'http://service').searchParams,
     headers: request.headers,
-    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    body,
     now: clocks.real(),
     inTimeOf: (accountId, real) => clocks.inTimeOf(accountId, real),
     log,
     sql,
     resources,
+    read: async (owner, read) => (await parsedBody(read, { bytes: body.length, owner, response: request.res! }))(),
     change: (accountId, work) => connections.use(accountId, request.res, () => inWorkTransaction(context, work)),
   };
 }

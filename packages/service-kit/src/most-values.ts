@@ -6,10 +6,10 @@ const maxUnknown = 1_000;
 
 /**
  * Returns how many values a body of this schema may have at all its levels, with those of fields that it does not know: reading JSON takes time by its
- * number of values, and a megabyte has room for half a million.
+ * number of values, and a megabyte has room for half a million. Several values of the caller's shape have together no more than one may.
  */
 export function mostValues(schema: z.ZodObject): number {
-  return valuesOf(schema) + maxUnknown;
+  return Math.min(valuesOf(schema), maxFreeValues) + maxUnknown;
 }
 
 function valuesOf(schema: z.ZodType): number {

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { ClientGone } from './fair-permits.ts';
 import { WorkMeter } from './work-meter.ts';
 
-/** Gives a body as its operation takes it, or throws what is wrong with it. */
-export type ParsedBody = () => Record<string, unknown>;
+/** Gives a body as its operation, or its hook, takes it, or throws what is wrong with it. */
+export type ParsedBody<Body = Record<string, unknown>> = () => Body;
 
 /** Bytes of the smallest body that is metered: a megabyte of many values takes fifty milliseconds or more, this much less than one. */
 const leastBytes = 16_384;
@@ -22,13 +22,13 @@ export interface ArrivedBody {
  * Parses a large body, once its owner has rested from those before that were dear; a small one is parsed when it is asked for. Throws ClientGone
  * where nobody waits for the response by then.
  */
-export async function parsedBody(
-  parse: ParsedBody,
+export async function parsedBody<Body>(
+  parse: ParsedBody<Body>,
   { bytes, owner, response }: ArrivedBody,
   meter = processMeter,
-): Promise<ParsedBody> {
+): Promise<ParsedBody<Body>> {
   if (bytes < leastBytes) return parse;
-  const { promise, resolve, reject } = Promise.withResolvers<ParsedBody>();
+  const { promise, resolve, reject } = Promise.withResolvers<ParsedBody<Body>>();
   meter.run(owner, () => {
     if (response.closed) reject(new ClientGone());
     else resolve(settled(parse));
@@ -37,7 +37,7 @@ export async function parsedBody(
 }
 
 /** Parses a body; what is wrong with it is thrown when it is asked for: what the path names is looked for before that. */
-function settled(parse: ParsedBody): ParsedBody {
+function settled<Body>(parse: ParsedBody<Body>): ParsedBody<Body> {
   try {
     const body = parse();
     return () => body;
