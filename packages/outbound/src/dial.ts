@@ -17,9 +17,9 @@ export const tlsOptions = {
 
 /**
  * Meter of this process: its handshakes have one event loop, and a server can choose what they cost by its keys and certificates. A common one takes
- * two to five milliseconds in all, 64 KiB afterwards a tenth of one.
+ * two to five milliseconds in all, 64 KiB afterwards a tenth of one: an account's servers may take a sixth of the loop, 50 handshakes a second or more.
  */
-const processMeter = new WorkMeter({ freeMs: 20, restRatio: 20 });
+const processMeter = new WorkMeter({ freeMs: 20, restRatio: 5 });
 
 /** Target of a dial: `owner`, the account whose server it is, pays for what the handshake costs. */
 export type DialTarget = buildConnector.Options & { owner?: string };

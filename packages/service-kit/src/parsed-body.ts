@@ -8,7 +8,7 @@ export type ParsedBody<Body = Record<string, unknown>> = () => Body;
 /** Bytes of the smallest body that is metered: a megabyte of many values takes fifty milliseconds or more, this much less than one. */
 const leastBytes = 16_384;
 
-/** Bodies of this process; an owner's alone use at most a fifth of the event loop beyond what is free. */
+/** Bodies of this process; an owner's alone use at most a fifth of the event loop. */
 const processMeter = new WorkMeter({ freeMs: 5, restRatio: 4 });
 
 /** A body that has arrived: its size in bytes, the owner of its account, and the response that somebody waits for. */

@@ -21,9 +21,24 @@ const run = (owner: string, name: string, takesMs: number) =>
     nowMs += takesMs;
   });
 
-it('pieces that take as long as common ones run at once, however many', () => {
-  for (let piece = 0; piece < 100; piece++) run('ada', String(piece), 20);
-  expect(ran).toHaveLength(100);
+it('pieces that together are not dear run at once, and what they took is forgotten with time', () => {
+  for (let piece = 0; piece < 10; piece++) run('ada', String(piece), 2);
+  jest.advanceTimersByTime(400);
+  for (let piece = 10; piece < 20; piece++) run('ada', String(piece), 2);
+  expect(ran).toHaveLength(20);
+});
+
+it('pieces none of which is dear have their owner rest once they are together, and nobody else', () => {
+  for (let piece = 0; piece < 4; piece++) run('ada', String(piece), 16);
+  expect(ran).toEqual(['0', '1']);
+  run('bo', 'other', 16);
+  expect(ran).toEqual(['0', '1', 'other']);
+  jest.advanceTimersByTime(12 * 20 - 1);
+  expect(ran).toEqual(['0', '1', 'other']);
+  jest.advanceTimersByTime(1);
+  expect(ran).toEqual(['0', '1', 'other', '2']);
+  jest.advanceTimersByTime(16 * 20);
+  expect(ran).toEqual(['0', '1', 'other', '2', '3']);
 });
 
 it('after a dear one the others of its owner wait twenty times as long as it was dear, in their order, and nobody else', () => {
@@ -35,6 +50,8 @@ it('after a dear one the others of its owner wait twenty times as long as it was
   jest.advanceTimersByTime(999);
   expect(ran).toEqual(['dear', 'other']);
   jest.advanceTimersByTime(1);
+  expect(ran).toEqual(['dear', 'other', 'second']);
+  jest.advanceTimersByTime(20);
   expect(ran).toEqual(['dear', 'other', 'second', 'third']);
 });
 
@@ -44,9 +61,9 @@ it('of many dear ones each waits for the rest after the one before', () => {
   jest.advanceTimersByTime(2_000);
   expect(ran).toEqual(['first', 'second']);
   run('ada', 'fourth', 1);
-  jest.advanceTimersByTime(2_000);
+  jest.advanceTimersByTime(2_400);
   expect(ran).toEqual(['first', 'second', 'third']);
-  jest.advanceTimersByTime(2_000);
+  jest.advanceTimersByTime(2_400);
   expect(ran).toEqual(['first', 'second', 'third', 'fourth']);
 });
 

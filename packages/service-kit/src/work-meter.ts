@@ -1,12 +1,23 @@
+import { LRUCache } from 'lru-cache';
+
 type Piece = () => void;
 
 /** Price of pieces of work. */
 export interface WorkPrice {
-  /** Milliseconds of a piece that cost its owner nothing. */
+  /** Milliseconds of work that an owner may owe without resting. */
   freeMs: number;
-  /** An owner whose piece took longer rests this many times as long as it did. */
+  /** What an owner owes beyond that has it rest this many times as long; each millisecond of work is owed for as long. */
   restRatio: number;
 }
+
+/** Milliseconds of work that an owner owed at a time. */
+interface Debt {
+  ms: number;
+  atMs: number;
+}
+
+/** Owners whose debts are remembered: of more, those longest ago are forgiven. */
+const maxDebts = 10_000;
 
 /** Returns the processor's time that this thread has used: one that waits for a processor makes nobody pay. */
 const threadMs = () => {
@@ -16,11 +27,13 @@ const threadMs = () => {
 
 /**
  * Has owners pay for calculations that others make us do, by what they send: all run on the event loop, where nobody else is served meanwhile. An
- * owner whose piece was dear rests, with all that came since: its pieces wait for nobody else, and nobody for them.
+ * owner rests whose piece was dear, or many of whose pieces were together, with all that came since: its pieces wait for nobody else, and nobody for
+ * them. One that goes on without end gets the loop for 1 / (1 + `restRatio`) of the time.
  */
 export class WorkMeter {
   /** Owners that rest, with the pieces that wait until then. */
   readonly #resting = new Map<string, Piece[]>();
+  readonly #debts = new LRUCache<string, Debt>({ max: maxDebts });
   readonly #price: WorkPrice;
   readonly #nowMs: () => number;
 
@@ -46,9 +59,18 @@ export class WorkMeter {
     try {
       piece();
     } finally {
-      const dearMs = this.#nowMs() - beganMs - this.#price.freeMs;
+      const dearMs = this.#owe(owner, this.#nowMs() - beganMs) - this.#price.freeMs;
       if (dearMs > 0) this.#rest(owner, dearMs * this.#price.restRatio);
     }
+  }
+
+  /** Adds to what an owner owes; returns that. */
+  #owe(owner: string, ms: number): number {
+    const atMs = performance.now();
+    const before = this.#debts.get(owner);
+    const left = before ? Math.max(0, before.ms - (atMs - before.atMs) / this.#price.restRatio) : 0;
+    this.#debts.set(owner, { ms: left + ms, atMs });
+    return left + ms;
   }
 
   #rest(owner: string, restMs: number): void {

@@ -231,6 +231,25 @@ describe('a merge', () => {
     expect(await pairs()).toEqual([]);
   });
 
+  it('is refused for a contact with more events than one transaction moves, which can be kept', async () => {
+    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const insert = (from: number, to: number) => sql`
+      insert into contact_events (account_id, id, contact_id, name, at, properties)
+      select ${account.id}, 'many-' || n, ${large.id}, 'x', now(), '{}' from generate_series(${from}::int, ${to}::int) as n`;
+    await insert(1, 100_001);
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(large, small);
+    await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
+    expect(await pairs()).toHaveLength(1);
+    await merge(id, large.id);
+    const other = await add({ external_id: 'x' });
+    await sql`delete from contact_events where account_id = ${account.id} and id < 'many-2' and name = 'x'`;
+    await mergeInto(other, large);
+    const [{ count }] = await sql<[{ count: number }]>`
+      select count(*)::int as count from contact_events where account_id = ${account.id} and contact_id = ${other.id} and name = 'x'`;
+    expect(count).toBeGreaterThan(80_000);
+  });
+
   it("hands the merged contact's other pairs to the survivor; what was dismissed stays dismissed", async () => {
     const a = await add({ external_id: 'x', phone: '+4930901821' });
     const b = await add({ external_id: 'x', email: 'b@example.com', phone: '+4930901820' });

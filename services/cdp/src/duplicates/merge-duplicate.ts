@@ -7,7 +7,10 @@ import { implement } from '../implement.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
-import { lockContacts, moveToSurvivor } from './merge.sql.ts';
+import { hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
+
+/** Events, and consents, that a merge moves at most: it is one transaction, and takes a second for them. */
+const mostMoved = 100_000;
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {
   async find({ account, params, tx }) {
@@ -24,6 +27,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const contacts = await lockContacts(tx, account.id, pair);
     const kept = contacts.find(({ id }) => id === keepId)!;
     const merged = contacts.find(({ id }) => id !== keepId)!;
+    if (await hasMoreToMove(tx, account.id, merged.id, mostMoved)) return fail('invalid_state', tooMuchToMove(merged));
     const values = united(kept, merged);
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);
@@ -35,6 +39,10 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     return contact;
   },
 });
+
+function tooMuchToMove({ id }: ContactRow): string {
+  return `The contact ${id} has more than ${mostMoved} events or consents: it can be kept, and not be merged into another`;
+}
 
 /**
  * Returns the kept contact's new values: its own, the other's where it has none, tags and fields of both as far as

@@ -20,6 +20,14 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
     order by id for update`;
 }
 
+/** Returns whether a contact has more than `most` events, or more consents: each is moved by its merge. */
+export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most: number): Promise<boolean> {
+  const [row] = await tx<[{ has_more: boolean }]>`
+    select exists (select from contact_events where account_id = ${accountId} and contact_id = ${id} offset ${most})
+      or exists (select from consents where account_id = ${accountId} and contact_id = ${id} offset ${most}) as has_more`;
+  return row.has_more;
+}
+
 /**
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
  * that were merged into it before; and records whose it was. Call it under `lockIdentities`, with their own pair decided.

@@ -18,12 +18,13 @@ export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: s
 }
 
 /**
- * Locks the audiences that a contact is in, in id order, like everything that changes members, to avoid deadlocks with
- * the refresh.
+ * Locks the audiences that a contact is in, or that time moves it in or out of, in id order, like everything that changes
+ * members, to avoid deadlocks with the refresh.
  */
 async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
   await tx`
     select from audiences where account_id = ${accountId} and id in (
-      select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId})
+      select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId}
+      union all select audience_id from audience_flips where account_id = ${accountId} and contact_id = ${contactId})
     order by id for no key update`;
 }
