@@ -142,7 +142,7 @@ export interface Operations {
 
   /**
    * Publish the workflow draft.
-   * The draft becomes the next version, which is live immediately.
+   * The draft becomes the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.
    *
    * `POST /v1/agents/{agent_id}/workflow/publish`
    * Scope: `agents:write`
@@ -152,7 +152,7 @@ export interface Operations {
 
   /**
    * Replace the workflow draft.
-   * The draft has no effect until it is published. An archived agent takes none.
+   * The draft has no effect until it is published. Its blocks have at most 256 KiB as JSON. An archived agent takes none.
    *
    * `PUT /v1/agents/{agent_id}/workflow/draft`
    * Scope: `agents:write`

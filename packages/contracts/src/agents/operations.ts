@@ -158,7 +158,8 @@ export const putWorkflowDraft = operation('putWorkflowDraft', {
   path: '/v1/agents/{agent_id}/workflow/draft',
   scope: write,
   summary: 'Replace the workflow draft',
-  description: 'The draft has no effect until it is published. An archived agent takes none.',
+  description:
+    'The draft has no effect until it is published. Its blocks have at most 256 KiB as JSON. An archived agent takes none.',
   params: agentPath,
   body: WorkflowDraftInput,
   status: 200,
@@ -171,7 +172,8 @@ export const publishWorkflow = operation('publishWorkflow', {
   path: '/v1/agents/{agent_id}/workflow/publish',
   scope: write,
   summary: 'Publish the workflow draft',
-  description: 'The draft becomes the next version, which is live immediately.',
+  description:
+    'The draft becomes the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.',
   params: agentPath,
   body: PublishInput,
   status: 201,

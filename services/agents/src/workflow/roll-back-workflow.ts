@@ -3,7 +3,7 @@ import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent, selectCollectionIds } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { askForParts, brokenParts, partsOf } from './broken-parts.ts';
-import { toVersion } from './version.ts';
+import { refuseMoreVersions, toVersion } from './version.ts';
 import { publishVersion, selectBlocks } from './workflow.sql.ts';
 
 /** References to other services are checked before the agent is locked; those to the agent's own resources under the lock. */
@@ -17,6 +17,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
       return fail('invalid_state', `The workflow has no version ${number}; ${latest}`);
     }
     if (number === found.live_version) return fail('invalid_state', `Version ${number} is already live`);
+    refuseMoreVersions(found);
     // Versions never change, so that the prefetched references are also those of the second run.
     const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
     const parts = partsOf(blocks);

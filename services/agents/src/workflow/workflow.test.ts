@@ -75,6 +75,15 @@ describe('the draft', () => {
     expect(await crew.putDraft(id + 1_000_000, most)).toMatchObject(missing);
   });
 
+  it('has at most 256 KiB', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    const draft = (length: number) => [{ id: 'a', kind: 'ai', params: { prompt: 'x'.repeat(length) } }];
+    const most = 262_144 - JSON.stringify(draft(0)).length;
+    expect((await crew.putDraft(id, draft(most))).status).toBe(200);
+    expect(await crew.putDraft(id, draft(most + 1))).toMatchObject(invalid('blocks'));
+  });
+
   it('can be read, as it was put last', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
@@ -105,6 +114,16 @@ describe('publishing', () => {
       { number: 1, live: false },
     ]);
     expect(await publish(crew, id, { note: 'x'.repeat(501) })).toMatchObject(invalid('note'));
+  });
+
+  it('are a thousand at most, those of rolling back included', async () => {
+    const crew = await openCrew(platform);
+    const id = await agentWithVersions(crew, blocks);
+    await database`update agents set last_version = 998 where id = ${id}`;
+    expect((await publish(crew, id)).body).toMatchObject({ number: 999 });
+    expect((await rollBack(crew, id, 2)).body).toMatchObject({ number: 1_000 });
+    for (const refused of [await publish(crew, id), await rollBack(crew, id, 2)])
+      expect(refused).toMatchObject(conflict(/at most 1000 versions/));
   });
 
   it('never uses a number twice, however many publish at once', async () => {
