@@ -70,6 +70,16 @@ export class PermitQueue {
     this.#limit = limit;
   }
 
+  /** Does `work` with a permit. Throws what `wait` throws. */
+  async use<Result>(owner: string, whatIsBusy: string, work: () => Promise<Result>): Promise<Result> {
+    if (!this.tryTake(owner)) await this.wait(owner, whatIsBusy);
+    try {
+      return await work();
+    } finally {
+      this.giveBack(owner);
+    }
+  }
+
   /** Takes a permit if the owner may have one now. */
   tryTake(owner: string): boolean {
     return this.#permits.tryTake(owner);

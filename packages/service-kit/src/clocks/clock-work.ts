@@ -149,13 +149,7 @@ export class ClockWork {
 
   /** Does `look`, which takes two connections, with a permit. */
   async #withPermit<Looked>(look: () => Promise<Looked>): Promise<Looked> {
-    const owner = randomUUID();
-    if (!this.#states.tryTake(owner)) await this.#states.wait(owner, 'the work of clocks');
-    try {
-      return await look();
-    } finally {
-      this.#states.giveBack(owner);
-    }
+    return await this.#states.use(randomUUID(), 'the work of clocks', look);
   }
 
   async #look(accountId: string): Promise<(Found & { name: string })[]> {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
-import { type Platform, pagesOf, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 
@@ -248,6 +249,28 @@ describe('a preview', () => {
     const none = await account.client.previewAudience({ body: { rules: tagged('none') } });
     expect(none).toEqual({ members: 0, sample: [] });
     expect((await account.client.listAudiences({})).data).toEqual([]);
+  });
+
+  it('is one of a customer at a time, which nobody else waits for', async () => {
+    const sql = platform.database('cdp');
+    const other = await platform.account();
+    const preview = ({ client }: typeof other) => client.previewAudience({ body: { rules: tagged('a') } });
+    const running = async () => {
+      const [row] = await sql<[{ count: number }]>`
+        select count(*)::int as count from pg_stat_activity where query like '%count(*) over () as members from%' and state = 'active'
+          and datname = current_database() and pid <> pg_backend_pid()`;
+      return row.count;
+    };
+    let all: Promise<unknown> = Promise.resolve();
+    await inTransaction(sql, async (tx) => {
+      await tx`lock table contacts in access exclusive mode`;
+      const own = [preview(account), preview(account), preview(account)];
+      await waitFor('a preview', async () => (await running()) > 0);
+      all = Promise.all([...own, preview(other)]);
+      await waitFor('the preview of another', async () => (await running()) > 1);
+      expect(await running()).toBe(2);
+    });
+    await expect(all).resolves.toHaveLength(4);
   });
 
   it('takes as many conditions as rules can have', async () => {

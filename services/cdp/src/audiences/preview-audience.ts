@@ -1,4 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
+import { FairPermits, inTransaction, PermitQueue, type Sql } from '@customer-platform/service-kit';
 import { toSummary } from '../contacts/contact.ts';
 import { implement } from '../implement.ts';
 import { compileRules } from './compile-rules.ts';
@@ -6,17 +7,30 @@ import { runCompiled, setPlanning } from './membership.sql.ts';
 import { checkRulesSize } from './rules.ts';
 
 const timeoutMs = 5_000;
+const waitMs = 10_000;
+
+/**
+ * Previews of this process: two at once, one of a customer, live and sandbox together. One may read all contacts of an account by dear rules, and has
+ * a processor of the database for itself meanwhile.
+ */
+const previews = new PermitQueue(new FairPermits(2), 100, waitMs);
 
 export const previewAudience = implement(contract.previewAudience, {
-  async handle({ account, body, tx, now }) {
+  async handle({ account, body, now, prefetch }) {
     checkRulesSize(body.rules);
     const { from, counted, holds, values } = compileRules(body.rules, { accountId: account.id, now });
-    await setPlanning(tx, { nestedLoops: false, timeoutMs });
-    const rows = await runCompiled<{ id: string; name: string; phone: string | null; members: number }>(
-      tx,
-      `select c.id, c.name, c.phone, count(*) over () as members from ${from} where ${counted} and ${holds}
-      order by c.id desc limit 10`,
-      values,
+    const select = async (tx: Sql) => {
+      await setPlanning(tx, { nestedLoops: false, timeoutMs });
+      return await runCompiled<{ id: string; name: string; phone: string | null; members: number }>(
+        tx,
+        `select c.id, c.name, c.phone, count(*) over () as members from ${from} where ${counted} and ${holds}
+        order by c.id desc limit 10`,
+        values,
+      );
+    };
+    // It waits without a connection, of which there are few.
+    const rows = prefetch(({ onConnection }) =>
+      previews.use(account.owner, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
     );
     return { members: rows[0]?.members ?? 0, sample: rows.map(toSummary) };
   },
