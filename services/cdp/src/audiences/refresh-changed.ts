@@ -10,7 +10,9 @@ import {
 } from './changed-contacts.sql.ts';
 import type { Target } from './membership.sql.ts';
 import { refreshMembership } from './refresh-membership.ts';
+import { sizedRound } from './round-size.ts';
 
+/** Work of a missing account that is dropped at once. */
 const batch = 10_000;
 const timeoutMs = 30_000;
 /** Pause of an account after a failure, so that the others do not wait for it. */
@@ -83,9 +85,13 @@ function makeRefresh(worker: number): Job<unknown> {
 
 /** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
 export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
+  await sizedRound(account.id, (size) => refreshSome(call, account, size));
+}
+
+async function refreshSome(call: WorkCall<unknown>, account: AccountContext, size: number): Promise<void> {
   const { tx, now } = call;
-  const changed = new Set(await takeChanged(tx, account.id, batch));
-  const reevaluations = Map.groupBy(await takeReevaluations(tx, account.id, now, batch), (each) => each.audience_id);
+  const changed = new Set(await takeChanged(tx, account.id, size));
+  const reevaluations = Map.groupBy(await takeReevaluations(tx, account.id, now, size), (each) => each.audience_id);
   // For each audience in its turn: together they would be a list of all contacts for each.
   const contactsOf = ({ id }: Target) => {
     const due = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
