@@ -29,6 +29,13 @@ export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
   return row;
 }
 
+/** Returns whether more than `most` events of an account wait for the bus. */
+export async function hasWaitingEvents(tx: Sql, accountId: string, most: number): Promise<boolean> {
+  const [row] = await tx<[{ has_more: boolean }]>`
+    select exists (select from outbox where account_id = ${accountId} offset ${most}) as has_more`;
+  return row.has_more;
+}
+
 /** Clears all due refreshes of an account. */
 export async function dropDue(tx: Sql, accountId: string) {
   await tx`update audiences set due_at = null where account_id = ${accountId} and due_at is not null`;

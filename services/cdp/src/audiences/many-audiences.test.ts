@@ -41,6 +41,20 @@ it("a customer's audiences, live and in the sandbox, are worked on one after the
   await platform.event(account.sandboxId, 'audience.ready', (data) => data.audience.id === id);
 });
 
+it('an account whose events wait for the bus in great number has the refreshes of its audiences wait, and nobody else', async () => {
+  const ofOther = audiencesOf(platform, other);
+  await sql`
+    insert into outbox (account_id, id, kind, audience, envelope, due_at)
+    select ${account.id}, uuidv7(), 'contact.updated', 'public', '{}', now() + interval '1 day' from generate_series(1, 50001)`;
+  const { id } = await account.client.createAudience({ body: { name: 'Tea', rules: tagged('a') } });
+  // Each is due later.
+  for (const name of ['one', 'two', 'three']) await ofOther.create(tagged('a'), name);
+  const ofAccount = audiencesOf(platform, account);
+  expect(await ofAccount.get(id)).toMatchObject({ status: 'building' });
+  await sql`delete from outbox where account_id = ${account.id}`;
+  await ofAccount.ready(id);
+});
+
 it('accounts take turns, however many audiences of one are due, and for however long', async () => {
   const [first, second] = [account.id, other.id].sort() as [string, string];
   await sql.begin(async (tx) => {

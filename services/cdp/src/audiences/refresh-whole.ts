@@ -4,6 +4,7 @@ import {
   isDatabaseUnavailable,
   isTemporaryFailure,
   type Job,
+  LRUCache,
   type ReportedQueue,
   type WorkCall,
 } from '@customer-platform/service-kit';
@@ -15,6 +16,7 @@ import {
   type DueAudience,
   dropDue,
   finishWhole,
+  hasWaitingEvents,
   selectDueAccounts,
   selectDueAudience,
 } from './due-audiences.sql.ts';
@@ -23,6 +25,14 @@ import { refreshMembership } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
 const candidates = 20;
+/**
+ * Events of an account that may wait for the bus when one of its audiences is refreshed as a whole: each member that enters or leaves is one more, and
+ * new rules again and again would lead to more of them than are carried.
+ */
+const mostWaitingEvents = 50_000;
+/** Rest of an account with more. */
+const restMs = 5_000;
+const maxResting = 10_000;
 
 const refreshes: AccountWork = {
   lock: 'audiences',
@@ -51,6 +61,7 @@ function makeRefresh(worker: number): Job<unknown> {
   let failure: Failure | undefined;
   let served: string | undefined;
   let after = beforeFirst;
+  const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
   return {
     name: `refresh-audiences-${worker}`,
     queue: audiences,
@@ -64,10 +75,16 @@ function makeRefresh(worker: number): Job<unknown> {
         return true;
       }
       const dueAccounts = await selectDueAccounts(call.tx, call.now, { after, limit: candidates, scope });
-      const claimed = await claimAccount(call, dueAccounts, refreshes);
+      const awake = dueAccounts.filter((id) => !resting.has(id));
+      const claimed = await claimAccount(call, awake, refreshes);
       after = claimed?.id ?? beforeFirst;
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
+      // A sandbox's clock waits for all that is due.
+      if (!scope.account && (await hasWaitingEvents(call.tx, account.id, mostWaitingEvents))) {
+        resting.set(account.id, true);
+        return true;
+      }
       // Many audiences of one account in a row must not keep its contacts waiting.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
         served = undefined;
