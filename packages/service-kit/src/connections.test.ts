@@ -1,6 +1,8 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Connections } from './connections.ts';
 import type { Database } from './database.ts';
+import type { RequestCount } from './request-count.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -16,6 +18,29 @@ async function waiting(): Promise<number> {
     select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return row!.count;
 }
+
+it('has back what was given back for asking elsewhere, also where the work ended meanwhile', async () => {
+  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
+  const connections = new Connections(3, begun);
+  const { promise: elsewhere, resolve: arrive } = Promise.withResolvers<void>();
+  for (let count = 0; count < 4; count++) {
+    const failing = connections.use('ada', undefined, ({ without }) =>
+      Promise.all([without(() => elsewhere), without(() => Promise.reject(new Error('gone')))]),
+    );
+    await expect(failing).rejects.toThrow('gone');
+  }
+  arrive();
+  await elsewhere;
+  // Two at once are what one account may have of three.
+  let under = 0;
+  const { promise: both, resolve: begin } = Promise.withResolvers<void>();
+  const use = () =>
+    connections.use('ada', undefined, async () => {
+      if (++under === 2) begin();
+      await both;
+    });
+  await Promise.all([use(), use()]);
+});
 
 it('requests of one account that wait for each other leave connections to others', async () => {
   const [busy, other] = [await platform.account(), await platform.account()];

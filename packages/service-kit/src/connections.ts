@@ -36,6 +36,7 @@ export class Connections {
     work: (connection: HeldConnection) => Promise<Result>,
   ): Promise<Result> {
     let isHeld = false;
+    let isOver = false;
     const take = async () => {
       if (!this.#permits.tryTake(owner)) await this.#permits.wait(owner, 'the database', response);
       this.#requests.begin(owner);
@@ -54,13 +55,16 @@ export class Connections {
       try {
         return await elsewhere();
       } finally {
-        await take();
+        if (!isOver) await take();
+        // Where the work ended meanwhile, as with the first failure of several, nobody else would give it back.
+        if (isOver) giveBack();
       }
     };
     await take();
     try {
       return await work({ without });
     } finally {
+      isOver = true;
       giveBack();
     }
   }

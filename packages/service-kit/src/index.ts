@@ -37,6 +37,7 @@ export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
+export { isOfAccount } from './of-account.sql.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
 export type { OutboxPart } from './outbox-part.ts';

@@ -1,6 +1,7 @@
 import type { Sql } from './database.ts';
 import { hasFailed, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
+import { isOfAccount } from './of-account.sql.ts';
 import type { OutboxPart } from './outbox-part.ts';
 import type { Fragment } from './queues/queue-rows.ts';
 import type { TraceHeaders } from './telemetry.ts';
@@ -64,7 +65,7 @@ export async function lockOutboxOf(
     tx,
     tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
         select account_id, sequence, octet_length(envelope) as size from outbox
-        where account_id = account.id and due_at <= now() ${ofPart(tx, part)}
+        where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now() ${ofPart(tx, part)}
         order by sequence limit ${each} for update skip locked) as due`,
     bytes,
     true,

@@ -1,4 +1,5 @@
 import type { Sql } from '../database.ts';
+import { isOfAccount } from '../of-account.sql.ts';
 import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
 
 /** Rows of a module by whose time something happens: what the clocks of accounts stop at. */
@@ -73,6 +74,6 @@ export function accountsDue(sql: Sql, rows: ClockedRows, { entry, now, from, acc
   const named = accounts ? sql`where c.account_id = any(${[...accounts]}::uuid[])` : sql``;
   return sql`(
     select ${entry}::int as entry, c.account_id from sandbox_clocks c cross join lateral (
-      select from ${sql(rows.name)} as t where t.account_id = c.account_id and ${isDue(sql, rows, then)} ${others(sql, rows)} limit 1) as due
+      select from ${sql(rows.name)} as t where ${isOfAccount(sql, 't.account_id', 'c.account_id')} and ${isDue(sql, rows, then)} ${others(sql, rows)} limit 1) as due
     ${named} order by c.account_id < ${from}, c.account_id limit ${maxFound})`;
 }

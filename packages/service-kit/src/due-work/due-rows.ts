@@ -1,4 +1,5 @@
 import type { Database, Sql } from '../database.ts';
+import { isOfAccount } from '../of-account.sql.ts';
 import { type Fragment, filter, type QueueRows } from '../queues/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
@@ -84,18 +85,17 @@ export function dueOfAccounts(
   return sql`
     select due.* from unnest(${[...accounts]}::uuid[]) as account (id) cross join lateral (
       select ${sql(Object.keys(table.key))} from ${sql(table.name)}
-      where account_id = account.id and ${sql(table.due)} <= ${now} ${filter(sql, table)}
+      where ${isOfAccount(sql, 'account_id', 'account.id')} and ${sql(table.due)} <= ${now} ${filter(sql, table)}
       order by ${sql(table.due)} limit ${Math.ceil(limit / Math.max(1, accounts.length))} ${lock}) as due`;
 }
 
 /** Selects what is due of each lane, up to what it has free: nothing of others is read. */
 function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
-  const isOfLane = laneColumns(table).map((column) => sql`t.${sql(column)} = known.${sql(column)}`);
   return sql`
     select due.* from ${lanes(sql, table, room.lanes)} as known cross join lateral (
       select ${sql(lookedColumns(table).map((column) => `t.${column}`))}, t.${sql(table.due)} as due_since
       from ${sql(table.name)} as t
-      where ${joined(sql, isOfLane, sql` and `)} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}
+      where ${isOfLane(sql, table, 'known')} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}
       order by t.${sql(table.due)} limit known.free
     ) as due`;
 }
@@ -120,14 +120,9 @@ export async function nextLanes(
   { last, most = maxLookedAt }: { last: Lane | undefined; most?: number },
 ): Promise<LanesLook> {
   const columns = sql(laneColumns(table));
-  const isOfLane = joined(
-    sql,
-    laneColumns(table).map((column) => sql`t.${sql(column)} = n.${sql(column)}`),
-    sql` and `,
-  );
   const next = (after: Fragment) => sql`
     select n.*, exists (
-      select from ${sql(table.name)} as t where ${isOfLane} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}) as is_due
+      select from ${sql(table.name)} as t where ${isOfLane(sql, table, 'n')} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}) as is_due
     from (
       select ${columns} from ${sql(table.name)}
       where ${sql(table.due)} is not null ${filter(sql, table)} and (${columns}) > (${after}) order by ${columns} limit 1) as n`;
@@ -208,6 +203,12 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
 
 function laneColumns({ hasChannels }: KeyedRows): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
+}
+
+/** Condition that a row `t` is of a lane of another relation. */
+function isOfLane(sql: Sql, { hasChannels }: KeyedRows, other: string): Fragment {
+  const ofAccount = isOfAccount(sql, 't.account_id', `${other}.account_id`);
+  return hasChannels ? sql`${ofAccount} and t.channel = ${sql(`${other}.channel`)}` : ofAccount;
 }
 
 /** Lanes as a relation: account_id, channel where the table has them, running, free. */

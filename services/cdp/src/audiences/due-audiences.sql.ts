@@ -1,4 +1,4 @@
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { isOfAccount, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import { type AudienceRow, columns } from './audiences.sql.ts';
 
 /** An audience that is due for a refresh as a whole. */
@@ -32,7 +32,9 @@ export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
 /** Returns whether more than `most` events of an account wait for the bus. */
 export async function hasWaitingEvents(tx: Sql, accountId: string, most: number): Promise<boolean> {
   const [row] = await tx<[{ has_more: boolean }]>`
-    select exists (select from outbox where account_id = ${accountId} offset ${most}) as has_more`;
+    select exists (
+      select from (select ${accountId}::uuid as id) as account cross join lateral (
+        select from outbox where ${isOfAccount(tx, 'account_id', 'account.id')} offset ${most}) as more) as has_more`;
   return row.has_more;
 }
 

@@ -71,6 +71,9 @@ describe('the outcome of a response', () => {
 
 it('numbers named id keep every digit, and what is no JSON is undefined', () => {
   expect(parseJson('{"id":9007199254740993,"other":2}')).toEqual({ id: '9007199254740993', other: 2 });
+  const said = { id: '-1.50e3', text: '"id":5,', ids: 1, list: [{ id: '7' }] };
+  expect(parseJson('{"id" : -1.50e3 ,"text":"\\"id\\":5,","ids":1,"list":[{"id":7}]}')).toEqual(said);
+  expect(parseJson('{"id":01}')).toBeUndefined();
   expect(parseJson('{')).toBeUndefined();
   expect(parseJson('['.repeat(1_000_000))).toBeUndefined();
 });
