@@ -1,6 +1,7 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
+import type { Compute } from './compute.ts';
 import type { Connections, HeldConnection } from './connections.ts';
 import type { Database, Sql } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
@@ -52,6 +53,8 @@ export interface RequestCall {
   body: ParsedBody;
   /** Of a read. */
   ask?: Ask;
+  /** Of a read. */
+  compute?: Compute;
 }
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
@@ -98,7 +101,7 @@ export class Steps<Resources> {
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
   async run(
-    { request, account, prefetch, body, ask }: RequestCall,
+    { request, account, prefetch, body, ask, compute }: RequestCall,
     tx: Sql,
     now: Date,
     events: OutboxRow[],
@@ -115,6 +118,7 @@ export class Steps<Resources> {
       resources,
       fail,
       ask,
+      compute,
       prefetch: prefetch.attempt(),
     } as AnyCall<Resources>;
     if (implementation.find) {

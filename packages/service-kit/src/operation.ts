@@ -12,6 +12,7 @@ import type {
   ResponseOf,
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
+import type { Compute } from './compute.ts';
 import type { Database, Sql } from './database.ts';
 import type { Logger } from './logging.ts';
 import type { Emit } from './outbox.ts';
@@ -65,6 +66,8 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   emit: Emit<EventsOf<O>>;
   /** Asks another service: a read may at once, and holds no connection meanwhile; a write has `prefetch` for it. */
   ask: O['method'] extends 'GET' ? Ask : never;
+  /** Calculates, in a read, and holds no connection meanwhile: what takes longer the more the account stores. */
+  compute: O['method'] extends 'GET' ? Compute : never;
 }
 
 /** Implementation of one operation. */

@@ -20,34 +20,43 @@ export type Candidate<Id> = Hours & {
 export type FreeStart<Id> = { startsAt: number; endsAt: number; staff: Id[] };
 
 type Rules = { bookingType: BookableType; zone: string; now: number };
+type Search<Id> = Rules & { staff: readonly Candidate<Id>[]; from: number; to: number; limit: number };
 
 /**
  * Returns the free starts in [from, to), ascending, at most `limit`; each with the teammates who can take it in the
  * order of `staff`. Instants are epoch milliseconds. Exactly the starts for which `refusalsOf` finds a teammate without
  * refusal: both use the same availability.
  */
-export function freeStarts<Id>(
-  search: Rules & { staff: readonly Candidate<Id>[]; from: number; to: number; limit: number },
-): FreeStart<Id>[] {
+export function freeStarts<Id>(search: Search<Id>): FreeStart<Id>[] {
+  return [...freeStartPieces(search)].flat();
+}
+
+/** Returns the same, one after the other in pieces that take a millisecond or so: a piece for each teammate, and one for each day. */
+export function* freeStartPieces<Id>(search: Search<Id>): Generator<FreeStart<Id>[]> {
   const { bookingType, zone, staff, limit } = search;
   const { earliest, latest } = bookableWindow(search);
   const from = Math.max(search.from, earliest);
   const to = Math.min(search.to, latest + 1);
-  if (from >= to) return [];
+  if (from >= to) return;
   const durationMs = bookingType.duration_minutes * minuteMs;
   const days = localDays(zone, from, to + durationMs);
-  const active = staff.filter((candidate) => candidate.active);
-  const availabilities = active.map((candidate) => ({
-    id: candidate.id,
-    availability: availabilityOf(candidate, bookingType, days),
-  }));
-  const found: FreeStart<Id>[] = [];
-  for (const startsAt of gridStarts(days, bookingType.slot_interval_minutes, from, to)) {
-    const free = availabilities.filter(({ availability }) => isFree(availability, startsAt));
-    if (free.length > 0) found.push({ startsAt, endsAt: startsAt + durationMs, staff: free.map(({ id }) => id) });
-    if (found.length === limit) break;
+  const availabilities: { id: Id; availability: Availability }[] = [];
+  for (const candidate of staff.filter(({ active }) => active)) {
+    availabilities.push({ id: candidate.id, availability: availabilityOf(candidate, bookingType, days) });
+    yield [];
   }
-  return found;
+  let left = limit;
+  for (const day of days) {
+    const found: FreeStart<Id>[] = [];
+    for (const startsAt of gridStarts([day], bookingType.slot_interval_minutes, from, to)) {
+      const free = availabilities.filter(({ availability }) => isFree(availability, startsAt));
+      if (free.length > 0) found.push({ startsAt, endsAt: startsAt + durationMs, staff: free.map(({ id }) => id) });
+      if (found.length === left) break;
+    }
+    yield found;
+    left -= found.length;
+    if (left === 0) return;
+  }
 }
 
 /** Returns all reasons why this teammate cannot take this start (epoch milliseconds), in one order; empty if it is free. */

@@ -9,7 +9,7 @@ import {
   maxPageBytes,
 } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { type FreeStart, freeStarts } from './free-starts.ts';
+import { type FreeStart, freeStartPieces } from './free-starts.ts';
 import type { OfferedTeammate } from './offer.sql.ts';
 import { loadOffer } from './offer.ts';
 
@@ -17,7 +17,7 @@ const defaultDays = 7;
 const maxDays = 31;
 
 export const listFreeTimes = implement(contract.listFreeTimes, {
-  async handle({ account, tx, query, now, fail }) {
+  async handle({ account, tx, query, now, fail, compute }) {
     const { staff, exclude, limit, starting_after } = query;
     const { from, to } = windowOf(query, account.timezone, now);
     if (to < from) return fail('invalid_request', 'to must not be before from', 'to');
@@ -45,7 +45,8 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
 
     const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
     const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
-    const starts = freeStarts({ ...rules, from: after, to: to.getTime(), limit: limit + 1 });
+    const search = { ...rules, from: after, to: to.getTime(), limit: limit + 1 };
+    const starts = (await compute(freeStartPieces(search))).flat();
     const timezone = query.timezone ?? account.timezone;
     const count = countWithin(starts.map(bytesOf), { items: limit, bytes: maxPageBytes });
     const data = starts.slice(0, count).map(({ startsAt, endsAt, staff }) => ({

@@ -18,15 +18,21 @@ export type Hours = {
  */
 export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
   const ranges: TimeRange[] = [];
+  const weekly = new Map(Object.entries(hours).map(([weekday, local]) => [weekday, minutesOf(local ?? [])]));
   for (const day of days) {
-    const local = Object.hasOwn(overrides, day.date) ? overrides[day.date] : hours[day.weekday];
-    for (const [opens, closes] of local ?? []) {
-      const startsAt = instantOfMinute(day, minuteOfDay(opens));
-      const endsAt = instantOfMinute(day, minuteOfDay(closes));
+    const isOverridden = Object.hasOwn(overrides, day.date);
+    const minutes = isOverridden ? minutesOf(overrides[day.date]!) : (weekly.get(day.weekday) ?? []);
+    for (const [opens, closes] of minutes) {
+      const startsAt = instantOfMinute(day, opens);
+      const endsAt = instantOfMinute(day, closes);
       if (startsAt < endsAt) ranges.push({ startsAt, endsAt });
     }
   }
   return joined(ranges);
+}
+
+function minutesOf(ranges: readonly LocalRange[]): [opens: number, closes: number][] {
+  return ranges.map(([opens, closes]) => [minuteOfDay(opens), minuteOfDay(closes)]);
 }
 
 /** Returns the minutes from midnight of "HH:MM", 0–1440. */
