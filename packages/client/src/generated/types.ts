@@ -286,10 +286,11 @@ export interface Operations {
 
   /**
    * Upload a file as a source.
-   * The body is multipart/form-data. A file with the same bytes as an existing one is refused.
+   * The body is multipart/form-data. A file with the same bytes as an existing one is refused. The files of an account have at most 4,096 MiB, each counted in whole MiB; one more is refused with 409 invalid_state.
    *
    * `POST /v1/agents/knowledge/files`
    * Scope: `agents.knowledge:write`
+   * Errors of its own: `invalid_state`
    */
   uploadFile(input: { body: UploadFileBody } & CallOptions): Promise<KnowledgeSource>;
 

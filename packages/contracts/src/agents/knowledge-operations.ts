@@ -100,13 +100,14 @@ export const uploadFile = operation('uploadFile', {
   path: '/v1/agents/knowledge/files',
   scope: write,
   summary: 'Upload a file as a source',
-  description: 'The body is multipart/form-data. A file with the same bytes as an existing one is refused.',
+  description:
+    'The body is multipart/form-data. A file with the same bytes as an existing one is refused. The files of an account have at most 4,096 MiB, each counted in whole MiB; one more is refused with 409 invalid_state.',
   body: FileInput,
   bodyType: 'multipart',
   bodyLimit: maxFileBytes + 65_536,
   status: 201,
   response: KnowledgeSource,
-  errors: [],
+  errors: ['invalid_state'],
 });
 
 export const listCollections = operation('listCollections', {

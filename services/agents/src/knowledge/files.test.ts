@@ -56,6 +56,20 @@ describe('an uploaded file', () => {
     }
   });
 
+  it('is refused where the files of its account have 4,096 MiB', async () => {
+    const library = await openLibrary(platform);
+    const { body } = await library.upload('a.txt', 'Text');
+    await platform.database('agents')`
+      insert into files (account_id, source_id, part, bytes)
+      select ${library.account.id}, ${body.id}, n, '' from generate_series(1, 4094) as n`;
+    expect((await library.upload('b.txt', 'More')).status).toBe(201);
+    const refused = await library.upload('c.txt', 'One more');
+    expect(refused.status).toBe(409);
+    expect(refused.body.error).toMatchObject({ code: 'invalid_state', message: expect.stringContaining('4096 MiB') });
+    await library.account.client.deleteSource({ params: { source_id: body.id } });
+    expect((await library.upload('c.txt', 'One more')).status).toBe(201);
+  });
+
   it('has a title of 200 characters where its name is longer, and none of its directories', async () => {
     const library = await openLibrary(platform);
     expect((await library.upload(`C:\\docs\\a/${'😀'.repeat(210)}`, 'One')).body.title).toBe('😀'.repeat(200));

@@ -1,5 +1,11 @@
 import type { FileType, Refresh, SourceKind, SourceStatus } from '@customer-platform/contracts/agents';
-import { type Fragment, type PageBounds, type Sql, withinPageBytes } from '@customer-platform/service-kit';
+import {
+  countSerially,
+  type Fragment,
+  type PageBounds,
+  type Sql,
+  withinPageBytes,
+} from '@customer-platform/service-kit';
 
 /** A source with its collection's name. Columns of other kinds are null. */
 export interface SourceRow {
@@ -125,6 +131,11 @@ export async function titleOfFile(tx: Sql, accountId: string, sha256: Buffer): P
 
 /** Size of a file's part: bytes in a statement take several times their size. */
 const filePartBytes = 1_048_576;
+
+/** Returns how many parts the files of an account have; other uploads of the account wait until this transaction ends. */
+export async function countFileParts(tx: Sql, accountId: string): Promise<number> {
+  return await countSerially(tx, `files ${accountId}`, tx`files where account_id = ${accountId}`);
+}
 
 /** Stores the bytes of a file, part by part. */
 export async function insertFile(tx: Sql, accountId: string, sourceId: string, bytes: Buffer): Promise<void> {

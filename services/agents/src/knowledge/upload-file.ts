@@ -6,13 +6,16 @@ import { limitReached } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { asTitle, toSource } from './source.ts';
-import { insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';
+import { countFileParts, insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';
 
 /** Maximum length of the title that a file gets from its name, in code points. */
 const titleLength = 200;
 
+/** Maximum parts of an account's files, each of a mebibyte or less: they are kept for as long as their sources. */
+const maxParts = 4_096;
+
 export const uploadFile = implement(contract.uploadFile, {
-  async handle({ account, tx, body, now }) {
+  async handle({ account, tx, body, now, fail }) {
     const { file, title, active } = body;
     if (file.size > contract.maxFileBytes) {
       limitReached('body_size');
@@ -44,6 +47,11 @@ export const uploadFile = implement(contract.uploadFile, {
       throw refusedFile(`must be new; this file was already uploaded as ${known ?? source.title}`);
     }
     await insertFile(tx, account.id, id, bytes);
+    if ((await countFileParts(tx, account.id)) > maxParts)
+      return fail(
+        'invalid_state',
+        `An account's files have at most ${maxParts} MiB, each counted in whole MiB; delete one first`,
+      );
     return toSource((await selectSource(tx, account.id, id))!, account.timezone);
   },
   committed: ({ sourceReader }) => sourceReader.wake(),
