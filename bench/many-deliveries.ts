@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import { fillTables } from './many-rows.ts';
 
-/** How many deliveries there are to be, the tries of each, of which the last one succeeded, and the days that they are spread over. */
+/** The number of deliveries, the tries of each, of which the last one succeeded, and the days that they are spread over. */
 interface Shape {
   count: number;
   triesEach: number;

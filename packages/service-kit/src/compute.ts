@@ -16,7 +16,7 @@ const stretchMs = 10;
 /** Calculations of this process; an owner's alone use at most a third of the event loop. */
 const processMeter = new WorkMeter({ freeMs: 20, restRatio: 2 });
 
-/** Who pays for a calculation, and the response that somebody waits for. */
+/** The owner that pays for a calculation, and the response that somebody waits for. */
 interface Customer {
   owner: string;
   response: Pick<ServerResponse, 'closed'>;

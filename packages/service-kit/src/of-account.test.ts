@@ -22,7 +22,7 @@ const table: DueTable = {
   attempts: 'attempts',
   error: 'error',
 };
-/** When all of the rows are due. */
+/** A time at which all of the rows are due. */
 const now = new Date(Date.now() + 3_600_000);
 
 /** Does `work` in a transaction that is rolled back, in which the one account has 50,000 rows before all of the other's in both tables. */

@@ -6,7 +6,7 @@ type Piece = () => void;
 export interface WorkPrice {
   /** Milliseconds of work that an owner may owe without resting. */
   freeMs: number;
-  /** What an owner owes beyond that has it rest this many times as long; each millisecond of work is owed for as long. */
+  /** An owner rests this many times as long as it owes more than that; each millisecond of work is owed for as long. */
   restRatio: number;
 }
 

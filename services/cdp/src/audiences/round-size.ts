@@ -3,7 +3,7 @@ import { LRUCache } from '@customer-platform/service-kit';
 /** Most contacts, and most re-evaluations, of one round. */
 const largest = 10_000;
 const smallest = 10;
-/** What a round should take: other accounts wait until it is over. */
+/** Time that a round should take: other accounts wait until it is over. */
 const roundMs = 2_000;
 /** Accounts whose rounds are smaller, by what one takes. */
 const sizes = new LRUCache<string, number>({ max: 10_000 });

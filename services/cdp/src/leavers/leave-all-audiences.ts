@@ -1,13 +1,15 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from './leavers.sql.ts';
 
+const reevaluations = 'audience_flips';
+
 /**
  * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
  * left, for each of which audience.left is to be emitted. Call it with the contact locked.
  */
 export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: string, now: Date) {
   await lockAudiencesOf(tx, accountId, contactId);
-  await tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${contactId}`;
+  await tx`delete from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId}`;
   return await tx<{ id: string; name: string }[]>`
     with gone as (
       delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} returning *
@@ -18,13 +20,13 @@ export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: s
 }
 
 /**
- * Locks the audiences that a contact is in, or that time moves it in or out of, in id order, like everything that changes
+ * Locks the audiences that a contact is in, or that are to re-evaluate it, in id order, like everything that changes
  * members, to avoid deadlocks with the refresh.
  */
 async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
   await tx`
     select from audiences where account_id = ${accountId} and id in (
       select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId}
-      union all select audience_id from audience_flips where account_id = ${accountId} and contact_id = ${contactId})
+      union all select audience_id from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId})
     order by id for no key update`;
 }
