@@ -110,7 +110,7 @@ function kindsOf({ platform, account }: Setting, audienceId: string): Kind[] {
     get('contacts', '/v1/cdp/contacts?limit=50'),
     get('contacts with a tag that half have', '/v1/cdp/contacts?limit=50&tag=newsletter'),
     get('contacts, q that one in twenty has', '/v1/cdp/contacts?limit=50&q=maria'),
-    get('contacts, q that one has', '/v1/cdp/contacts?limit=50&q=customer-4711', { rows: 1 }),
+    get('contacts, q that one has', '/v1/cdp/contacts?limit=50&q=10002711', { rows: 1 }),
     {
       ...get('contacts, q of two letters that none has', '/v1/cdp/contacts?limit=50&q=xq', { rows: 0 }),
       readsAll: true,
