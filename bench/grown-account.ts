@@ -58,7 +58,7 @@ export async function grownAccount(
   return { ...made, key, calendar, bookingType };
 }
 
-/** Inserts contacts, their copies, and an event of each from half a day ago: every fourth has the one that is counted. */
+/** Inserts contacts, their copies, and an event of each from half a day ago: every hundredth has the one that is counted. */
 async function fillContacts(sql: postgres.Sql, accountId: string, scale: number): Promise<void> {
   const copies = ['crm', 'catalogue', 'messaging'] as const;
   await fillTables(sql, ['cdp.contacts', 'cdp.contact_events'], async (tx) => {
@@ -66,7 +66,7 @@ async function fillContacts(sql: postgres.Sql, accountId: string, scale: number)
     await tx`
       insert into cdp.contact_events (account_id, id, contact_id, name, at, properties)
       select account_id, 'event-' || lpad(number::text, 8, '0'), id,
-        case when number % 4 = 1 then ${countedEvent} else 'page.viewed' end,
+        case when number % 100 = 1 then ${countedEvent} else 'page.viewed' end,
         date_trunc('milliseconds', now()) - interval '12 hours', '{"page":"/products/1234"}'
       from cdp.contacts where account_id = ${accountId} order by number`;
   });

@@ -77,6 +77,12 @@ async function timesAt(scale: number): Promise<Times> {
     const pids = platform.processNames.map((name) => platform.pidOf(name)!);
     await untilIdle(pids, 60_000);
     const audience = await audienceTimes(setting);
+    // Each that came into the audience is an event, and an account's own wait for each other.
+    await waitFor(
+      'the outbox to be empty',
+      async () => (await sql`select from cdp.outbox limit 1`).length === 0,
+      60_000,
+    );
     await untilIdle(pids, 60_000);
     return new Map([
       ...(await timesOf(kindsOf(setting, audience.id), platform.gatewayUrl)),
@@ -197,7 +203,7 @@ async function deliveryTimes({ platform, receiver, account }: Setting): Promise<
 /** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
 const createdMs = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
-/** Measures an audience, which an eighth of the contacts belong to, and contacts that events move in. */
+/** Measures an audience, which a hundredth of the contacts belong to, and contacts that events move in. */
 async function audienceTimes(setting: Setting): Promise<{ id: string; times: Times }> {
   const { client } = setting.account;
   const counted = { type: 'event' as const, op: 'did' as const, name: countedEvent, days: 30, at_least: 1 };
@@ -213,7 +219,7 @@ async function audienceTimes(setting: Setting): Promise<{ id: string; times: Tim
   return {
     id,
     times: new Map([
-      ['an audience that an eighth belong to, until it is ready', { ms: readyMs, readsAll: true }],
+      ['an audience that a hundredth belong to, until it is ready', { ms: readyMs, readsAll: true }],
       [`${moving} events that move a contact in each, until all have`, { ms: percentile(movedMs, 0.5) }],
     ]),
   };
