@@ -38,6 +38,13 @@ export async function hasWaitingEvents(tx: Sql, accountId: string, most: number)
   return row.has_more;
 }
 
+/** Notes that nobody has begun with an account's due audiences: the time until they count as stuck begins now. */
+export async function beginLater(tx: Sql, accountId: string, now: Date): Promise<void> {
+  await tx`
+    update audiences set building_since = ${now}
+    where account_id = ${accountId} and status = 'building' and due_at <= ${now} and building_since < ${now}::timestamptz - interval '1 minute'`;
+}
+
 /** Clears all due refreshes of an account. */
 export async function dropDue(tx: Sql, accountId: string) {
   await tx`update audiences set due_at = null where account_id = ${accountId} and due_at is not null`;

@@ -1,5 +1,5 @@
 import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
@@ -47,6 +47,13 @@ it('an account whose events wait for the bus in great number has the refreshes o
     insert into outbox (account_id, id, kind, audience, envelope, due_at)
     select ${account.id}, uuidv7(), 'contact.updated', 'public', '{}', now() + interval '1 day' from generate_series(1, 50001)`;
   const { id } = await account.client.createAudience({ body: { name: 'Tea', rules: tagged('a') } });
+  // It waits, and is not stuck, however long.
+  const [before] =
+    await sql`update audiences set building_since = now() - interval '14 minutes' where id = ${id} returning building_since`;
+  await waitFor('the time at which it counts as begun', async () => {
+    const [now] = await sql`select building_since from audiences where id = ${id}`;
+    return now!.building_since > before!.building_since;
+  });
   // Each is due later.
   for (const name of ['one', 'two', 'three']) await ofOther.create(tagged('a'), name);
   const ofAccount = audiencesOf(platform, account);

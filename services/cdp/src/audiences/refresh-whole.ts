@@ -12,6 +12,7 @@ import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-a
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
+  beginLater,
   countFailure,
   type DueAudience,
   dropDue,
@@ -83,6 +84,7 @@ function makeRefresh(worker: number): Job<unknown> {
       // A sandbox's clock waits for all that is due.
       if (!scope.account && (await hasWaitingEvents(call.tx, account.id, mostWaitingEvents))) {
         resting.set(account.id, true);
+        await beginLater(call.tx, account.id, call.now);
         return true;
       }
       // Many audiences of one account in a row must not keep its contacts waiting.
