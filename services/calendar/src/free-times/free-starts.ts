@@ -118,7 +118,8 @@ function availabilityOf<Id>(
 ): Availability {
   const durationMs = bookingType.duration_minutes * minuteMs;
   const prepMs = bookingType.prep_minutes * minuteMs;
-  const open = openRanges(candidate, days);
+  // What is shorter holds no start: a teammate may have dozens of such ranges a day.
+  const open = openRanges(candidate, days).filter(({ startsAt, endsAt }) => endsAt - startsAt >= durationMs);
   // [start − prep, start + duration) overlaps [a, b) exactly when start lies in (a − duration, b + prep).
   const blocking = (range: TimeRange) => ({ startsAt: range.startsAt - durationMs + 1, endsAt: range.endsAt + prepMs });
   return {

@@ -40,13 +40,14 @@ function minuteOfDay(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 }
 
+/** Merges ranges that overlap or touch; changes them. */
 function joined(ranges: TimeRange[]): TimeRange[] {
   ranges.sort((a, b) => a.startsAt - b.startsAt);
   const result: TimeRange[] = [];
   for (const range of ranges) {
     const last = result.at(-1);
     if (last && range.startsAt <= last.endsAt) last.endsAt = Math.max(last.endsAt, range.endsAt);
-    else result.push({ ...range });
+    else result.push(range);
   }
   return result;
 }
