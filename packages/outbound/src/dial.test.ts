@@ -108,6 +108,25 @@ it('has it wait as well for what is dear once the connection is secure', async (
   await expectOnlyDearToWait(port, meter);
 });
 
+it('passes on all that came before the server closed the connection, after the rest of its owner', async () => {
+  const server = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
+  server.once('secureConnection', accept);
+  const port = await portOf(server);
+  let nowMs = 0;
+  const meter = new WorkMeter({ freeMs: 0, restRatio: 1 }, () => nowMs);
+  const socket = await dial(port, 'ada', meter);
+  const parts: Buffer[] = [];
+  socket.on('data', (part) => parts.push(part)).on('error', () => undefined);
+  const closed = new Promise((done) => socket.once('close', done));
+  meter.run('ada', () => {
+    nowMs += 300;
+  });
+  (await accepted).end('all of it');
+  await closed;
+  expect(Buffer.concat(parts).toString()).toBe('all of it');
+});
+
 it('passes on what comes in both ways, in its order, and the end of it', async () => {
   const echo = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
   echo.on('secureConnection', (socket: Socket) => {

@@ -17,6 +17,8 @@ export class MeteredSocket extends Duplex {
   readonly #socket: Socket;
   readonly #meter: WorkMeter;
   readonly #owner: string;
+  /** What came and waits until the owner has rested. */
+  #waiting = 0;
 
   constructor(socket: Socket, meter: WorkMeter, owner: string) {
     super({ readableHighWaterMark: 65_536 });
@@ -28,8 +30,9 @@ export class MeteredSocket extends Duplex {
       if (takeBytes(this, bytes.length)) this.#pass(bytes);
     });
     socket.once('end', () => this.#pass(null));
-    socket.on('error', (error) => this.destroy(error));
-    socket.once('close', () => this.destroy());
+    // Behind what came before: it may wait.
+    socket.on('error', (error) => this.#meter.run(this.#owner, () => this.destroy(error)));
+    socket.once('close', () => this.#meter.run(this.#owner, () => this.destroy()));
   }
 
   /** Says that the connection is secure: what it may bring is for others to say from now on. */
@@ -44,7 +47,9 @@ export class MeteredSocket extends Duplex {
   }
 
   #pass(bytes: Buffer | null): void {
+    this.#waiting++;
     const hasRun = this.#meter.run(this.#owner, () => {
+      this.#waiting--;
       if (this.destroyed) return;
       if (this.push(bytes)) this.#socket.resume();
       else this.#socket.pause();
@@ -53,7 +58,7 @@ export class MeteredSocket extends Duplex {
   }
 
   override _read(): void {
-    this.#socket.resume();
+    if (this.#waiting === 0) this.#socket.resume();
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-type Piece = () => void;
+type Piece = () => unknown;
 
 /** Price of pieces of work. */
 export interface WorkPrice {
