@@ -13,7 +13,7 @@ import { MeteredSocket } from './metered-socket.ts';
 export const tlsOptions = {
   ciphers: `${DEFAULT_CIPHERS}:!kDHE`,
   // In TLS 1.3 the groups are fixed, and some of them are dear as well.
-  ecdhCurve: 'X25519:P-256:P-384',
+  ecdhCurve: 'X25519:P-256:P-384:P-521',
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 

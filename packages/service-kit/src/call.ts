@@ -143,7 +143,9 @@ export class Steps<Resources> {
     const { account } = call;
     const { sql, askFor, clock } = this.context;
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
-    return { account, onConnection, ask: askFor(account), now: clock() };
+    const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
+      permits.use(account.owner, whatIsBusy, work, call.request.res);
+    return { account, onConnection, withPermit, ask: askFor(account), now: clock() };
   }
 
   #paramsOf(request: Request): Record<string, unknown> {

@@ -59,6 +59,13 @@ describe('the queue for permits', () => {
     queue.giveBack('a');
     expect(queue.tryTake('a')).toBe(true);
 
+    const work = { begun: 0 };
+    queue.giveBack('a');
+    const closed = Object.create(response(), { closed: { value: true } }) as ServerResponse;
+    await expect(queue.use('a', 'it', async () => void work.begun++, closed)).rejects.toThrow(ClientGone);
+    await queue.use('a', 'it', async () => void work.begun++, response());
+    expect(work.begun).toBe(1);
+
     const late = new PermitQueue(new FairPermits(1), 4, 1);
     expect(late.tryTake('a')).toBe(true);
     await expect(late.wait('b', 'it', response())).rejects.toMatchObject({ status: 503 });

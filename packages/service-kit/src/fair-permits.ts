@@ -70,10 +70,16 @@ export class PermitQueue {
     this.#limit = limit;
   }
 
-  /** Does `work` with a permit. Throws what `wait` throws. */
-  async use<Result>(owner: string, whatIsBusy: string, work: () => Promise<Result>): Promise<Result> {
-    if (!this.tryTake(owner)) await this.wait(owner, whatIsBusy);
+  /** Does `work` with a permit. Throws what `wait` throws, and ClientGone where the response is closed by then. */
+  async use<Result>(
+    owner: string,
+    whatIsBusy: string,
+    work: () => Promise<Result>,
+    response?: ServerResponse,
+  ): Promise<Result> {
+    if (!this.tryTake(owner)) await this.wait(owner, whatIsBusy, response);
     try {
+      if (response?.closed) throw new ClientGone();
       return await work();
     } finally {
       this.giveBack(owner);

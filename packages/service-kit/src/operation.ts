@@ -14,6 +14,7 @@ import type {
 import type { z } from 'zod';
 import type { Compute } from './compute.ts';
 import type { Database, Sql } from './database.ts';
+import type { PermitQueue } from './fair-permits.ts';
 import type { Logger } from './logging.ts';
 import type { Emit } from './outbox.ts';
 import type { StreamSource } from './streams/streams.ts';
@@ -29,6 +30,8 @@ export interface PrefetchCall {
   account: AccountContext;
   /** Does `work` with a connection of the pool, one of those that the account's owner may have: it must not ask anybody meanwhile. */
   onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
+  /** Does `work` with one of the permits that the account's owner may have. Throws 429 or 503 where none is free in time, naming `whatIsBusy`. */
+  withPermit<Result>(permits: PermitQueue, whatIsBusy: string, work: () => Promise<Result>): Promise<Result>;
   ask: Ask;
   now: Date;
 }

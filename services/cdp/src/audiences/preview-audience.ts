@@ -29,8 +29,8 @@ export const previewAudience = implement(contract.previewAudience, {
       );
     };
     // It waits without a connection, of which there are few.
-    const rows = prefetch(({ onConnection }) =>
-      previews.use(account.owner, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
+    const rows = prefetch(({ onConnection, withPermit }) =>
+      withPermit(previews, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
     );
     return { members: rows[0]?.members ?? 0, sample: rows.map(toSummary) };
   },

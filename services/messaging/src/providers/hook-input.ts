@@ -23,7 +23,7 @@ export function wrongSignature(): ApiError {
 }
 
 /** Most values in a hook's body: far more than providers send. Each is looked at when it is parsed, and nobody else is served meanwhile. */
-const mostValues = 20_000;
+const mostValues = 50_000;
 
 /** Returns the JSON object of a hook's body. Throws invalid_request, field body, if it is none or has too many values. */
 export function jsonObjectOf(body: Buffer): Record<string, unknown> {
