@@ -1,5 +1,5 @@
 import type { Key } from '@customer-platform/contracts/accounts';
-import type { Sql } from '@customer-platform/service-kit';
+import { type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { AccountRow } from '../accounts/accounts.sql.ts';
 
@@ -27,17 +27,27 @@ export interface KeyWithAccount extends AccountRow, Pick<KeyRow, 'scopes' | 'all
   ends_at: Date | null;
 }
 
-/** Finds a key by its hash, whatever its state. */
+/**
+ * Finds a key by its hash, whatever its state. All columns are named: where a migration adds one, the driver sends a statement again whose columns
+ * changed, and may give out the rows of another that follows it. Throws where the row is another key's, so that nobody ever acts as somebody else.
+ */
 export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
-  const [row] = await sql<KeyWithAccount[]>`
-    select acting.*, keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses,
+  const [row] = await sql<(KeyWithAccount & { hash: Buffer })[]>`
+    select acting.account_id, acting.parent_id, acting.name, acting.status, acting.timezone, acting.country, acting.language, acting.currency,
+      acting.plan_name, acting.plan_api, acting.plan_modules, acting.modules_off, acting.per_minute, acting.burst, acting.cell,
+      acting.created_at, acting.updated_at,
+      keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses, keys.hash,
       keys.per_minute as key_per_minute, keys.burst as key_burst,
       least(keys.expires_at, keys.retires_at) as ends_at, keys.revoked_at
     from keys
     join accounts as acting on acting.account_id = keys.account_id and keys.mode = 'live'
       or acting.parent_id = keys.account_id and keys.mode = 'test'
     where keys.hash = ${hash}`;
-  return row;
+  if (!row) return undefined;
+  const { hash: found, ...key } = row;
+  if (!Buffer.isBuffer(found) || !found.equals(hash))
+    throw serviceUnavailable('API keys cannot be checked right now; try again shortly');
+  return key;
 }
 
 export async function insertKey(

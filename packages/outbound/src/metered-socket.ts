@@ -17,7 +17,7 @@ export class MeteredSocket extends Duplex {
   readonly #socket: Socket;
   readonly #meter: WorkMeter;
   readonly #owner: string;
-  /** What came and waits until the owner has rested. */
+  /** Pieces that came and wait until the owner has rested. */
   #waiting = 0;
 
   constructor(socket: Socket, meter: WorkMeter, owner: string) {

@@ -59,6 +59,7 @@ export * from './service.ts';
 export type { PoolUse } from './statement-watch.ts';
 export { retrySoon, type StreamPage, type StreamSource, Streams } from './streams/streams.ts';
 export * from './telemetry.ts';
+export { textSearches } from './text-searches.ts';
 export { oldestIdKept, uuidAt } from './timed-ids.ts';
 export { publishedRetentionMs } from './upkeep.ts';
 export * from './wake-loop.ts';

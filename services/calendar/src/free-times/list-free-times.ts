@@ -2,11 +2,13 @@ import * as contract from '@customer-platform/contracts/calendar';
 import {
   countWithin,
   dayMs,
+  FairPermits,
   firstInstantOf,
   formatInstant,
   instantOf,
   localAt,
   maxPageBytes,
+  PermitQueue,
 } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { type FreeStart, freeStartPieces } from './free-starts.ts';
@@ -16,8 +18,11 @@ import { loadOffer } from './offer.ts';
 const defaultDays = 7;
 const maxDays = 31;
 
+/** Offers that are in memory while free times are calculated: of one with a hundred teammates and all their hours that is 25 MB. */
+const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
+
 export const listFreeTimes = implement(contract.listFreeTimes, {
-  async handle({ account, tx, query, now, fail, compute }) {
+  async handle({ account, query, now, fail, compute, prefetch }) {
     const { staff, exclude, limit, starting_after } = query;
     const { from, to } = windowOf(query, account.timezone, now);
     if (to < from) return fail('invalid_request', 'to must not be before from', 'to');
@@ -25,7 +30,17 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
       return fail('invalid_request', `to must be at most ${maxDays} days after from`, 'to');
     }
     const request = { accountId: account.id, bookingTypeId: query.booking_type, staff, exclude };
-    const offer = await loadOffer(tx, { ...request, from, to });
+    const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
+    const window = { from: after, to: to.getTime(), limit: limit + 1 };
+    const { offer, starts } = prefetch(({ onConnection, withPermit }) =>
+      withPermit(offers, 'the calculation of free times', async () => {
+        const offer = await onConnection((sql) => loadOffer(sql, { ...request, from, to }));
+        const { bookingType, candidates: staff } = offer;
+        if (!bookingType) return { offer, starts: [] };
+        const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff };
+        return { offer, starts: (await compute(freeStartPieces({ ...rules, ...window }))).flat() };
+      }),
+    );
     const { bookingType, settings, candidates } = offer;
     if (!bookingType || !(bookingType.active || offer.isExcludedOfType)) {
       return fail(
@@ -43,10 +58,6 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     if (!settings.enabled)
       return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
 
-    const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
-    const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
-    const search = { ...rules, from: after, to: to.getTime(), limit: limit + 1 };
-    const starts = (await compute(freeStartPieces(search))).flat();
     const timezone = query.timezone ?? account.timezone;
     const count = countWithin(starts.map(bytesOf), { items: limit, bytes: maxPageBytes });
     const data = starts.slice(0, count).map(({ startsAt, endsAt, staff }) => ({

@@ -88,16 +88,19 @@ export async function refreshChanged(call: WorkCall<unknown>, account: AccountCo
   await sizedRound(account.id, (size) => refreshSome(call, account, size));
 }
 
-async function refreshSome(call: WorkCall<unknown>, account: AccountContext, size: number): Promise<void> {
+/** Returns how many contacts, or re-evaluations, it took. */
+async function refreshSome(call: WorkCall<unknown>, account: AccountContext, size: number): Promise<number> {
   const { tx, now } = call;
   const changed = new Set(await takeChanged(tx, account.id, size));
-  const reevaluations = Map.groupBy(await takeReevaluations(tx, account.id, now, size), (each) => each.audience_id);
+  const due = await takeReevaluations(tx, account.id, now, size);
+  const reevaluations = Map.groupBy(due, (each) => each.audience_id);
   // For each audience in its turn: together they would be a list of all contacts for each.
   const contactsOf = ({ id }: Target) => {
-    const due = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
-    return [...changed, ...due.filter((contactId) => !changed.has(contactId))];
+    const scheduled = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
+    return [...changed, ...scheduled.filter((contactId) => !changed.has(contactId))];
   };
   const ready = await selectReady(tx, account.id);
   const targets = changed.size > 0 ? ready : ready.filter(({ id }) => reevaluations.has(id));
   if (targets.length > 0) await refreshMembership(call, account, targets, { timeoutMs, contactsOf });
+  return Math.max(changed.size, due.length);
 }

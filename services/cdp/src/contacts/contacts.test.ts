@@ -1,5 +1,6 @@
 import { eachOf } from '@customer-platform/client';
-import { type Platform, pagesOf, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 let platform: Platform;
@@ -183,6 +184,28 @@ describe('the list', () => {
       await client.createContact({ body: { name: 'meanwhile' } });
     }
     expect(seen).toEqual(made);
+  });
+
+  it('looks for one text of a customer at a time, and nobody else waits for it', async () => {
+    const sql = platform.database('cdp');
+    const [one, other] = [await platform.account(), await platform.account()];
+    const look = ({ client }: TestAccount) => client.listContacts({ query: { q: 'ada' } });
+    const waiting = async () => {
+      const [row] = await sql<[{ count: number }]>`
+        select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and query like '%contacts%'`;
+      return row.count;
+    };
+    let all: Promise<unknown> = Promise.resolve();
+    await inTransaction(sql, async (tx) => {
+      await tx`lock table contacts in access exclusive mode`;
+      const own = [look(one), look(one), look(one)];
+      await waitFor('a look', async () => (await waiting()) > 0);
+      all = Promise.all([...own, look(other)]);
+      await waitFor('the look of another', async () => (await waiting()) > 1);
+      expect(await waiting()).toBe(2);
+    });
+    await expect(all).resolves.toHaveLength(4);
   });
 
   it('finds by part of a name, phone, email or external id in any case, literally', async () => {
