@@ -209,14 +209,22 @@ const temporary = new Set(['57014', '40P01', '40001', '55P03']);
 
 /** Returns whether another attempt may succeed where this one failed. */
 export function isTemporaryFailure(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && temporary.has(error.code);
+  return error instanceof postgres.PostgresError && (temporary.has(error.code) || isReplanned(error));
 }
 
 const chosen = new Set(['40P01', '40001']);
 
-/** Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure. */
+/**
+ * Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure, or a migration that changed the columns of
+ * a statement.
+ */
 export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && chosen.has(error.code);
+  return error instanceof postgres.PostgresError && (chosen.has(error.code) || isReplanned(error));
+}
+
+/** Returns whether a statement's result columns are no longer those that its connection knows it by. */
+function isReplanned({ code, routine }: postgres.PostgresError): boolean {
+  return code === '0A000' && routine === 'RevalidateCachedQuery';
 }
 
 /** Returns whether PostgreSQL cut a statement off that took too long or waited too long for a lock. */
@@ -256,6 +264,14 @@ function watchStatements(sql: Database, pool: Pool): void {
   const prototype = Object.getPrototypeOf(probe) as RunningStatement & { isWatched?: true };
   if (prototype.isWatched) return;
   prototype.isWatched = true;
+  // Set by the driver when it is about to send a statement again, and by nothing else.
+  Object.defineProperty(prototype, 'retried', {
+    get: () => undefined,
+    set(this: RunningStatement, error: unknown) {
+      const known = pools.get(this.canceller as object);
+      if (known) known.statements.sendAgain(this, error);
+    },
+  });
   const { handle } = prototype;
   prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);

@@ -5,6 +5,7 @@ import {
   type Database,
   inTransaction,
   isDatabaseUnavailable,
+  isTransactionConflict,
   openConnections,
   openDatabase,
   poolUse,
@@ -38,6 +39,55 @@ const failure = (work: Promise<unknown>) =>
     () => 'no failure' as const,
     (error: unknown) => error,
   );
+
+describe('while a migration adds columns', () => {
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('each statement gets its own rows', async () => {
+    const table = await sql`create table grown as select i, 't' || i as a from generate_series(1, 9) as i`.then(
+      () => 'grown',
+    );
+    await sql`create table still as select i, 'u' || i as a from generate_series(1, 9) as i`;
+    const single = openDatabase(relay.url, { pool: 1, service: 'crm', statementMs });
+    const ofGrown = async (i: number) => (await single<{ a: string }[]>`select g.* from grown g where i = ${i}`)[0]?.a;
+    const ofStill = async (i: number) => (await single<{ a: string }[]>`select i, a from still where i = ${i}`)[0]?.a;
+    try {
+      for (let round = 0; round < 10; round++) {
+        for (let time = 0; time < 3; time++) await Promise.all([ofGrown(1), ofStill(1)]);
+        await sql.unsafe(`alter table ${table} add column c${round} integer`);
+        const asked = [ofGrown(1)];
+        for (let each = 0; each < 12; each++) {
+          await nextTick();
+          asked.push(each % 3 === 2 ? ofGrown(2 + (each % 7)) : ofStill(1 + (each % 8)));
+        }
+        const expected = asked.map((_, index) => {
+          const each = index - 1;
+          if (index === 0) return 't1';
+          return each % 3 === 2 ? `t${2 + (each % 7)}` : `u${1 + (each % 8)}`;
+        });
+        expect(await Promise.all(asked)).toEqual(expected);
+      }
+    } finally {
+      await single.end({ timeout: 0 });
+      await sql`drop table grown, still`;
+    }
+  });
+
+  it('a transaction fails as one that another was preferred to, and the next succeeds', async () => {
+    await sql`create table grown as select 1 as i`;
+    const single = openDatabase(relay.url, { pool: 1, service: 'crm', statementMs });
+    const read = () => inTransaction(single, async (tx) => (await tx`select g.* from grown g where i = ${1}`).length);
+    try {
+      for (let time = 0; time < 3; time++) expect(await read()).toBe(1);
+      await sql`alter table grown add column more integer`;
+      expect(isTransactionConflict(await failure(read()))).toBe(true);
+      expect(await read()).toBe(1);
+    } finally {
+      await single.end({ timeout: 0 });
+      await sql`drop table grown`;
+    }
+  });
+});
 
 describe('a connection that falls silent', () => {
   it('costs its statements their deadline, and the pool dials again', async () => {

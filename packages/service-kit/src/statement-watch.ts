@@ -4,6 +4,8 @@ import type postgres from 'postgres';
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
 const sweepMs = 500;
+/** Times that a statement is sent again whose columns changed: each connection that knows it as it was costs one. */
+const maxReplans = 100;
 /** Times that a statement which was never sent goes to the pool again: the connection that it gets then may have broken as well. */
 const maxHandOvers = 3;
 
@@ -18,6 +20,8 @@ export interface RunningStatement {
   statement: unknown;
   /** Set once its turn has come on that connection, on which others may have been sent before it. */
   active: boolean;
+  /** A connection that is given it while this is set passes it over. */
+  cancelled: unknown;
   options: { onexecute?: unknown };
   executed: boolean;
   strings?: readonly string[];
@@ -30,6 +34,7 @@ interface Watched {
   statement: RunningStatement;
   startedAtMs: number;
   handOvers: number;
+  replans: number;
   isOver: boolean;
 }
 
@@ -160,7 +165,7 @@ export class StatementWatch {
   /** Watches a statement that is about to be sent. */
   watch(statement: RunningStatement): void {
     if (statement.handler !== this.#poolHandler) refuseAfterEnd(statement);
-    const watched: Watched = { statement, startedAtMs: performance.now(), handOvers: 0, isOver: false };
+    const watched: Watched = { statement, startedAtMs: performance.now(), handOvers: 0, replans: 0, isOver: false };
     this.#unansweredSinceMs ??= watched.startedAtMs;
     const { resolve, reject } = statement;
     statement.resolve = (value) => {
@@ -180,6 +185,22 @@ export class StatementWatch {
     };
     this.#watched.push(watched);
     this.#timer ??= setTimeout(this.#sweep, sweepMs);
+  }
+
+  /**
+   * Hands a statement to the pool again that a connection knows by other result columns than it has now, since a migration added one to its table. To
+   * be called where the driver is about to send it again by itself, which it does without waiting: what others send meanwhile gets in between, and
+   * statements get each other's rows. A transaction's fails with `error`, and with it the transaction.
+   */
+  sendAgain(statement: RunningStatement, error: unknown): void {
+    statement.cancelled = true;
+    const watched = this.#watched.find((one) => one.statement === statement);
+    const isOfPool = statement.handler === this.#poolHandler;
+    if (!watched || !isOfPool || ++watched.replans > maxReplans) return statement.reject(error);
+    queueMicrotask(() => {
+      statement.cancelled = null;
+      if (!watched.isOver) statement.handler(statement);
+    });
   }
 
   /**
