@@ -195,12 +195,13 @@ export class StatementWatch {
   sendAgain(statement: RunningStatement, error: unknown): void {
     statement.cancelled = true;
     const watched = this.#watched.find((one) => one.statement === statement);
-    const isOfPool = statement.handler === this.#poolHandler;
-    if (!watched || !isOfPool || ++watched.replans > maxReplans) return statement.reject(error);
-    queueMicrotask(() => {
-      statement.cancelled = null;
-      if (!watched.isOver) statement.handler(statement);
-    });
+    const isOfPool = watched && statement.handler === this.#poolHandler;
+    if (isOfPool && ++watched.replans <= maxReplans)
+      queueMicrotask(() => {
+        statement.cancelled = null;
+        if (!watched.isOver) statement.handler(statement);
+      });
+    else statement.reject(error);
   }
 
   /**
