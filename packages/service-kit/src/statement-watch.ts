@@ -188,9 +188,8 @@ export class StatementWatch {
   }
 
   /**
-   * Hands a statement to the pool again that a connection knows by other result columns than it has now, since a migration added one to its table. To
-   * be called where the driver is about to send it again by itself, which it does without waiting: what others send meanwhile gets in between, and
-   * statements get each other's rows. A transaction's fails with `error`, and with it the transaction.
+   * Hands a statement to the pool again whose result columns a migration changed; one of a transaction fails with `error`. To be called where the driver
+   * is about to send it again by itself, in the middle of what others send: they would get each other's rows.
    */
   sendAgain(statement: RunningStatement, error: unknown): void {
     statement.cancelled = true;
