@@ -28,8 +28,8 @@ export interface KeyWithAccount extends AccountRow, Pick<KeyRow, 'scopes' | 'all
 }
 
 /**
- * Finds a key by its hash, whatever its state. All columns are named: where a migration adds one, the driver sends a statement again whose columns
- * changed, and may give out the rows of another that follows it. Throws where the row is another key's, so that nobody ever acts as somebody else.
+ * Finds a key by its hash, whatever its state. All columns are named, so that the hottest statement is not sent again when a migration adds one. Throws where
+ * the row is another key's: whatever a driver does wrong, nobody acts as somebody else.
  */
 export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
   const [row] = await sql<(KeyWithAccount & { hash: Buffer })[]>`

@@ -1,7 +1,7 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
-import type { Compute } from './compute.ts';
+import { type Compute, computed } from './compute.ts';
 import type { Connections, HeldConnection } from './connections.ts';
 import type { Database, Sql } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
@@ -53,8 +53,6 @@ export interface RequestCall {
   body: ParsedBody;
   /** Of a read. */
   ask?: Ask;
-  /** Of a read. */
-  compute?: Compute;
 }
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
@@ -101,7 +99,7 @@ export class Steps<Resources> {
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
   async run(
-    { request, account, prefetch, body, ask, compute }: RequestCall,
+    { request, account, prefetch, body, ask }: RequestCall,
     tx: Sql,
     now: Date,
     events: OutboxRow[],
@@ -118,7 +116,6 @@ export class Steps<Resources> {
       resources,
       fail,
       ask,
-      compute,
       prefetch: prefetch.attempt(),
     } as AnyCall<Resources>;
     if (implementation.find) {
@@ -145,7 +142,8 @@ export class Steps<Resources> {
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);
-    return { account, onConnection, withPermit, ask: askFor(account), now: clock() };
+    const compute: Compute = (pieces) => computed(pieces, { owner: account.owner, response: call.request.res! });
+    return { account, onConnection, withPermit, compute, ask: askFor(account), now: clock() };
   }
 
   #paramsOf(request: Request): Record<string, unknown> {

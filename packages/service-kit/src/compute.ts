@@ -30,21 +30,11 @@ export async function computed<Piece>(
 ): Promise<Piece[]> {
   const given: Piece[] = [];
   const iterator = pieces[Symbol.iterator]();
-  const stretch = () => {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    meter.run(owner, () => {
-      try {
-        resolve(isDoneAfterStretch(iterator, given));
-      } catch (error) {
-        reject(error);
-      }
-    });
-    return promise;
-  };
-  while (!(await stretch())) {
-    await letOthersGoOn();
+  const isDone = () => {
     if (response.closed) throw new ClientGone();
-  }
+    return isDoneAfterStretch(iterator, given);
+  };
+  while (!(await meter.result(owner, isDone))) await letOthersGoOn();
   return given;
 }
 

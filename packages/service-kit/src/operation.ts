@@ -32,6 +32,8 @@ export interface PrefetchCall {
   onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
   /** Does `work` with one of the permits that the account's owner may have. Throws 429 or 503 where none is free in time, naming `whatIsBusy`. */
   withPermit<Result>(permits: PermitQueue, whatIsBusy: string, work: () => Promise<Result>): Promise<Result>;
+  /** Calculates what takes longer the more the account stores. */
+  compute: Compute;
   ask: Ask;
   now: Date;
 }
@@ -69,8 +71,6 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   emit: Emit<EventsOf<O>>;
   /** Asks another service: a read may at once, and holds no connection meanwhile; a write has `prefetch` for it. */
   ask: O['method'] extends 'GET' ? Ask : never;
-  /** Calculates, in a read, and holds no connection meanwhile: what takes longer the more the account stores. */
-  compute: O['method'] extends 'GET' ? Compute : never;
 }
 
 /** Implementation of one operation. */

@@ -28,12 +28,10 @@ export async function parsedBody<Body>(
   meter = processMeter,
 ): Promise<ParsedBody<Body>> {
   if (bytes < leastBytes) return parse;
-  const { promise, resolve, reject } = Promise.withResolvers<ParsedBody<Body>>();
-  meter.run(owner, () => {
-    if (response.closed) reject(new ClientGone());
-    else resolve(settled(parse));
+  return await meter.result(owner, () => {
+    if (response.closed) throw new ClientGone();
+    return settled(parse);
   });
-  return await promise;
 }
 
 /** Parses a body; what is wrong with it is thrown when it is asked for: what the path names is looked for before that. */

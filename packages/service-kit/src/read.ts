@@ -1,7 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { ServedResponse, Steps } from './call.ts';
-import { type Compute, computed } from './compute.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import type { StreamSource } from './streams/streams.ts';
@@ -31,9 +30,7 @@ async function result<Resources>(steps: Steps<Resources>, request: Request, acco
   const run = () =>
     steps.onConnection(call, ({ without }) => {
       const ask: Ask = (asked, input) => without(() => askNow(asked, input));
-      const customer = { owner: account.owner, response: request.res! };
-      const compute: Compute = (pieces) => without(() => computed(pieces, customer));
-      return steps.run({ ...call, ask, compute }, sql, clock(), []);
+      return steps.run({ ...call, ask }, sql, clock(), []);
     });
   for (;;) {
     try {

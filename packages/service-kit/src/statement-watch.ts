@@ -175,6 +175,7 @@ export class StatementWatch {
     };
     statement.reject = (error) => {
       if (this.#isRefusedUnsent(watched, error)) {
+        watched.handOvers++;
         this.#handOver(watched);
         return;
       }
@@ -195,11 +196,7 @@ export class StatementWatch {
     statement.cancelled = true;
     const watched = this.#watched.find((one) => one.statement === statement);
     const isOfPool = watched && statement.handler === this.#poolHandler;
-    if (isOfPool && ++watched.replans <= maxReplans)
-      queueMicrotask(() => {
-        statement.cancelled = null;
-        if (!watched.isOver) statement.handler(statement);
-      });
+    if (isOfPool && ++watched.replans <= maxReplans) this.#handOver(watched);
     else statement.reject(error);
   }
 
@@ -214,8 +211,8 @@ export class StatementWatch {
 
   /** Hands a statement to the pool once more, in a moment: the connection that refused it is open by then. Its deadline stays. */
   #handOver(watched: Watched): void {
-    watched.handOvers++;
     queueMicrotask(() => {
+      watched.statement.cancelled = null;
       if (!watched.isOver) watched.statement.handler(watched.statement);
     });
   }

@@ -54,6 +54,19 @@ export class WorkMeter {
     return waiting === undefined;
   }
 
+  /** Runs a piece in the same way; returns what it returns, or rejects with what it throws. */
+  async result<Result>(owner: string, piece: () => Result): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.run(owner, () => {
+      try {
+        resolve(piece());
+      } catch (error) {
+        reject(error);
+      }
+    });
+    return await promise;
+  }
+
   #runNow(owner: string, piece: Piece): void {
     const beganMs = this.#nowMs();
     try {

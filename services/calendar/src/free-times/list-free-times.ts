@@ -22,7 +22,7 @@ const maxDays = 31;
 const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
 
 export const listFreeTimes = implement(contract.listFreeTimes, {
-  async handle({ account, query, now, fail, compute, prefetch }) {
+  async handle({ account, query, now, fail, prefetch }) {
     const { staff, exclude, limit, starting_after } = query;
     const { from, to } = windowOf(query, account.timezone, now);
     if (to < from) return fail('invalid_request', 'to must not be before from', 'to');
@@ -32,32 +32,29 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     const request = { accountId: account.id, bookingTypeId: query.booking_type, staff, exclude };
     const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
     const window = { from: after, to: to.getTime(), limit: limit + 1 };
-    const { offer, starts } = prefetch(({ onConnection, withPermit }) =>
+    const { bookingType, starts } = prefetch(({ onConnection, withPermit, compute }) =>
       withPermit(offers, 'the calculation of free times', async () => {
         const offer = await onConnection((sql) => loadOffer(sql, { ...request, from, to }));
-        const { bookingType, candidates: staff } = offer;
-        if (!bookingType) return { offer, starts: [] };
-        const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff };
-        return { offer, starts: (await compute(freeStartPieces({ ...rules, ...window }))).flat() };
+        const { bookingType, settings, candidates } = offer;
+        if (!bookingType || !(bookingType.active || offer.isExcludedOfType)) {
+          return fail(
+            'invalid_request',
+            'booking_type must be the id of a booking type that is switched on',
+            'booking_type',
+          );
+        }
+        if (staff !== undefined && !candidates[0]?.id.in_team) {
+          return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
+        }
+        if (exclude !== undefined && !offer.isExcludedKnown) {
+          return fail('invalid_request', 'exclude must be the id of an appointment of this account', 'exclude');
+        }
+        if (!settings.enabled)
+          return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
+        const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
+        return { bookingType, starts: (await compute(freeStartPieces({ ...rules, ...window }))).flat() };
       }),
     );
-    const { bookingType, settings, candidates } = offer;
-    if (!bookingType || !(bookingType.active || offer.isExcludedOfType)) {
-      return fail(
-        'invalid_request',
-        'booking_type must be the id of a booking type that is switched on',
-        'booking_type',
-      );
-    }
-    if (staff !== undefined && !candidates[0]?.id.in_team) {
-      return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
-    }
-    if (exclude !== undefined && !offer.isExcludedKnown) {
-      return fail('invalid_request', 'exclude must be the id of an appointment of this account', 'exclude');
-    }
-    if (!settings.enabled)
-      return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
-
     const timezone = query.timezone ?? account.timezone;
     const count = countWithin(starts.map(bytesOf), { items: limit, bytes: maxPageBytes });
     const data = starts.slice(0, count).map(({ startsAt, endsAt, staff }) => ({
