@@ -3,7 +3,7 @@ import { type Child, startChild } from './child-process.ts';
 import { atLeast, atMost, type Bench, exactly, type Figure, median, percentile } from './figures.ts';
 import { closedLoop, openLoop } from './load.ts';
 import { cpuOf, pidsOf, startPlatform } from './platform.ts';
-import { arrivalsAt, type Customer, customer } from './webhooks.ts';
+import { arrivalsAt, type Customer, createdMs, customer } from './webhooks.ts';
 
 const accounts = 10;
 const rounds = 3;
@@ -127,6 +127,3 @@ async function round(
   const seconds = (performance.now() - began) / 1_000;
   return { made, seconds, delaysMs: [...delays.values()], cpuMs: (cpuOf(pids) - cpuBefore) * 1_000 };
 }
-
-/** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
-const createdMs = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

@@ -28,7 +28,6 @@ export const countedEvent = 'cart.abandoned';
 
 /** Account with a scale's rows in every module but calendar, which has an account of its own. */
 export interface GrownAccount extends Customer {
-  key: string;
   calendar: CalendarAccount;
   bookingType: number;
 }
@@ -41,9 +40,8 @@ export async function grownAccount(
   scale: number,
 ): Promise<GrownAccount> {
   const made = await customer(platform, receiver);
-  const key = /authorization: Bearer (\S+)/.exec(made.request.toString())![1]!;
   await fillContacts(sql, made.id, scale);
-  const places = await dealPlacesOf(platform.gatewayUrl, key);
+  const places = await dealPlacesOf(platform.gatewayUrl, made.key);
   await fillTables(sql, ['crm.deals'], (tx) => insertDeals(tx, made.id, rows.deals * scale, places));
   const ordered = ['catalogue.orders', 'catalogue.order_lines'];
   await fillTables(sql, ordered, (tx) => insertOrders(tx, made.id, rows.orders * scale));
@@ -55,7 +53,7 @@ export async function grownAccount(
   const { id: bookingType } = await calendar.client.createBookingType({ body });
   await fillAppointments(sql, calendar, bookingType, rows.appointments * scale);
   for (let file = 0; file < scale; file++) await readFile(made, file);
-  return { ...made, key, calendar, bookingType };
+  return { ...made, calendar, bookingType };
 }
 
 /** Inserts contacts, their copies, and an event of each from half a day ago: every hundredth has the one that is counted. */

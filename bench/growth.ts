@@ -4,11 +4,12 @@ import { firstDay, mateEmail } from './calendar-account.ts';
 import { type Child, startChild } from './child-process.ts';
 import { atMost, type Bench, type Figure, percentile, told } from './figures.ts';
 import { countedEvent, type GrownAccount, grownAccount } from './grown-account.ts';
+import { inTurn, type Kind } from './in-turn.ts';
 import { closedLoop, requestBytes } from './load.ts';
 import { someQueries } from './many-passages.ts';
 import { startPlatform } from './platform.ts';
 import { untilIdle } from './process-usage.ts';
-import { arrivalsAt } from './webhooks.ts';
+import { arrivalsAt, createdMs } from './webhooks.ts';
 
 const scales = [1, 10, 100];
 const calls = 100;
@@ -30,12 +31,8 @@ interface Setting {
   account: GrownAccount;
 }
 
-/** A kind of call, by requests that may differ. */
-interface Kind {
-  what: string;
-  request(index: number): Buffer;
-  /** Rows that the response of a list must have for a valid measurement. */
-  rows?: number;
+/** A kind of call, and whether it reads all rows. */
+interface GrowingKind extends Kind {
   readsAll?: true;
 }
 
@@ -97,7 +94,7 @@ async function timesAt(scale: number): Promise<Times> {
   }
 }
 
-function kindsOf({ platform, account }: Setting, audienceId: string): Kind[] {
+function kindsOf({ platform, account }: Setting, audienceId: string): GrowingKind[] {
   const { calendar, key, endpoint, bookingType } = account;
   const get = (what: string, path: string, { rows = 50, apiKey = key } = {}): Kind => {
     const request = requestBytes(platform.gatewayUrl, `GET ${path}`, { authorization: `Bearer ${apiKey}` });
@@ -149,32 +146,13 @@ function slotOf(index: number): { startsAt: Date; staff: string } {
   return { startsAt, staff: mateEmail(mate) };
 }
 
-/** Sends calls of all kinds in turn, one at a time, so that none has the caches for itself; returns the median of each. */
-async function timesOf(kinds: Kind[], url: string): Promise<Times> {
-  const waiting = kinds.map((kind) => ({ kind, sent: 0, latenciesMs: [] as number[] }));
-  const all = [...waiting];
-  let current: (typeof waiting)[number] | undefined;
-  await closedLoop({
-    url,
-    connections: 1,
-    next: () => {
-      current = waiting.shift();
-      return current?.kind.request(current.sent++);
-    },
-    onResponse: ({ status, body, ms }) => {
-      const { kind, sent, latenciesMs } = current!;
-      const rows = kind.rows === undefined || status >= 300 ? undefined : JSON.parse(body.toString()).data.length;
-      if (status >= 300 || rows !== kind.rows)
-        throw new Error(`${kind.what} got ${status}: ${body.toString().slice(0, 300)}`);
-      if (sent > warming) latenciesMs.push(ms);
-      const spentMs = latenciesMs.reduce((sum, ms) => sum + ms, 0);
-      if (sent < calls + warming && spentMs < patienceMs) waiting.push(current!);
-    },
-  });
+/** Returns the median time of each kind. */
+async function timesOf(kinds: GrowingKind[], url: string): Promise<Times> {
+  const latencies = await inTurn(url, kinds, { warming, counted: calls, patienceMs });
   return new Map(
-    all.map(({ kind: { what, readsAll }, latenciesMs }) => [
+    kinds.map(({ what, readsAll }, index) => [
       what,
-      { ms: percentile(latenciesMs, 0.5), ...(readsAll ? { readsAll } : {}) },
+      { ms: percentile(latencies[index]!, 0.5), ...(readsAll ? { readsAll } : {}) },
     ]),
   );
 }
@@ -199,9 +177,6 @@ async function deliveryTimes({ platform, receiver, account }: Setting): Promise<
     ['from a contact to the first try of its webhook', { ms: percentile(delays, 0.5) }],
   ]);
 }
-
-/** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
-const createdMs = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
 /** Measures an audience, which a hundredth of the contacts belong to, and contacts that events move in. */
 async function audienceTimes(setting: Setting): Promise<{ id: string; times: Times }> {

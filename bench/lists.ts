@@ -2,6 +2,7 @@ import { createClient } from '@customer-platform/client';
 import type { ProcessPlatform } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
+import { inTurn } from './in-turn.ts';
 import { closedLoop, requestBytes } from './load.ts';
 import { copyContacts, dealPlacesOf, fillTables, insertContacts, insertDeals, insertOrders } from './many-rows.ts';
 import { startPlatform } from './platform.ts';
@@ -140,44 +141,15 @@ async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Acco
 const requestFor = (url: string, { path, account }: Pick<List, 'path' | 'account'>) =>
   requestBytes(url, `GET ${path}`, { authorization: `Bearer ${account.key}` });
 
-/** State of a list during its measurement. */
-interface Taken {
-  list: List;
-  request: Buffer;
-  sent: number;
-  latenciesMs: number[];
-}
-
-const isDone = ({ sent, latenciesMs }: Taken) =>
-  sent === calls + warming || latenciesMs.reduce((sum, ms) => sum + ms, 0) > patienceMs;
-
-/** Measures all lists in turn, sequentially: a prepared plan must suit the values of every filter. */
-async function firstPages(platform: ProcessPlatform, lists: List[]): Promise<Figure[]> {
-  const url = platform.gatewayUrl;
-  const taken = lists.map((list): Taken => ({ list, request: requestFor(url, list), sent: 0, latenciesMs: [] }));
-  const turn = [...taken];
-  let current: Taken | undefined;
-  await closedLoop({
-    url,
-    connections: 1,
-    next() {
-      current = turn.shift();
-      if (current) current.sent++;
-      return current?.request;
-    },
-    onResponse({ status, body, ms }) {
-      const { list, sent, latenciesMs } = current!;
-      const rows = status === 200 ? JSON.parse(body.toString()).data.length : undefined;
-      if (rows !== list.rows)
-        throw new Error(
-          `${list.what}: ${list.rows} rows were expected, ${status} came: ${body.toString().slice(0, 300)}`,
-        );
-      if (sent > warming) latenciesMs.push(ms);
-      if (!isDone(current!)) turn.push(current!);
-    },
+/** Measures all lists in turn. */
+async function firstPages({ gatewayUrl: url }: ProcessPlatform, lists: List[]): Promise<Figure[]> {
+  const kinds = lists.map((list) => {
+    const request = requestFor(url, list);
+    return { what: list.what, rows: list.rows, request: () => request };
   });
-  return taken.map(({ list: { what, isTold }, latenciesMs }) => {
-    const p99 = percentile(latenciesMs, 0.99);
+  const latencies = await inTurn(url, kinds, { warming, counted: calls, patienceMs });
+  return lists.map(({ what, isTold }, index) => {
+    const p99 = percentile(latencies[index]!, 0.99);
     return isTold ? told(`${what}: p99`, p99, 'ms') : atMost(`${what}: p99`, p99, 20, 'ms');
   });
 }

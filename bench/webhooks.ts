@@ -16,6 +16,7 @@ const roundMs = 5_000;
 /** Account with one endpoint, and the request that creates a contact, whose event is delivered. */
 export interface Customer {
   id: string;
+  key: string;
   client: ReturnType<typeof createClient>;
   request: Buffer;
   endpoint: string;
@@ -57,7 +58,7 @@ export async function customer(platform: ProcessPlatform, receiver: Child): Prom
   // With these fields the envelope is about a kilobyte.
   const body = JSON.stringify({ name: 'Ada Lovelace', phone: '+4930901820', fields: { note: 'x'.repeat(600) } });
   const request = requestBytes(platform.gatewayUrl, 'POST /v1/cdp/contacts', { authorization: `Bearer ${key}` }, body);
-  return { id, client, request, endpoint };
+  return { id, key, client, request, endpoint };
 }
 
 /**
@@ -144,6 +145,9 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
   }
   return { delaysMs, takenMs, sent: delaysMs.length + madeAt.size };
 }
+
+/** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
+export const createdMs = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
 /** Returns the requests that the receiver has got since the last time. */
 export async function arrivalsAt(receiver: Child): Promise<{ path: string; id: string; at: number }[]> {

@@ -1,0 +1,54 @@
+import { closedLoop } from './load.ts';
+
+/** A kind of call, by requests that may differ. */
+export interface Kind {
+  what: string;
+  request(index: number): Buffer;
+  /** Rows that the response of a list must have for a valid measurement. */
+  rows?: number;
+}
+
+/** Calls of each kind: so many that warm up and are not counted, so many that count, and the milliseconds that these may take in total. */
+interface Calls {
+  warming: number;
+  counted: number;
+  patienceMs: number;
+}
+
+/**
+ * Sends calls of all kinds in turn, one at a time: none has the caches for itself, and a prepared plan must suit the values of every filter. A
+ * slow kind is measured with fewer calls. Returns the counted latencies of each kind, in their order. Throws where a response is no 2xx, or a
+ * list has other rows.
+ */
+export async function inTurn(
+  url: string,
+  kinds: readonly Kind[],
+  { warming, counted, patienceMs }: Calls,
+): Promise<number[][]> {
+  const all = kinds.map((kind) => ({ kind, sent: 0, latenciesMs: [] as number[], spentMs: 0 }));
+  const waiting = [...all];
+  let current: (typeof all)[number] | undefined;
+  await closedLoop({
+    url,
+    connections: 1,
+    next() {
+      current = waiting.shift();
+      return current?.kind.request(current.sent++);
+    },
+    onResponse({ status, body, ms }) {
+      const { kind, sent, latenciesMs } = current!;
+      const isMade = status >= 200 && status < 300;
+      const rows = isMade && kind.rows !== undefined ? JSON.parse(body.toString()).data.length : undefined;
+      if (!isMade || rows !== kind.rows)
+        throw new Error(
+          `${kind.what}: ${kind.rows ?? 'no'} rows were expected, ${status} came: ${body.toString().slice(0, 300)}`,
+        );
+      if (sent > warming) {
+        latenciesMs.push(ms);
+        current!.spentMs += ms;
+      }
+      if (sent < warming + counted && current!.spentMs <= patienceMs) waiting.push(current!);
+    },
+  });
+  return all.map(({ latenciesMs }) => latenciesMs);
+}
