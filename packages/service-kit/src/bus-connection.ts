@@ -114,10 +114,11 @@ export class BusConnection {
   /** Serves one connection until it is closed for good, which only its own errors and our `close` do. */
   async #serve(connection: NatsConnection): Promise<void> {
     this.#isConnected = true;
+    // Before it can be closed: who asks a closed connection for its status waits for ever.
+    const following = this.#follow(connection);
     for (const setup of this.#setups) setup(connection);
     for (const back of this.#backs) back();
     if (this.#stopping.signal.aborted) void connection.close();
-    const following = this.#follow(connection);
     const reason = await connection.closed();
     this.#isConnected = false;
     await following;
