@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bufferedLogger, type Logger } from '@customer-platform/service-kit';
+import { bufferedLogger, clientGone, type Logger } from '@customer-platform/service-kit';
 
 /** Event of a response that has begun to stream: from then on it is no request under way any more. */
 export const streamBegan = 'stream began';
-/** Status, in logs and metrics, of a request whose client disconnected. */
-const clientGone = 499;
 
 /** Facts about a request that are known once it has been served. Neither its path nor its query: they may have secrets. */
 export interface RequestFacts {

@@ -54,7 +54,6 @@ export class SpanReceiver {
   serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.url !== path) return false;
     void this.#take(request, response).catch((error: unknown) => {
-      if (error instanceof ClientGone) return;
       // What is left of the body is not read.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       sendError(response, error, this.#parts.log);

@@ -163,6 +163,26 @@ describe('a document that is not what it should be has a reason', () => {
     expect(await one.read({ type: 'txt' }, () => [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
   });
 
+  it('one whose process is killed is read again only for the rest of its time', async () => {
+    const one = extractor();
+    const now = performance.now.bind(performance);
+    const [clock, killed] = [jest.spyOn(performance, 'now'), [] as number[]];
+    const slowlyDeadly = async function* () {
+      yield Buffer.from('a');
+      if (killed.length === 0) {
+        clock.mockImplementation(() => now() + 30_000);
+        killed.push(one.pid!);
+        process.kill(one.pid!, 'SIGKILL');
+      }
+      await waitFor('its end', () => one.pid === undefined);
+    };
+    try {
+      await expect(one.read({ type: 'txt' }, slowlyDeadly)).rejects.toThrow('Reading it took too long');
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it('the time that a process takes to start is not its time', async () => {
     const startsLate = `
       const until = performance.now() + 4_000;

@@ -5,7 +5,7 @@ import { bytesOf, maxPieces, type Piece, refuseTooMuch, Unreadable } from './pie
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
 export interface ExtractorOptions {
-  /** Deadline for one document, from when the process is ready for it. Default: 30 s. */
+  /** Deadline for one document, from when the process is ready for it, with both attempts where the first crashes. Default: 30 s. */
   timeoutMs?: number;
   /** Deadline for a process to start, or to load a document's parser. Default: 30 s. */
   startMs?: number;
@@ -22,7 +22,14 @@ export type DocumentBytes = () => AsyncIterable<Uint8Array> | Iterable<Uint8Arra
 export class Overtaxing extends Unreadable {}
 
 /** Process that ended while it read and was not ended by us: the document need not be the cause. */
-class Ended extends Overtaxing {}
+class Ended extends Overtaxing {
+  readonly afterMs: number;
+
+  constructor(afterMs: number) {
+    super('Reading it takes too much memory, or it is damaged');
+    this.afterMs = afterMs;
+  }
+}
 
 /** No process became ready for a document. The document is not the cause. */
 export class NotStarted extends Error {}
@@ -88,19 +95,25 @@ export class Extractor {
     this.#process = undefined;
   }
 
-  /** Asks once more if the process crashed; if it crashes again, the document is the cause. */
+  /** Asks once more, for the rest of the time, if the process crashed; if it crashes again, the document is the cause. */
   async #ask(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
+    const { timeoutMs } = this.#options;
     try {
-      return await this.#askOnce(question, document, signal);
+      return await this.#askOnce(question, document, timeoutMs, signal);
     } catch (error) {
       if (!(error instanceof Ended)) throw error;
-      return await this.#askOnce(question, document, signal);
+      return await this.#askOnce(question, document, timeoutMs - error.afterMs, signal);
     }
   }
 
-  async #askOnce(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
+  async #askOnce(
+    question: ChildQuestion,
+    document: DocumentBytes,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     const running = await this.#ready(question, signal);
-    const { timeoutMs, maxResidentBytes } = this.#options;
+    const { maxResidentBytes } = this.#options;
     const { promise: refused, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Overtaxing('Reading it took too long')), timeoutMs);
     const memoryCheck = setInterval(() => {
@@ -113,7 +126,7 @@ export class Extractor {
       hasReplied = true;
       return reply;
     } catch (error) {
-      throw error instanceof ProcessEnded ? new Ended('Reading it takes too much memory, or it is damaged') : error;
+      throw error instanceof ProcessEnded ? new Ended(performance.now() - began) : error;
     } finally {
       clearTimeout(timer);
       clearInterval(memoryCheck);

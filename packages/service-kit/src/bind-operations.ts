@@ -2,7 +2,6 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
 import { serviceUnavailable } from './database.ts';
-import { ClientGone } from './fair-permits.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';
@@ -19,9 +18,6 @@ import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
-
-/** Status, in metrics, of a request whose client went away. */
-const clientGone = 499;
 
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
@@ -59,7 +55,7 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
   try {
     status = await respond(steps, request, response);
   } catch (error) {
-    status = error instanceof ClientGone ? clientGone : sendError(response, error, steps.context.log);
+    status = sendError(response, error, steps.context.log);
   } finally {
     releaseBody(request);
     activeRequests.add(-1, method);

@@ -66,14 +66,16 @@ export function bindHooks<Resources>(
     const serve = (request: Request, response: Response) =>
       withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
         inSpan(`${httpMethod(request.method)} ${path}`, spanOptions(request, path), async (span) => {
+          let sent: number;
           try {
             const { status, text, account } = await handle(callOf(request, context, connections));
             if (account !== undefined) response.setHeader(hookAccountHeader, account);
             response.status(status).type('text/plain').send(text);
+            sent = status;
           } catch (error) {
-            sendError(response, error, context.log);
+            sent = sendError(response, error, context.log);
           }
-          setHttpStatus(span, response.statusCode);
+          setHttpStatus(span, sent);
         }),
       );
     const pattern = routePattern(path);

@@ -15,6 +15,7 @@ export { countSerially } from './count-serially.ts';
 export { countWithin } from './count-within.ts';
 export * from './database.ts';
 export * from './deadline-watch.ts';
+export { Debts } from './debts.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';
 export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/due-rows.ts';

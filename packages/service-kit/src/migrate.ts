@@ -5,7 +5,8 @@ import postgres from 'postgres';
 import { isDatabaseUnavailable } from './database.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
-const lockNotAvailable = '55P03';
+/** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
+const gaveWay = ['55P03', '40P01'];
 /** Lock timeout of a migration: others wait behind it, and a backup or a long report may hold the lock for hours. */
 const lockTimeoutMs = 2_000;
 /** Pause in which others get through before its next attempt. */
@@ -25,7 +26,7 @@ const concurrently = /^(?:create (?:unique )?index concurrently if not exists|dr
 /**
  * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
  * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
- * migration that cannot have its locks within 2 s gives way and is tried again, so that nobody else's statements pile up behind it. A
+ * migration that cannot have its locks within 2 s, or that another's statement and it wait for, gives way and is tried again, so that nobody else's statements pile up behind it. A
  * database that is unavailable at first is tried for a minute. `say` is told what is waited for. Throws where an applied file was changed
  * since, for its effect can't be known.
  */
@@ -41,7 +42,7 @@ export async function migrate(
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof postgres.PostgresError && error.code === lockNotAvailable)) throw error;
+        if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
         say({ waitsFor: 'lock', migration, tries });
         await sleep(lockRetryMs);
       }

@@ -2,10 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database.ts';
+import { ClientGone } from './fair-permits.ts';
 import { limitReached } from './limits.ts';
 import type { Logger } from './logging.ts';
 import { requestDuration } from './request-metrics.ts';
 import { httpMethod } from './telemetry.ts';
+
+/** Status by which logs and metrics name a request whose client disconnected. */
+export const clientGone = 499;
 
 /** A path template of the contracts as Express has it: `{name}` is `:name`. */
 export function routePattern(path: string): string {
@@ -87,8 +91,12 @@ export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
   send(response, refusal.status, JSON.stringify(refusal.toBody()));
 }
 
-/** Sends an error's envelope and returns its status; what is no ApiError is our fault: 500, logged once with its cause, which is not sent. */
+/**
+ * Sends an error's envelope and returns its status; what is no ApiError is our fault: 500, logged once with its cause, which is not sent. Sends
+ * nothing where nobody waits: 499.
+ */
 export function sendError(response: ServerResponse, error: unknown, log: Logger): number {
+  if (error instanceof ClientGone) return clientGone;
   const refusal = toApiError(error, log);
   sendRefusal(response, refusal);
   return refusal.status;

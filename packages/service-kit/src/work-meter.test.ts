@@ -55,6 +55,17 @@ it('after a dear one the others of its owner wait twenty times as long as it was
   expect(ran).toEqual(['dear', 'other', 'second', 'third']);
 });
 
+it('one that somebody waits for is refused after 20 s, and not run', async () => {
+  run('ada', 'dear', 2_000);
+  const waited = meter.result('ada', () => ran.push('late'));
+  const refused = expect(waited).rejects.toMatchObject({ status: 429, code: 'rate_limited' });
+  jest.advanceTimersByTime(20_000);
+  await refused;
+  jest.advanceTimersByTime(40_000);
+  expect(ran).toEqual(['dear']);
+  expect(await meter.result('ada', () => 'next')).toBe('next');
+});
+
 it('of many dear ones each waits for the rest after the one before', () => {
   for (const name of ['first', 'second', 'third']) run('ada', name, 120);
   expect(ran).toEqual(['first']);

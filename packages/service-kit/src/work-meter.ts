@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { Debts } from './debts.ts';
+import { busy } from './fair-permits.ts';
 
 type Piece = () => unknown;
 
@@ -10,14 +11,8 @@ export interface WorkPrice {
   restRatio: number;
 }
 
-/** Milliseconds of work that an owner owed at a time. */
-interface Debt {
-  ms: number;
-  atMs: number;
-}
-
-/** Owners whose debts are remembered: of more, those longest ago are forgiven. */
-const maxDebts = 10_000;
+/** Longest wait of a piece that somebody waits for. */
+const longestWaitMs = 20_000;
 
 /** Returns the processor's time that this thread has used: one that waits for a processor makes nobody pay. */
 const threadMs = () => {
@@ -33,13 +28,14 @@ const threadMs = () => {
 export class WorkMeter {
   /** Owners that rest, with the pieces that wait until then. */
   readonly #resting = new Map<string, Piece[]>();
-  readonly #debts = new LRUCache<string, Debt>({ max: maxDebts });
+  readonly #debts: Debts;
   readonly #price: WorkPrice;
   readonly #nowMs: () => number;
 
   /** @param nowMs clock of what a piece takes, in milliseconds: by default the processor's time of this thread */
   constructor(price: WorkPrice, nowMs: () => number = threadMs) {
     this.#price = price;
+    this.#debts = new Debts(price.restRatio);
     this.#nowMs = nowMs;
   }
 
@@ -54,17 +50,27 @@ export class WorkMeter {
     return waiting === undefined;
   }
 
-  /** Runs a piece in the same way; returns what it returns, or rejects with what it throws. */
+  /**
+   * Runs a piece in the same way; returns what it returns, or rejects with what it throws. Rejects with 429 rate_limited, and does not run it, where the
+   * owner has not rested within 20 s.
+   */
   async result<Result>(owner: string, piece: () => Result): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    this.run(owner, () => {
+    let isWaiting = true;
+    const giveUp = () => {
+      isWaiting = false;
+      reject(busy(true, 'the service'));
+    };
+    const hasRun = this.run(owner, () => {
+      if (!isWaiting) return;
       try {
         resolve(piece());
       } catch (error) {
         reject(error);
       }
     });
-    return await promise;
+    const timer = hasRun ? undefined : setTimeout(giveUp, longestWaitMs);
+    return await promise.finally(() => clearTimeout(timer));
   }
 
   #runNow(owner: string, piece: Piece): void {
@@ -72,18 +78,9 @@ export class WorkMeter {
     try {
       piece();
     } finally {
-      const dearMs = this.#owe(owner, this.#nowMs() - beganMs) - this.#price.freeMs;
+      const dearMs = this.#debts.add(owner, this.#nowMs() - beganMs) - this.#price.freeMs;
       if (dearMs > 0) this.#rest(owner, dearMs * this.#price.restRatio);
     }
-  }
-
-  /** Adds to what an owner owes; returns that. */
-  #owe(owner: string, ms: number): number {
-    const atMs = performance.now();
-    const before = this.#debts.get(owner);
-    const left = before ? Math.max(0, before.ms - (atMs - before.atMs) / this.#price.restRatio) : 0;
-    this.#debts.set(owner, { ms: left + ms, atMs });
-    return left + ms;
   }
 
   #rest(owner: string, restMs: number): void {

@@ -7,18 +7,18 @@ import {
   type Piece,
   type RobotsQuestion,
 } from '@customer-platform/documents';
-import { FairSemaphore, type Usage } from './fair-semaphore.ts';
+import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
-/** A pool of processes that read documents, shared fairly, document by document, by all sources being read. */
+/** A pool of processes that read documents, shared fairly, document by document, by all accounts. */
 export class Extractors {
   readonly #free: Extractor[];
   readonly #all: readonly Extractor[];
   readonly #permits: FairSemaphore;
 
-  constructor(most: number, options: ExtractorOptions = {}) {
-    this.#all = Array.from({ length: most }, () => new Extractor(options));
+  constructor(permits: Permits, options: ExtractorOptions = {}) {
+    this.#all = Array.from({ length: permits.most }, () => new Extractor(options));
     this.#free = [...this.#all];
-    this.#permits = new FairSemaphore(most);
+    this.#permits = new FairSemaphore(permits);
   }
 
   /** Ends the processes. Nothing must be being read. */
@@ -27,8 +27,8 @@ export class Extractors {
   }
 
   /** Runs `work` with an extractor once one is free. Throws as a FairSemaphore does. */
-  use<Result>(usage: Usage, signal: AbortSignal, work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
-    return this.#permits.use(usage, signal, async () => {
+  use<Result>(owner: string, signal: AbortSignal, work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
+    return this.#permits.use(owner, signal, async () => {
       // The one released last: its process is the likeliest to be running.
       const extractor = this.#free.pop()!;
       try {
@@ -40,16 +40,17 @@ export class Extractors {
   }
 }
 
-/** Reads the documents of one source, each with a permit, until `signal` is aborted. Throws as an Extractor does. */
+/** Reads the documents of one source of an account, each with a permit, until `signal` is aborted. Throws as an Extractor does. */
 export class SourceExtractor {
-  readonly #usage: Usage = { usedMs: 0 };
   readonly #extractors: Extractors;
+  readonly #owner: string;
   readonly #signal: AbortSignal;
   /** Number of documents of this source that were too much for an extractor so far. */
   overtaxing = 0;
 
-  constructor(extractors: Extractors, signal: AbortSignal) {
+  constructor(extractors: Extractors, owner: string, signal: AbortSignal) {
     this.#extractors = extractors;
+    this.#owner = owner;
     this.#signal = signal;
   }
 
@@ -63,7 +64,7 @@ export class SourceExtractor {
 
   async #have<Result>(work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     try {
-      return await this.#extractors.use(this.#usage, this.#signal, work);
+      return await this.#extractors.use(this.#owner, this.#signal, work);
     } catch (error) {
       if (error instanceof Overtaxing) this.overtaxing++;
       throw error;

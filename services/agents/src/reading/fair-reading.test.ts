@@ -78,6 +78,27 @@ describe('one account that fills what it can get', () => {
     for (const { id } of websites) await hostile.request('DELETE', `/sources/${id}`);
   }, 480_000);
 
+  it('with files that take all the time they may is held up itself, also by two at once', async () => {
+    const [live, sandbox, honest] = [
+      await openLibrary(platform),
+      await openLibrary(platform),
+      await openLibrary(platform),
+    ];
+    const upload = async (library: Library, name: string) => {
+      // Takes the whole 30 s.
+      const slow = `<!doctype html><p>${name}</p>${'<h1>a'.repeat(100_000)}`;
+      return { library, id: (await library.upload(`${name}.html`, slow)).body.id };
+    };
+    const files = await Promise.all([upload(live, '1'), upload(sandbox, '2'), upload(live, '3')]);
+    for (const { id } of await honestSources(honest, 'beside-slow')) {
+      expect(await ended(honest, id)).toMatchObject({ status: 'ready' });
+    }
+    for (const { library, id } of files) {
+      expect((await library.get(id)).status).toBe('processing');
+      await library.request('DELETE', `/sources/${id}`);
+    }
+  }, 480_000);
+
   it('with pages that are too much to parse is held up itself', async () => {
     const [hostile, honest] = [await openLibrary(platform), await openLibrary(platform)];
     const names = ['/deep/0/', '/deep/1/'];

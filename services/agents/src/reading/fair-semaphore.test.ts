@@ -1,20 +1,29 @@
+import { Debts } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { FairSemaphore, type Usage } from './fair-semaphore.ts';
+import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
 
 /** Resolves once all work that has a permit has begun. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Returns work that ends on command, and the order in which it began. */
-function worklist(semaphore: FairSemaphore) {
+/** Returns work that ends on command, and the order in which it began; `owed` are milliseconds that owners have held permits for. */
+function worklist(permits: Permits, owed: Record<string, number> = {}) {
+  const debts = new Debts(10);
+  for (const [owner, ms] of Object.entries(owed)) debts.add(owner, ms);
+  const semaphore = new FairSemaphore(permits, debts);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   return {
+    semaphore,
+    debts,
     begun,
-    end: (name: string) => ends.get(name)!(),
-    add: (name: string, usage: Usage, signal = never) =>
-      semaphore.use(usage, signal, () => {
+    end: async (name: string) => {
+      ends.get(name)!();
+      await settled();
+    },
+    add: (name: string, owner: string, signal = never) =>
+      semaphore.use(owner, signal, () => {
         begun.push(name);
         return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
       }),
@@ -22,43 +31,50 @@ function worklist(semaphore: FairSemaphore) {
 }
 
 describe('permits', () => {
-  it('are held by so many at once, and go next to whoever held them for the shortest time', async () => {
-    const { begun, end, add } = worklist(new FairSemaphore(2));
-    const [long, short] = [{ usedMs: 5_000 }, { usedMs: 20 }];
-    const running = [add('1', long), add('2', long), add('3', long), add('4', short), add('5', short)];
+  it('are held by so many at once, and go next to whoever held them for the shortest time lately', async () => {
+    const { begun, end, add, debts } = worklist({ most: 2, heavy: 2 }, { ada: 4_000, bo: 20 });
+    const running = [add('1', 'ada'), add('2', 'ada'), add('3', 'ada'), add('4', 'bo'), add('5', 'bo')];
     await settled();
     expect(begun).toEqual(['1', '2']);
-    end('1');
-    await settled();
+    await end('1');
     expect(begun).toEqual(['1', '2', '4']);
-    end('4');
-    await settled();
+    await end('4');
     expect(begun.at(-1)).toBe('5');
-    end('2');
-    await settled();
+    await end('2');
     expect(begun).toEqual(['1', '2', '4', '5', '3']);
-    expect(long.usedMs).toBeGreaterThan(5_000);
-    for (const name of ['3', '5']) end(name);
+    expect(debts.of('ada')).toBeGreaterThan(3_000);
+    for (const name of ['3', '5']) await end(name);
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4', '5']);
   });
 
+  it('are kept for others by those who held them for long, one of whom goes on at a time', async () => {
+    const { begun, end, add } = worklist({ most: 3, heavy: 1 }, { ada: 100_000, bo: 50_000 });
+    const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'cy')];
+    await settled();
+    expect(begun).toEqual(['1', '4']);
+    await end('4');
+    expect(begun).toEqual(['1', '4']);
+    await end('1');
+    expect(begun).toEqual(['1', '4', '2']);
+    await end('2');
+    await end('3');
+    expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
+  });
+
   it('are released by work that fails, and not acquired by work that was stopped', async () => {
-    const semaphore = new FairSemaphore(1);
-    const { begun, end, add } = worklist(semaphore);
-    const usage = { usedMs: 0 };
-    await expect(semaphore.use(usage, never, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    const first = add('1', usage);
+    const { semaphore, begun, end, add } = worklist({ most: 1, heavy: 1 });
+    await expect(semaphore.use('ada', never, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    const first = add('1', 'ada');
     const stop = new AbortController();
-    const stopped = add('2', { usedMs: 0 }, stop.signal);
-    const third = add('3', usage);
+    const stopped = add('2', 'ada', stop.signal);
+    const third = add('3', 'ada');
     stop.abort(new Error('enough'));
     await expect(stopped).rejects.toThrow('enough');
-    await expect(add('4', usage, stop.signal)).rejects.toThrow('enough');
+    await expect(add('4', 'ada', stop.signal)).rejects.toThrow('enough');
     await settled();
-    end('1');
+    await end('1');
     await first;
-    await settled();
-    end('3');
+    await end('3');
     expect([await third, begun]).toEqual(['3', ['1', '3']]);
   });
 });

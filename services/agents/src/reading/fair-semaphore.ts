@@ -1,39 +1,59 @@
-/** Time for which one source has held permits so far. */
-export interface Usage {
-  usedMs: number;
+import { Debts } from '@customer-platform/service-kit';
+
+/** Permits of a semaphore. */
+export interface Permits {
+  most: number;
+  /** Of these, what owners may hold together that have held theirs for more than 5 s lately: the rest is kept for the others. */
+  heavy: number;
 }
 
+/** What an owner has held permits for is forgotten in ten times as long. */
+const forgetRatio = 10;
+const heavyMs = 5_000;
+
 interface Waiting {
-  usage: Usage;
+  owner: string;
   begin: () => void;
 }
 
-/** A semaphore whose next permit goes to the source that has held permits for the shortest time; among equals, to the first waiter. */
+/** A semaphore whose next permit goes to the owner that has held permits for the shortest time lately; among equals, to the first waiter. */
 export class FairSemaphore {
-  #free: number;
+  readonly #permits: Permits;
+  readonly #debts: Debts;
   #waiting: Waiting[] = [];
+  #held = 0;
+  #heldByHeavy = 0;
 
-  constructor(permits: number) {
-    this.#free = permits;
+  constructor(permits: Permits, debts: Debts = new Debts(forgetRatio)) {
+    this.#permits = permits;
+    this.#debts = debts;
   }
 
   /** Runs `work` with a permit. Throws the signal's reason if that is aborted before; errors of `work` pass through. */
-  async use<Result>(usage: Usage, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    await this.#acquire(usage, signal);
+  async use<Result>(owner: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    const isHeavy = await this.#acquire(owner, signal);
     const began = performance.now();
     try {
       return await work();
     } finally {
-      usage.usedMs += performance.now() - began;
-      this.#free++;
+      this.#debts.add(owner, performance.now() - began);
+      this.#held--;
+      if (isHeavy) this.#heldByHeavy--;
       this.#beginNext();
     }
   }
 
-  async #acquire(usage: Usage, signal: AbortSignal): Promise<void> {
+  /** Waits for a permit; returns whether it is one of those that heavy owners may hold. */
+  async #acquire(owner: string, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { usage, begin: resolve };
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const begin = () => {
+      const isHeavy = this.#isHeavy(owner);
+      this.#held++;
+      if (isHeavy) this.#heldByHeavy++;
+      resolve(isHeavy);
+    };
+    const waiting = { owner, begin };
     const leave = () => {
       this.#waiting = this.#waiting.filter((other) => other !== waiting);
       reject(signal.reason as Error);
@@ -41,15 +61,24 @@ export class FairSemaphore {
     this.#waiting.push(waiting);
     signal.addEventListener('abort', leave);
     this.#beginNext();
-    await promise.finally(() => signal.removeEventListener('abort', leave));
+    return await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
   #beginNext(): void {
-    const [first, ...others] = this.#waiting;
-    if (this.#free === 0 || !first) return;
-    const next = others.reduce((least, one) => (one.usage.usedMs < least.usage.usedMs ? one : least), first);
+    if (this.#held >= this.#permits.most) return;
+    const hasRoom = this.#heldByHeavy < this.#permits.heavy;
+    const [first, ...others] = this.#waiting.filter(({ owner }) => hasRoom || !this.#isHeavy(owner));
+    if (!first) return;
+    const next = others.reduce((least, one) => (this.#owed(one) < this.#owed(least) ? one : least), first);
     this.#waiting = this.#waiting.filter((one) => one !== next);
-    this.#free--;
     next.begin();
+  }
+
+  #owed({ owner }: Waiting): number {
+    return this.#debts.of(owner);
+  }
+
+  #isHeavy(owner: string): boolean {
+    return this.#debts.of(owner) > heavyMs;
   }
 }

@@ -35,7 +35,7 @@ async function readFile(claim: ClaimedSource, { sql, extractors, signal }: Readi
       yield bytes;
     }
   };
-  const extractor = new SourceExtractor(extractors.files, signal);
+  const extractor = new SourceExtractor(extractors.files, claim.account_id, signal);
   return whole(await extractor.read({ type: claim.file_type! }, parts));
 }
 

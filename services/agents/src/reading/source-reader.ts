@@ -19,17 +19,18 @@ import { agentName } from './robots.ts';
 const parts = [
   // Milliseconds each: they need neither the network nor another process.
   { name: 'texts', kinds: ['article', 'faq'], most: 4, perLane: 2 },
-  { name: 'files', kinds: ['file'], most: 2, perLane: 1 },
+  // One more than can be read is only a row: what waits for a process holds nothing, and the last of twelve still has its time.
+  { name: 'files', kinds: ['file'], most: 12, perLane: 1 },
   // Mostly waiting: they hold extractors and memory page by page, and sites that hang hold a slot for minutes.
   { name: 'websites', kinds: ['website'], most: 32, perLane: 2 },
 ] as const;
 /** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */
-const filesAtOnce = 1;
+const filesAtOnce = { most: 3, heavy: 1 };
 const fileTimeoutMs = 30_000;
-const pagesAtOnce = 2;
+const pagesAtOnce = { most: 2, heavy: 1 };
 const pageTimeoutMs = 5_000;
 /** Maximum number of pages of half a MiB to 5 MiB in memory at once. */
-const largePagesAtOnce = 2;
+const largePagesAtOnce = { most: 2, heavy: 1 };
 
 /** Lease: how long a source waits after its reader dies. */
 const leaseMs = 60_000;

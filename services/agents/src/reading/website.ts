@@ -3,7 +3,7 @@ import { bytesOf, type Piece, refuseTooMuch, Unreadable } from '@customer-platfo
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import { type Extractors, SourceExtractor } from './extractors.ts';
-import type { FairSemaphore, Usage } from './fair-semaphore.ts';
+import type { FairSemaphore } from './fair-semaphore.ts';
 import { robotsOf, robotsUnavailable } from './robots.ts';
 
 /** State of a page after it was read. `position` identifies it and its passages, wherever it is in the list. */
@@ -62,9 +62,9 @@ export async function readWebsite(
 ): Promise<WebsiteReading> {
   const stop = new AbortController();
   const signal = AbortSignal.any([tools.signal, stop.signal]);
-  const extractor = new SourceExtractor(tools.extractors, signal);
+  const extractor = new SourceExtractor(tools.extractors, owner, signal);
   const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, owner, signal });
-  const reading = { ...tools, id, owner, extractor, refusalOf, signal, largePageUsage: { usedMs: 0 } };
+  const reading = { ...tools, id, owner, extractor, refusalOf, signal };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
   const kept = new KeptText();
@@ -167,12 +167,11 @@ interface PageTools extends Omit<WebsiteTools, 'extractors'> {
   extractor: SourceExtractor;
   /** Returns why a page must not be read; null if it may be. */
   refusalOf(url: string): Promise<string | null>;
-  largePageUsage: Usage;
 }
 
 async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome> {
   const { url, before: known } = page;
-  const { id, owner, getter, refusalOf, largePages, largePageUsage, signal } = tools;
+  const { id, owner, getter, refusalOf, largePages, signal } = tools;
   try {
     const refusal = await refusalOf(url);
     if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsUnavailable), known };
@@ -180,7 +179,7 @@ async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome>
     const response = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
     if (response.error !== 'too_large') return await outcomeOf(page, response, tools);
     // The size is only known now: it is fetched again, with a permit.
-    return await largePages.use(largePageUsage, signal, async () => outcomeOf(page, await getter.get(request), tools));
+    return await largePages.use(owner, signal, async () => outcomeOf(page, await getter.get(request), tools));
   } finally {
     signal.throwIfAborted();
   }

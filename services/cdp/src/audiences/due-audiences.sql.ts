@@ -7,16 +7,16 @@ export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'statu
 }
 
 /**
- * Returns accounts with due audiences in id order, from the one after `after` on, then the first ones again; none that is paused. By turns:
+ * Returns accounts with due audiences in id order, from the one after `after` on, then the first ones again; none that is paused, none of `resting`. By turns:
  * one with very many due audiences delays another's by one of them.
  */
 export async function selectDueAccounts(
   tx: Sql,
   now: Date,
-  { after, limit, scope }: { after: string; limit: number; scope: Scope },
+  { after, resting, limit, scope }: { after: string; resting: readonly string[]; limit: number; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
-    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts]}::uuid[]) ${isOfScope(tx, scope)}
+    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...resting]}::uuid[]) ${isOfScope(tx, scope)}
     group by account_id order by account_id <= ${after}::uuid, account_id limit ${limit}`;
   return rows.map((row) => row.account_id);
 }

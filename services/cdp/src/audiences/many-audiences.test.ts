@@ -72,11 +72,14 @@ it('accounts take turns, however many audiences of one are due, and for however 
       select account_id, n::text, '', '{"match": "all", "conditions": []}', 'building', ${now}, ${now},
         ${now}::timestamptz - n * interval '1 hour'
       from (values (${first}::uuid, 1), (${second}::uuid, 1000)) as account (account_id, most), generate_series(1, most) as n`;
-    const afterwards = async (after: string) =>
-      (await selectDueAccounts(tx, now, { after, limit: 20, scope })).filter((id) => id === first || id === second);
+    const afterwards = async (after: string, resting: string[] = []) =>
+      (await selectDueAccounts(tx, now, { after, resting, limit: 20, scope })).filter(
+        (id) => id === first || id === second,
+      );
     expect(await afterwards(beforeFirst)).toEqual([first, second]);
     expect(await afterwards(first)).toEqual([second, first]);
     expect(await afterwards(second)).toEqual([first, second]);
+    expect(await afterwards(first, [second])).toEqual([first]);
     await tx`delete from audiences where account_id = any(${[first, second]}::uuid[])`;
   });
 });

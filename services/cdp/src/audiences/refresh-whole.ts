@@ -75,9 +75,9 @@ function makeRefresh(worker: number): Job<unknown> {
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const dueAccounts = await selectDueAccounts(call.tx, call.now, { after, limit: candidates, scope });
-      const awake = dueAccounts.filter((id) => !resting.has(id));
-      const claimed = await claimAccount(call, awake, refreshes);
+      const due = { after, resting: [...resting.keys()], limit: candidates, scope };
+      const dueAccounts = await selectDueAccounts(call.tx, call.now, due);
+      const claimed = await claimAccount(call, dueAccounts, refreshes);
       after = claimed?.id ?? beforeFirst;
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;

@@ -1,0 +1,33 @@
+import { LRUCache } from 'lru-cache';
+
+/** Milliseconds that an owner owed at a time. */
+interface Debt {
+  ms: number;
+  atMs: number;
+}
+
+/** Owners whose debts are remembered: of more, those longest ago are forgiven. */
+const maxDebts = 10_000;
+
+/** What owners have used lately, in milliseconds: each is owed for `ratio` times as long as it was used. */
+export class Debts {
+  readonly #debts = new LRUCache<string, Debt>({ max: maxDebts });
+  readonly #ratio: number;
+
+  constructor(ratio: number) {
+    this.#ratio = ratio;
+  }
+
+  /** Returns what an owner owes, in milliseconds. */
+  of(owner: string): number {
+    const before = this.#debts.get(owner);
+    return before ? Math.max(0, before.ms - (performance.now() - before.atMs) / this.#ratio) : 0;
+  }
+
+  /** Adds to what an owner owes; returns that. */
+  add(owner: string, usedMs: number): number {
+    const ms = this.of(owner) + usedMs;
+    this.#debts.set(owner, { ms, atMs: performance.now() });
+    return ms;
+  }
+}
