@@ -9,7 +9,7 @@ interface Debt {
 /** Owners whose debts are remembered: of more, those longest ago are forgiven. */
 const maxDebts = 10_000;
 
-/** What owners have used lately, in milliseconds: each is owed for `ratio` times as long as it was used. */
+/** Debts of owners for what they have used lately, in milliseconds: each is owed for `ratio` times as long as it was used. */
 export class Debts {
   readonly #debts = new LRUCache<string, Debt>({ max: maxDebts });
   readonly #ratio: number;

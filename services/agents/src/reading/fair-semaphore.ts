@@ -7,7 +7,7 @@ export interface Permits {
   heavy: number;
 }
 
-/** What an owner has held permits for is forgotten in ten times as long. */
+/** Time that an owner has held permits is forgotten in ten times as long. */
 const forgetRatio = 10;
 const heavyMs = 5_000;
 
