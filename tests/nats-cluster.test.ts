@@ -1,71 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import {
-  newDataFolder,
-  type Platform,
-  pagesOf,
-  programsFolder,
-  startPlatform,
-  type TestAccount,
-  waitFor,
-} from '@customer-platform/testkit';
+import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type NatsCluster, natsServers, startNatsCluster } from '@customer-platform/testkit/nats-cluster';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
-const size = 3;
 /** Requests that have to be served while a server is unavailable. */
 const requestsMeanwhile = 150;
 
-let directory: string;
-let servers: { described: ServerProcess; running: Awaited<ReturnType<typeof startServer>> }[];
+let cluster: NatsCluster;
 let platform: Platform;
 let account: TestAccount;
 let nats: NatsConnection;
 let manager: JetStreamManager;
 
 beforeAll(async () => {
-  directory = newDataFolder();
-  const described = await describeCluster();
-  servers = await Promise.all(described.map(async (each) => ({ described: each, running: await startServer(each) })));
-  const urls = described.map(({ url }) => url).join(',');
-  nats = await connect({ servers: described.map(({ url }) => url) });
+  cluster = await startNatsCluster();
+  const { urls } = cluster;
+  nats = await connect({ servers: urls });
   manager = await jetstreamManager(nats, { checkAPI: false });
   await waitFor('the cluster to have a leader', () => manager.getAccountInfo(), 60_000);
   platform = await startPlatform({
     services: ['cdp', 'crm', 'webhooks'],
-    env: { LOG_LEVEL: 'silent', NATS_URL: urls, NATS_REPLICAS: String(size), NATS_STREAM_MIB: '512' },
+    env: { LOG_LEVEL: 'silent', NATS_URL: urls.join(','), NATS_REPLICAS: String(natsServers), NATS_STREAM_MIB: '512' },
   });
   account = await platform.account();
 }, 180_000);
 afterAll(async () => {
   await platform?.stop();
   await nats?.close();
-  for (const { running } of servers ?? []) await running.stop();
-  rmSync(directory, { recursive: true, force: true });
+  await cluster?.stop();
 }, 60_000);
-
-async function describeCluster(): Promise<ServerProcess[]> {
-  const ports = await Promise.all(
-    Array.from({ length: size }, async () => [await freePort(), await freePort()] as const),
-  );
-  const routes = ports.map(([, port]) => `nats://127.0.0.1:${port}`);
-  return await Promise.all(
-    ports.map(async ([port, clusterPort], index) => {
-      const own = join(directory, String(index));
-      const described = await natsServer({ directory: own, port, cacheDirectory: programsFolder() });
-      const cluster = { name: 'test', listen: `127.0.0.1:${clusterPort}`, routes, no_advertise: true };
-      const config = `server_name: server-${index}\ncluster: ${JSON.stringify(cluster)}\n`;
-      writeFileSync(join(own, 'server.conf'), config);
-      return { ...described, name: `nats-${index}` };
-    }),
-  );
-}
 
 /** Waits until every server has all of the stream and of each consumer. */
 async function whole(): Promise<void> {
@@ -73,10 +39,8 @@ async function whole(): Promise<void> {
   await waitFor(
     'every server to be up to date',
     async () => {
-      const { cluster } = await manager.streams.info(stream);
-      return (
-        cluster?.replicas?.length === size - 1 && cluster.replicas.every(({ current, offline }) => current && !offline)
-      );
+      const { replicas } = (await manager.streams.info(stream)).cluster ?? {};
+      return replicas?.length === natsServers - 1 && replicas.every(({ current, offline }) => current && !offline);
     },
     60_000,
   );
@@ -86,7 +50,7 @@ it('has the stream on every server, with the bounds that the settings say', asyn
   await whole();
   const stream = platform.env('cdp').BUS_PREFIX!;
   const { config } = await manager.streams.info(stream);
-  expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([size, 512 * 1_048_576, 'new']);
+  expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([natsServers, 512 * 1_048_576, 'new']);
 });
 
 it('gets new bounds for the stream that is there, with its events', async () => {
@@ -99,7 +63,7 @@ it('gets new bounds for the stream that is there, with its events', async () => 
   });
   for (const [NATS_REPLICAS, NATS_STREAM_MIB] of [
     [1, 600],
-    [size, 512],
+    [natsServers, 512],
   ] as const) {
     const bus = await Bus.connect(NATS_URL, {
       prefix: BUS_PREFIX,
@@ -135,11 +99,11 @@ it('serves every request and loses no event while any one of its servers is kill
     const until = made.length + requestsMeanwhile;
     await waitFor('more requests', () => made.length >= until || failures.length > 0, 60_000);
   };
-  for (const server of servers) {
+  for (const index of cluster.urls.keys()) {
     await more();
-    process.kill(server.running.pid, 'SIGKILL');
+    cluster.kill(index);
     await more();
-    server.running = await waitFor('the server to start', () => startServer(server.described));
+    await waitFor('the server to start', () => cluster.start(index).then(() => true));
     await whole();
   }
   isOver = true;

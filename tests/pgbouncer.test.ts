@@ -1,98 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/managed-process';
 import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
-import { findProgram } from '@customer-platform/deploy/server-binary';
 import { startService } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import { type Pooler, startPooler } from '@customer-platform/testkit/pgbouncer';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { patientClient } from './setup.ts';
 
-const root = join(import.meta.dirname, '../.platform');
-/** Connections to PostgreSQL for each role and database: fewer than a process has to the pooler. */
-const serverConnections = 4;
-
-let directory: string;
-let pooler: Awaited<ReturnType<typeof startServer>>;
-let port: number;
+let pooler: Pooler;
 let platform: Platform;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
-  chmodSync(directory, 0o755);
-  port = await freePort();
   pooler = await startPooler();
-  platform = await startPlatform({
-    databaseEnv: (direct) => ({
-      DATABASE_URL: pooledUrl(direct),
-      DATABASE_DIRECT_URL: direct,
-      DATABASE_POOLER: 'transaction',
-    }),
-  });
+  platform = await startPlatform({ databaseEnv: pooler.databaseEnv });
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();
   await pooler?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
-
-async function startPooler() {
-  mkdirSync(join(root, 'debian'), { recursive: true });
-  const say = () => undefined;
-  const { command, env } = await findProgram({ program: 'pgbouncer', cacheDirectory: join(root, 'debian'), say });
-  const { hostname, port: serverPort } = new URL(process.env.TEST_DATABASE_URL!);
-  const file = join(directory, 'pgbouncer.ini');
-  const users = join(directory, 'users.txt');
-  const names = ['gateway', 'agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'];
-  writeFileSync(users, names.map((name) => `"platform_${name}" "test-only"\n`).join(''), { mode: 0o644 });
-  // As root it refuses to run: it becomes nobody.
-  writeFileSync(
-    file,
-    `[databases]
-* = host=${hostname} port=${serverPort}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = plain
-auth_file = ${users}
-pool_mode = transaction
-default_pool_size = ${serverConnections}
-max_client_conn = 1000
-${process.getuid?.() === 0 ? 'user = nobody\n' : ''}`,
-    { mode: 0o644 },
-  );
-  const isReady = async () => {
-    const sql = postgres(pooledUrl(process.env.TEST_DATABASE_URL!), { max: 1, connect_timeout: 1 });
-    // Anything that it says, a refusal too, says that it is there.
-    const refusal = await sql`select`.catch((error: { code?: string }) => error);
-    await sql.end({ timeout: 1 });
-    return !('code' in refusal && refusal.code === 'ECONNREFUSED');
-  };
-  return await startServer({
-    name: 'pgbouncer',
-    command,
-    args: [file],
-    env: { ...env, PATH: process.env.PATH! },
-    cwd: directory,
-    stopSignal: 'SIGTERM',
-    recordFile: join(directory, 'process.json'),
-    logFile: join(directory, 'pgbouncer.log'),
-    url: `postgres://127.0.0.1:${port}`,
-    ready: isReady,
-  });
-}
-
-function pooledUrl(direct: string): string {
-  const url = new URL(direct);
-  url.hostname = '127.0.0.1';
-  url.port = String(port);
-  return url.href;
-}
 
 it('carries a customer through every module, with more requests at once than it has connections', async () => {
   const { key } = await platform.account();
@@ -154,6 +79,6 @@ it('is refused where the role has no settings of its own, or migrations have no 
   await admin.unsafe(`alter role platform_crm in database ${database} reset statement_timeout`);
   await admin.end();
   const direct = roleUrl(databaseUrl(server, database), 'crm', 'test-only');
-  const other = { ...env, DATABASE_DIRECT_URL: direct, DATABASE_URL: pooledUrl(direct), BUS_PREFIX: database };
+  const other = { ...env, DATABASE_DIRECT_URL: direct, DATABASE_URL: pooler.urlOf(direct), BUS_PREFIX: database };
   await expect(startService(crm, other)).rejects.toThrow(/statement_timeout = 5000\): run provision again/);
 }, 60_000);

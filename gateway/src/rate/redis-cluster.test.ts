@@ -1,25 +1,27 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
-import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { redisServer } from '@customer-platform/deploy/redis';
+import type { ServerProcess } from '@customer-platform/deploy/managed-process';
 import {
-  newDataFolder,
   type Platform,
-  programsFolder,
   rawRequest,
   startPlatform,
   startRelay,
   type TestAccount,
   waitFor,
 } from '@customer-platform/testkit';
+import {
+  type RedisCluster,
+  type RedisProcess,
+  redisPassword,
+  startRedis,
+  startRedisCluster,
+} from '@customer-platform/testkit/redis-cluster';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
 import { startGateway } from '../main.ts';
 import { type GatewayRedis, openRedis } from './redis.ts';
 
-const password = 'test-only';
+const password = redisPassword;
 const timeoutMs = 1_000;
 /** Bound of one request's time, far above what waiting for Redis may add, for a machine that stalls. */
 const longestMs = 10 * timeoutMs;
@@ -27,49 +29,7 @@ const longestMs = 10 * timeoutMs;
 const failoverMs = 120_000;
 const testMs = 300_000;
 
-interface Server {
-  port: number;
-  signal(name: NodeJS.Signals): void;
-  stop(): Promise<void>;
-  /** Sends a command to this server alone. */
-  ask(...command: [string, ...(string | number)[]]): Promise<unknown>;
-}
-
-let directory: string;
-
-beforeAll(() => {
-  directory = newDataFolder();
-});
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-/** Starts a Redis; `adapt` makes another of it, given its port. */
-async function startRedis(
-  adapt: (described: ServerProcess, port: number) => Promise<ServerProcess> | ServerProcess,
-  serverPassword = password,
-): Promise<Server> {
-  const port = await freePort();
-  const described = await redisServer({
-    directory: join(directory, String(port)),
-    port,
-    password: serverPassword,
-    cacheDirectory: programsFolder(),
-    ways: ['path', 'debian'],
-  });
-  const running = await startServer(await adapt(described, port));
-  const connection = new Redis(described.url, { maxRetriesPerRequest: 1, disconnectTimeout: 100 });
-  connection.on('error', () => undefined);
-  return {
-    port,
-    signal: (name) => void process.kill(running.pid, name),
-    async stop() {
-      connection.disconnect();
-      await running.stop();
-    },
-    ask: (...[name, ...parts]) => connection.call(name, parts),
-  };
-}
-
-const isMaster = async (server: Server) => String(await server.ask('ROLE')).startsWith('master');
+const isMaster = async (server: RedisProcess) => String(await server.ask('ROLE')).startsWith('master');
 
 /** A platform with two gateways on the same Redis. */
 async function startGateways(env: Record<string, string>) {
@@ -156,65 +116,21 @@ async function underLoad(gateways: Gateways, action: (more: () => Promise<void>)
 }
 
 describe('a Redis Cluster', () => {
-  const slots = 16_384;
-  let servers: Server[];
+  let cluster: RedisCluster;
+  let servers: RedisProcess[];
   let gateways: Gateways;
 
   beforeAll(async () => {
-    servers = await Promise.all(Array.from({ length: 6 }, () => startRedis(asNode)));
-    await joinCluster();
-    gateways = await startGateways({
-      REDIS_MODE: 'cluster',
-      REDIS_URL: servers
-        .slice(0, 3)
-        .map(({ port }, index) => `redis://${index === 0 ? `:${password}@` : ''}127.0.0.1:${port}`)
-        .join(','),
-    });
+    cluster = await startRedisCluster();
+    servers = cluster.servers;
+    gateways = await startGateways(cluster.env);
   }, 90_000);
   afterAll(async () => {
     await gateways?.stop();
-    await Promise.all((servers ?? []).map((server) => server.stop()));
+    await cluster?.stop();
   }, 60_000);
 
-  async function asNode(described: ServerProcess): Promise<ServerProcess> {
-    const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--masterauth', password];
-    // Without it one master's failover stops all of the cluster.
-    const coverage = ['--cluster-require-full-coverage', 'no', '--cluster-allow-replica-migration', 'no'];
-    // By default the port is 10000 above the other, where outgoing connections have theirs.
-    const bus = ['--cluster-port', String(await freePort())];
-    return { ...described, args: [...described.args, ...cluster, ...coverage, ...bus] };
-  }
-
-  /** Makes three masters of the first servers, each with a replica among the others. */
-  async function joinCluster(): Promise<void> {
-    const busPorts = await Promise.all(
-      servers.map(async ({ ask: send }) => ((await send('CONFIG', 'GET', 'cluster-port')) as string[])[1]!),
-    );
-    for (const [index, { port }] of servers.entries())
-      await servers[0]!.ask('CLUSTER', 'MEET', '127.0.0.1', port, busPorts[index]!);
-    for (const [index, server] of servers.entries()) {
-      if (index < 3) {
-        const from = Math.ceil((index * slots) / 3);
-        const to = Math.ceil(((index + 1) * slots) / 3) - 1;
-        await server.ask('CLUSTER', 'ADDSLOTSRANGE', from, to);
-        continue;
-      }
-      const master = String(await servers[index - 3]!.ask('CLUSTER', 'MYID'));
-      await waitFor('a replica to know its master', () => server.ask('CLUSTER', 'REPLICATE', master));
-    }
-    await waitFor('the cluster', async () => {
-      const infos = await Promise.all(servers.map(async ({ ask: send }) => String(await send('CLUSTER', 'INFO'))));
-      const lines = await Promise.all(servers.slice(0, 3).map(async ({ ask: send }) => String(await send('ROLE'))));
-      const isWhole = (info: string) =>
-        info.includes('cluster_state:ok') &&
-        info.includes(`cluster_slots_ok:${slots}`) &&
-        info.includes('cluster_known_nodes:6') &&
-        info.includes('cluster_size:3');
-      return infos.every(isWhole) && lines.every((role) => role.includes('127.0.0.1'));
-    });
-  }
-
-  const buckets = async (server: Server) => ((await server.ask('KEYS', '*:rate:*')) as string[]).length;
+  const buckets = async (server: RedisProcess) => ((await server.ask('KEYS', '*:rate:*')) as string[]).length;
 
   it('keeps limits exactly across gateways, in buckets on all of its masters', async () => {
     await untilShared(gateways);
@@ -290,8 +206,8 @@ describe('a Redis Cluster', () => {
 
 describe('a master that sentinels name', () => {
   const sentinelPassword = 'of-the-sentinels';
-  let [master, replica]: (Server | undefined)[] = [];
-  let sentinels: Server[] = [];
+  let [master, replica]: (RedisProcess | undefined)[] = [];
+  let sentinels: RedisProcess[] = [];
   let gateways: Gateways;
 
   beforeAll(async () => {

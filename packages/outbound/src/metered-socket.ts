@@ -35,9 +35,9 @@ export class MeteredSocket extends Duplex {
     socket.once('close', () => this.#meter.run(this.#owner, () => this.destroy()));
   }
 
-  /** Says that the connection is secure: what it may bring is for others to say from now on. */
-  secured(): void {
-    allowBytes(this, Number.POSITIVE_INFINITY);
+  /** Says that the connection is secure: it may bring so many bytes more, or what others say from now on. */
+  secured(bytes = Number.POSITIVE_INFINITY): void {
+    allowBytes(this, bytes);
   }
 
   /** As a socket has it. */

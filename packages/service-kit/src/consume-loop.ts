@@ -175,14 +175,18 @@ export class ConsumeLoop {
       this.#oldestAt = undefined;
       taking = undefined;
     };
-    for await (const message of messages) {
-      waiting.push(message);
-      waitingBytes += message.data.length;
-      if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
-      if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
-      taking ??= Promise.resolve().then(takeAll);
+    try {
+      for await (const message of messages) {
+        waiting.push(message);
+        waitingBytes += message.data.length;
+        if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
+        if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
+        taking ??= Promise.resolve().then(takeAll);
+      }
+    } finally {
+      // Also where the bus has ended a request: what the next one brings would be taken beside it, out of order.
+      await taking;
     }
-    await taking;
   }
 }
 

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
-import { integerPosition, readPage } from '@customer-platform/service-kit';
+import { integerPosition, readOrSearch, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
 import { hasAgent, hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
@@ -13,12 +13,15 @@ export const listPlans = implement(contract.listPlans, {
     if (agent !== undefined && !(await hasAgent(tx, account.id, agent)))
       return fail('invalid_request', 'agent must be the id of an agent of this account', 'agent');
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
-    return await readPage(query, {
-      position: integerPosition((id) => hasPlan(tx, account.id, id)),
-      rows: (after, limit) => listPlanRows(tx, account.id, filter, { after, limit }),
-      bytes: (row) => row.bytes,
-      item: (row) => toPlan(row, account.timezone),
-      cursor: 'id',
-    });
+    const indexed = [status, agent, filter.contactId];
+    return await readOrSearch(call, 'the search of plans', { indexed }, (sql) =>
+      readPage(query, {
+        position: integerPosition((id) => hasPlan(sql, account.id, id)),
+        rows: (after, limit) => listPlanRows(sql, account.id, filter, { after, limit }),
+        bytes: (row) => row.bytes,
+        item: (row) => toPlan(row, account.timezone),
+        cursor: 'id',
+      }),
+    );
   },
 });

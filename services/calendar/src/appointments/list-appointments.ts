@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { fewBytes, instantOf, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, instantOf, readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
@@ -27,12 +27,15 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    return await readPage(query, {
-      position: (cursor) => selectCursor(tx, account.id, uuidCursor(cursor)),
-      rows: (after, limit) => listAppointmentRows(tx, account.id, filter, { after, limit }),
-      bytes: fewBytes,
-      item: (row) => toAppointment(row, account.timezone),
-      cursor: 'id',
-    });
+    const indexed = [filter.status, filter.contactId, filter.staffId, filter.bookingTypeId];
+    return await readOrSearch(call, 'the search of appointments', { indexed }, (sql) =>
+      readPage(query, {
+        position: (cursor) => selectCursor(sql, account.id, uuidCursor(cursor)),
+        rows: (after, limit) => listAppointmentRows(sql, account.id, filter, { after, limit }),
+        bytes: fewBytes,
+        item: (row) => toAppointment(row, account.timezone),
+        cursor: 'id',
+      }),
+    );
   },
 });

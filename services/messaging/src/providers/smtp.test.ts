@@ -35,12 +35,13 @@ const send = (port: number, given = {}, settings = {}, deadlineMs = 15_000) =>
 /** Sends with a short deadline to a server that does not respond in time; the other tests never reach their deadline. */
 const sendInVain = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
 
-/** Starts a server that sends `greeting` to every client, and nothing else. */
-async function startBareServer(greeting: string): Promise<number> {
+/** Starts a server that sends `greeting` to every client, and then what `respond` says to each piece that comes. */
+async function startBareServer(greeting: string, respond: (said: string) => string = () => ''): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
     socket.write(greeting);
+    socket.on('data', (said) => socket.write(respond(said.toString())));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stops.push(() => {
@@ -126,6 +127,13 @@ describe('what becomes of it', () => {
     expect(mails).toHaveLength(2);
     expect((await send(port, { to: 'cut@example.com' })).outcome).toBe('unavailable');
     expect(mails).toHaveLength(2);
+  });
+
+  it('ends at once where the server says more than replies have', async () => {
+    const lines = '\n'.repeat(10_000);
+    const port = await startBareServer('220 here\r\n', (said) => (said.startsWith('EHLO') ? '250 here\r\n' : lines));
+    const result = await send(port, {}, { security: 'none' }, 600_000);
+    expect(result).toEqual({ outcome: 'unavailable', message: 'The mail server closed the connection' });
   });
 
   it('is rejected for a wrong password, which is never shown, and unavailable for a login that fails for now', async () => {

@@ -41,6 +41,12 @@ type Settings = z.output<typeof settings>;
 /** Deadline in milliseconds for DNS, connection, TLS, login and the whole message. */
 const wholeMs = 15_000;
 
+/**
+ * Bytes of a mail server's replies to a login and a mail: a few hundred as a rule. Of one that sends lines without end the connection would keep all, and give each
+ * empty one a round of the event loop.
+ */
+const maxReplyBytes = 8_192;
+
 /** The account's own mail server, with one connection per message. It sends no receipts. */
 export const provider: Provider<Settings> = createSmtpProvider(wholeMs);
 
@@ -151,14 +157,16 @@ class Transmission {
       connectionTimeout: deadlineMs,
       greetingTimeout: deadlineMs,
       socketTimeout: deadlineMs,
-      maxResponseSize: 64 * 1024,
+      maxResponseSize: maxReplyBytes,
+      // At once: the connection goes on with what has come of one that only ends.
+      socketCloseTimeout: 0,
     });
     this.#connection = connection;
     connection.on('error', this.#failed.reject);
     await new Promise<void>((resolve, reject) => {
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
-    metered.secured();
+    metered.secured(maxReplyBytes);
     if (user !== undefined) {
       if (!connection.allowsAuth) throw new LoginNotOfferedError();
       await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { readPage, uuidCursor } from '@customer-platform/service-kit';
+import { readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import { implement } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
@@ -8,15 +8,19 @@ import { toDelivery } from './delivery.ts';
 
 export const listDeliveries = implement(contract.listDeliveries, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id),
-  handle({ account, found, query, tx, resources }) {
+  handle(call) {
+    const { account, found, query, resources } = call;
     const key = { accountId: account.id, endpointId: found.id };
     const oldest = oldestShown(resources.clocks.real(), resources.retention);
-    return readPage(query, {
-      position: (cursor) => findCursor(tx, key, uuidCursor(cursor), oldest),
-      rows: (after, limit) => selectDeliveries(tx, key, { ...query, oldest }, { after, limit }),
-      bytes: (row) => row.bytes,
-      item: (row) => toDelivery(row, account),
-      cursor: 'id',
-    });
+    const indexed = [query.status, query.event];
+    return readOrSearch(call, 'the search of deliveries', { indexed }, (sql) =>
+      readPage(query, {
+        position: (cursor) => findCursor(sql, key, uuidCursor(cursor), oldest),
+        rows: (after, limit) => selectDeliveries(sql, key, { ...query, oldest }, { after, limit }),
+        bytes: (row) => row.bytes,
+        item: (row) => toDelivery(row, account),
+        cursor: 'id',
+      }),
+    );
   },
 });
