@@ -1,5 +1,5 @@
 import { type Bus, type Database, type Logger, type Sql, WakeLoop, withTimeout } from '@customer-platform/service-kit';
-import { changesAfter, latestChange, recordChange } from './changes.sql.ts';
+import { changesFrom, latestChange, recordChange, type SeenChange } from './changes.sql.ts';
 
 const topic = 'gateway-changes';
 const pollMs = 700;
@@ -28,7 +28,7 @@ export class ChangeFeed {
   readonly #log: Logger;
   readonly #begunHere = new Map<string, number>();
   #forget: Forget = () => undefined;
-  #number: number | undefined;
+  #last: SeenChange | undefined;
   #loop: WakeLoop | undefined;
 
   constructor(sql: Database, bus: Bus, log: Logger) {
@@ -87,17 +87,29 @@ export class ChangeFeed {
   }
 
   async #read(): Promise<boolean> {
-    if (this.#number === undefined) {
-      this.#number = await withTimeout(pollTimeoutMs, latestChange(this.#sql));
+    const last = this.#last;
+    if (!last) {
+      this.#last = await withTimeout(pollTimeoutMs, latestChange(this.#sql));
       return false;
     }
-    const changes = await withTimeout(pollTimeoutMs, changesAfter(this.#sql, this.#number, batchSize));
-    if (changes.length === 0) return false;
+    const { latest, changes } = await withTimeout(pollTimeoutMs, changesFrom(this.#sql, last.number, batchSize));
+    const [first] = changes;
+    const isAgain = first?.number === last.number;
+    // A standby that took over without the last changes gives their numbers to others.
+    const isOther = latest < last.number || (isAgain && last.at !== null && first.at.getTime() !== last.at.getTime());
+    if (isOther) {
+      this.version++;
+      this.#forget('all');
+      this.#last = changes.at(-1) ?? { number: latest, at: null };
+      return changes.length === batchSize;
+    }
+    const later = isAgain ? changes.slice(1) : changes;
+    if (later.length === 0) return false;
     // Numbers have no gaps: one means that changes were deleted before this gateway saw them.
-    const isComplete = changes[0]!.number === this.#number + 1;
+    const isComplete = later[0]!.number === last.number + 1;
     this.version++;
-    this.#forget(isComplete ? new Set(changes.map((change) => change.account_id)) : 'all');
-    this.#number = changes.at(-1)!.number;
+    this.#forget(isComplete ? new Set(later.map((change) => change.account_id)) : 'all');
+    this.#last = later.at(-1)!;
     return changes.length === batchSize;
   }
 }

@@ -7,16 +7,29 @@ export async function recordChange(tx: Sql, accountId: string): Promise<void> {
     insert into changes (number, account_id) select number, ${accountId} from counted`;
 }
 
-/** Returns the number of the latest change. */
-export async function latestChange(sql: Sql): Promise<number> {
-  const [row] = await sql<{ number: number }[]>`select number from change_counter`;
-  return row!.number;
+/** A change by its number, and when it was made: null where it is kept no longer. */
+export interface SeenChange {
+  number: number;
+  at: Date | null;
 }
 
-/** Returns changes after `number`, oldest first, at most `limit`. */
-export async function changesAfter(sql: Sql, number: number, limit: number) {
-  return await sql<{ number: number; account_id: string }[]>`
-    select number, account_id from changes where number > ${number} order by number limit ${limit}`;
+/** Returns the latest change. */
+export async function latestChange(sql: Sql): Promise<SeenChange> {
+  const [row] = await sql<SeenChange[]>`
+    select c.number, (select at from changes where number = c.number) as at from change_counter c`;
+  return row!;
+}
+
+/** Returns the latest number, and changes from `number` on, oldest first, at most `limit`. */
+export async function changesFrom(sql: Sql, number: number, limit: number) {
+  const rows = await sql<{ latest: number; number: number | null; at: Date; account_id: string }[]>`
+    select c.number as latest, later.* from change_counter c left join lateral (
+      select number, at, account_id from changes where number >= ${number} order by number limit ${limit}) as later on true
+    order by later.number`;
+  const changes = rows.flatMap(({ number: each, at, account_id }) =>
+    each === null ? [] : [{ number: each, at, account_id }],
+  );
+  return { latest: rows[0]!.latest, changes };
 }
 
 /** Deletes changes from before `before`, at most `limit`; returns their number. */

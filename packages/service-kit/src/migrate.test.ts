@@ -111,6 +111,16 @@ it('an index that is built concurrently keeps nobody from writing, and other pro
   }
 }, 60_000);
 
+it('tables with rows of accounts are analyzed after some thousand changes, however large they are', async () => {
+  await write('9006_rows.sql', 'create table account_rows (account_id uuid); create table other_rows (id int);');
+  await migrateAll();
+  const options = await sql<{ relname: string; reloptions: string[] | null }[]>`
+    select relname, reloptions from pg_class where relname in ('account_rows', 'other_rows', 'deals') order by relname`;
+  await sql`drop table account_rows, other_rows`;
+  const often = ['autovacuum_analyze_scale_factor=0', 'autovacuum_analyze_threshold=2000'];
+  expect(options.map(({ reloptions }) => reloptions)).toEqual([often, often, null]);
+});
+
 it('an index that an ended process left unfinished is built anew', async () => {
   await sql`insert into long_read values (1), (2)`;
   // A unique index of what is not unique fails after its first pass, and stays behind.

@@ -36,7 +36,7 @@ it('a large body waits for those of its owner that were dear, and for nobody els
     isWaiting = false;
   });
   expect((await arrive('of another', { owner: 'bo' }))()).toEqual({ name: 'of another' });
-  expect((await arrive('small', { bytes: 16_383 }))()).toEqual({ name: 'small' });
+  expect((await arrive('small', { bytes: 2_047 }))()).toEqual({ name: 'small' });
   expect(parsed).toEqual(['first', 'of another', 'small']);
   expect(isWaiting).toBe(true);
 });

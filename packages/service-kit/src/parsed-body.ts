@@ -5,8 +5,8 @@ import { WorkMeter } from './work-meter.ts';
 /** Gives a body as its operation, or its hook, takes it, or throws what is wrong with it. */
 export type ParsedBody<Body = Record<string, unknown>> = () => Body;
 
-/** Bytes of the smallest body that is metered: a megabyte of many values takes fifty milliseconds or more, this much less than one. */
-const leastBytes = 16_384;
+/** Bytes of the smallest body that is metered: the dearest of a megabyte take fifty milliseconds or more, of 16 KiB six, of this much less than one. */
+const leastBytes = 2_048;
 
 /** Bodies of this process; an owner's alone use at most a fifth of the event loop. */
 const processMeter = new WorkMeter({ freeMs: 5, restRatio: 4 });

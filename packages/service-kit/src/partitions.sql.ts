@@ -1,3 +1,4 @@
+import { analyzedOften } from './analyzed-often.sql.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import { instantOfUuid, uuidAt } from './timed-ids.ts';
 
@@ -57,7 +58,7 @@ export async function makePartition(sql: Database, table: string, { fromMs, toMs
   await changeAlone(sql, table, attachLockMs, async (tx, partitions) => {
     // Another process has made it since.
     if (partitions.some((one) => one.fromMs < toMs && fromMs < one.toMs)) return;
-    await tx`create table ${tx(name)} (like ${tx(table)} including all)`;
+    await tx.unsafe(`create table ${name} (like ${table} including all) with (${analyzedOften})`);
     await tx.unsafe(
       `alter table ${table} attach partition ${name} for values from ('${uuidAt(fromMs)}') to ('${uuidAt(toMs)}')`,
     );

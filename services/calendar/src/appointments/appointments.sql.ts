@@ -28,9 +28,14 @@ export type HistoryRow = Omit<HistoryEntry, 'at'> & { at: Date };
 /** An appointment with its history, oldest first. */
 export type AppointmentRowWithHistory = AppointmentRow & { history: HistoryRow[] };
 
+/** The deal of an appointment while it is there: one that was deleted stays in the row. */
+const dealId = (tx: Sql) => tx`
+  case when a.deal_id is not null then (
+    select d.id from deals d where d.account_id = a.account_id and d.id = a.deal_id and not d.deleted) end as deal_id`;
+
 export const columns = (tx: Sql) => tx`
   a.id, a.title, a.status, a.booking_type_id, a.staff_id, a.blocked_from, a.starts_at, a.ends_at, a.mode, a.location,
-  a.meeting_link, a.notes, a.source, a.deal_id, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
+  a.meeting_link, a.notes, a.source, ${dealId(tx)}, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
   ${contactColumns(tx)}`;
 
 /** Joins the rows that every appointment has, and the surviving contact, if merged. */

@@ -15,13 +15,9 @@ export async function insertDeal(tx: Sql, accountId: string, id: string) {
   await tx`insert into deals (account_id, id, deleted) values (${accountId}, ${id}, false) on conflict do nothing`;
 }
 
-/** Marks a deal as deleted and removes it from its appointments; no appointment can belong to it afterwards. */
+/** Marks a deal as deleted: its appointments, which may be very many, show it no longer, and no other can belong to it. */
 export async function removeDeal(tx: Sql, accountId: string, id: string) {
-  // Two statements: the second sees the bookings that the first one waited for.
-  const marked = tx`
+  await tx`
     insert into deals (account_id, id, deleted) values (${accountId}, ${id}, true)
-    on conflict (account_id, id) do update set deleted = true`.execute();
-  const cleared = tx`
-    update appointments set deal_id = null where account_id = ${accountId} and deal_id = ${id}`.execute();
-  await Promise.all([marked, cleared]);
+    on conflict (account_id, id) do update set deleted = true`;
 }

@@ -1,0 +1,60 @@
+import { type Database, openDatabase, type Sql } from '@customer-platform/service-kit';
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { recordChange } from './changes.sql.ts';
+
+let platform: Platform;
+let sql: Database;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [] });
+  sql = openDatabase(platform.env('gateway').DATABASE_URL!, { pool: 1, service: 'gateway' });
+}, 60_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+
+const statusOf = async ({ request }: TestAccount) => (await request('GET', '/v1/me')).status;
+
+/** Revokes an account's keys as another gateway does, which tells nobody. */
+async function revoke(tx: Sql, { id }: TestAccount): Promise<void> {
+  await tx`update keys set revoked_at = now() where account_id = ${id}`;
+  await recordChange(tx, id);
+}
+
+/** Takes the last changes away, as a standby does that lacks them and takes over. */
+async function lose(tx: Sql, count: number): Promise<void> {
+  await tx`update change_counter set number = number - ${count}`;
+  await tx`delete from changes where number > (select number from change_counter)`;
+}
+
+/** Returns an account whose key the gateway knows, and which it has seen the last change of all before. */
+async function knownAccount(): Promise<TestAccount> {
+  const [account, last] = [await platform.account(), await platform.account()];
+  expect([await statusOf(account), await statusOf(last)]).toEqual([200, 200]);
+  await sql.begin((tx) => revoke(tx, last));
+  await waitFor('the last change to be seen', async () => (await statusOf(last)) === 401);
+  return account;
+}
+
+const isRefused = (account: TestAccount) => async () => (await statusOf(account)) === 401;
+
+it('hears of a revocation by a database that took over without the last changes', async () => {
+  const account = await knownAccount();
+  await sql.begin((tx) => lose(tx, 5));
+  await sql.begin((tx) => revoke(tx, account));
+  await waitFor('the revocation', isRefused(account), 30_000);
+});
+
+it('hears of one that has the number of a change that is lost', async () => {
+  const account = await knownAccount();
+  await sql.begin(async (tx) => {
+    await lose(tx, 1);
+    await revoke(tx, account);
+  });
+  await waitFor('the revocation', isRefused(account), 30_000);
+  const other = await knownAccount();
+  await sql.begin((tx) => revoke(tx, other));
+  await waitFor('one after it', isRefused(other), 30_000);
+});
