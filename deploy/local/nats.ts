@@ -6,6 +6,9 @@ import { authorizationBlock, busPermissions } from './nats-config.ts';
 import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
+/** As in deploy/nats/server.conf: a process that is frozen gets no part of the requests any more after 10 to 15 s. */
+const pings = 'ping_interval: "5s"\nping_max: 2\n';
+
 /**
  * NATS with JetStream on 127.0.0.1, from 2.9 on.
  * @param directory holds its streams, configuration, log and process record
@@ -28,7 +31,7 @@ export async function natsServer(options: {
   const directory = realpathSync(options.directory);
   const streams = join(directory, 'streams');
   const config = join(directory, 'server.conf');
-  writeSecretFile(config, options.users === undefined ? '' : authorization(options.users));
+  writeSecretFile(config, pings + (options.users === undefined ? '' : authorization(options.users)));
   const server = {
     name: 'nats',
     cwd: directory,

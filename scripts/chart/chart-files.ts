@@ -79,7 +79,8 @@ function natsValues(permissions: BusPermissions): string {
     config: {
       cluster: { enabled: true, replicas: natsServers },
       jetstream: { enabled: true, fileStore: { pvc: { size: '20Gi' } } },
-      merge: { authorization: { users } },
+      // As in deploy/nats/server.conf.
+      merge: { ping_interval: '5s', ping_max: 2, authorization: { users } },
     },
     container: { env: Object.fromEntries(passwords) },
     // One node that is lost takes one of them along.

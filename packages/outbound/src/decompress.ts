@@ -7,6 +7,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
+import { CollectedBytes } from './collected-bytes.ts';
 
 export const maxEncodings = 3;
 /** Maximum window of a zstd body on the web (RFC 9659): a decoder allocates what the frame asks for. */
@@ -47,26 +48,19 @@ export async function readBody(
   }
   let stream = encodings.length === 0 ? source : bounded(source, maxBytes);
   for (const encoding of encodings.reverse()) stream = decoded(stream, decoders[encoding]!);
-  let held: Buffer = Buffer.allocUnsafeSlow(Math.min(firstBytes, maxBytes));
+  const collected = new CollectedBytes(firstBytes, maxBytes);
   let size = 0;
   for await (const chunk of stream) {
-    const wanted = size + chunk.length;
-    if (wanted > maxBytes && !cut) throw new BodyTooLarge();
-    if (wanted > held.length) held = grown(held, size, Math.min(maxBytes, Math.max(wanted, held.length * 2)));
-    size += chunk.copy(held, size);
-    if (wanted > maxBytes) break;
+    size += chunk.length;
+    if (size > maxBytes && !cut) throw new BodyTooLarge();
+    collected.add(chunk);
+    if (size > maxBytes) break;
   }
-  return held.subarray(0, size);
+  return collected.bytes;
 }
 
 /** Initial size of the buffer that chunks are copied into: chunks kept until the end would reach the old generation of the heap. */
 const firstBytes = 65_536;
-
-function grown(held: Buffer, size: number, bytes: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(bytes);
-  held.copy(larger, 0, 0, size);
-  return larger;
-}
 
 async function* bounded(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let size = 0;

@@ -287,6 +287,16 @@ describe('the response is bounded', () => {
     expect([more.status, more.error, isSuccess(more), more.body.length]).toEqual([200, 'too_large', false, 2048]);
   });
 
+  it('so are 8,192 chunks, and one more is a failure as well', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const inChunks = (count: number) =>
+      serveRaw((socket) => socket.once('data', () => socket.write(`${head}${'1\r\na\r\n'.repeat(count)}0\r\n\r\n`)));
+    const taken = await post(await inChunks(8_192));
+    expect([taken.status, taken.error, taken.body]).toEqual([200, undefined, 'a'.repeat(2_048)]);
+    const more = await post(await inChunks(8_193));
+    expect([more.status, more.error]).toEqual([200, 'too_large']);
+  });
+
   it('a long response to a failure stays that failure', async () => {
     const result = await post(await respondWith(410, {}, Buffer.alloc(limit * 4, 'a')));
     expect([result.status, result.error]).toEqual([410, undefined]);

@@ -1,5 +1,6 @@
 import { DeadlineWatch, type Timed, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
+import { CollectedBytes } from './collected-bytes.ts';
 import { ConnectionPools, type PoolBounds, type PoolEntry } from './connection-pools.ts';
 import {
   ConnectError,
@@ -67,6 +68,11 @@ export function isSuccess(result: PostResult): boolean {
 
 /** Enough for a response in chunks of a few bytes, and for its informational ones. */
 const maxReceivedBytes = 1_048_576;
+/** Chunks of a response: the longest has eight bytes in each. Of a byte each they cost many times what they bring. */
+const maxChunks = 8_192;
+/** Size of the buffer that most responses fit into. */
+const firstBytes = 1_024;
+const noBytes = Buffer.alloc(0);
 const sweepsPerTimeout = 100;
 const maxSweepMs = 100;
 
@@ -120,8 +126,9 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private retryAfterMs: number | undefined;
   private informational = 0;
   private encoding = '';
-  private chunks: Buffer[] = [];
+  private received: CollectedBytes | undefined;
   private size = 0;
+  private chunks = 0;
 
   constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions, options: PosterOptions) {
     this.entry = entry;
@@ -153,14 +160,16 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
     this.size += chunk.length;
-    this.chunks.push(chunk);
-    if (this.size > (this.encoding === '' ? maxResponseBytes : maxCompressedBytes)) this.stop('too_large');
+    const most = this.encoding === '' ? maxResponseBytes : maxCompressedBytes;
+    this.received ??= new CollectedBytes(firstBytes, most);
+    this.received.add(chunk);
+    if (this.size > most || ++this.chunks > maxChunks) this.stop('too_large');
   }
 
   onResponseEnd(): void {
     if (this.isOver) return;
     if (this.encoding === '') this.settle(undefined);
-    else void this.decodeAndSettle(Buffer.concat(this.chunks, this.size));
+    else void this.decodeAndSettle(this.received?.bytes ?? noBytes);
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
@@ -180,10 +189,10 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   }
 
   /** Ends the attempt; `decoded` is the body of a response with an encoding, if there is a whole one. */
-  private settle(error: PostError | undefined, decoded: Buffer = Buffer.alloc(0)): void {
+  private settle(error: PostError | undefined, decoded: Buffer = noBytes): void {
     if (this.isOver) return;
     this.isOver = true;
-    const body = this.encoding === '' ? Buffer.concat(this.chunks, this.size) : decoded;
+    const body = this.encoding === '' ? (this.received?.bytes ?? noBytes) : decoded;
     const result: PostResult = {
       body: shownText(body, this.options.keptBytes),
       durationMs: Math.round(performance.now() - this.startedAtMs),
@@ -194,7 +203,7 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     if (error !== undefined && !isLongFailure) result.error = error;
     if (error !== undefined && this.entry.isAborted) result.isAborted = true;
     if (this.retryAfterMs !== undefined) result.retryAfterMs = this.retryAfterMs;
-    this.chunks = [];
+    this.received = undefined;
     this.done.resolve(result);
   }
 }
