@@ -251,13 +251,21 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       stopAnnouncing();
       await drained([listener, streams], config);
-      await Promise.all([...consumers, retries, ...jobs, clockWork].map((running) => running.stop()));
+      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((running) => running.stop()));
+      if (patientSql !== sql) {
+        await Promise.race([stopped, sleep(roundsEndMs)]);
+        // What is cut off is rolled back: another process begins again with it.
+        await patientSql.end({ timeout: 0 });
+      }
+      await stopped;
       await resources?.stop?.();
-      if (patientSql !== sql) await patientSql.end({ timeout: 5 });
       await stop();
     },
   };
 }
+
+/** Time that rounds of jobs have to end when a process stops: one whose statements may take minutes is cut off then. */
+const roundsEndMs = 3_000;
 
 /**
  * Closes listeners, whose readiness is over: they serve on for DRAIN_DELAY_SECONDS, in which balancers and clients turn to other processes,

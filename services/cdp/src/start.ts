@@ -1,5 +1,6 @@
 import type * as contract from '@customer-platform/contracts/cdp';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
+import { announceMoves } from './audiences/announce-moves.ts';
 import { createAudience } from './audiences/create-audience.ts';
 import { deleteAudience } from './audiences/delete-audience.ts';
 import { explainAudience } from './audiences/explain-audience.ts';
@@ -80,6 +81,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     forgetMerges,
     refreshWhole(1),
     refreshWhole(2),
+    announceMoves,
     refreshChangedContacts(1),
     refreshChangedContacts(2),
   ],

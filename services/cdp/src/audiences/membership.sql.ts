@@ -114,15 +114,17 @@ export async function dropOvertakenChanges(tx: Sql, accountId: string, current: 
 
 /**
  * Applies the changes: members who stay keep their entered_at, those who enter get `now`, and the positions of those
- * who leave are kept for a day.
+ * who leave are kept for a day. Each is looked up by its key: the planner expects no changes, and would rather read all members.
  */
 export async function applyChanges(tx: Sql, accountId: string, now: Date) {
   await tx`
     with gone as (
-      delete from audience_members m using audience_changes ch
-      where ch.account_id = ${accountId} and not ch.entered
-        and m.account_id = ch.account_id and m.audience_id = ch.audience_id and m.contact_id = ch.contact_id
-      returning m.*
+      delete from audience_members where ctid = any(array(
+        select m.ctid from audience_changes ch cross join lateral (
+          select ctid from audience_members where account_id = ch.account_id and audience_id = ch.audience_id
+            and contact_id = ch.contact_id offset 0) as m
+        where ch.account_id = ${accountId} and not ch.entered))
+      returning *
     ), kept as (${keepLeavers(tx, tx`select * from gone`, now)})
     insert into audience_members (account_id, audience_id, contact_id, entered_at)
     select account_id, audience_id, contact_id, ${now} from audience_changes where account_id = ${accountId} and entered`;

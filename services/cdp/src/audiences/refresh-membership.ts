@@ -1,12 +1,11 @@
-import { audienceEntered, audienceLeft } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { WorkCall } from '@customer-platform/service-kit';
+import { tellOfMoves } from './announce-moves.ts';
 import {
   applyChanges,
   dropOvertakenChanges,
   finishChanges,
   lockCurrent,
-  movedContacts,
   selectRules,
   setPlanning,
   type Target,
@@ -23,7 +22,7 @@ interface Refresh {
 
 /**
  * Refreshes audiences: who enters, who leaves, the scheduled re-evaluations, the number of members, and an event for
- * each who moved, all in this transaction. No rows come into this process, and nobody who reads or changes an audience
+ * each who moved, all in this transaction; of very many the events follow. No rows come into this process, and nobody who reads or changes an audience
  * waits while its rules are evaluated. Call it with the account claimed. Returns the refreshed audiences: not those whose
  * rules changed meanwhile.
  */
@@ -50,8 +49,7 @@ export async function refreshMembership(
   if (changes > 0) {
     await dropOvertakenChanges(tx, account.id, current);
     await applyChanges(tx, account.id, now);
-    await call.emitEach(audienceEntered, account, movedContacts(tx, account.id, true));
-    await call.emitEach(audienceLeft, account, movedContacts(tx, account.id, false));
+    await tellOfMoves(call, account, changes);
   }
   await finishChanges(tx, account.id, current, now);
   return current;
