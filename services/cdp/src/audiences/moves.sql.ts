@@ -41,7 +41,7 @@ export async function nextMoves(tx: Sql, accountId: string, limit: number): Prom
       select id, entered, first_value(entered) over (order by id) as kind from audience_moves
       where account_id = ${accountId} and id > (select told from told) order by id limit ${limit}
     ), of_kind as (
-      select id from next where id < all (select id from next where entered <> kind)
+      select id from next where id < coalesce((select min(id) from next where entered <> kind), 9223372036854775807)
     )
     select (select told from told) as after, (select max(id) from of_kind) as until, (select kind from next limit 1) as entered,
       (select count(*)::int from of_kind) as count
