@@ -7,11 +7,11 @@ const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, 
 
 /** A customer's call. */
 function callOf(owner: string) {
-  const outside = {
+  const prefetched = {
     onConnection: (work: (sql: Sql) => unknown) => work(own),
     withPermit: (permits, what, work) => permits.use(owner, what, work),
   } as PrefetchCall;
-  return { tx: pool, prefetch: <Result>(work: (call: PrefetchCall) => Promise<Result>) => work(outside) as Result };
+  return { tx: pool, prefetch: <Result>(work: (call: PrefetchCall) => Promise<Result>) => work(prefetched) as Result };
 }
 
 it('reads by one filter with the connection of the call, and searches by several or a text with its own', async () => {

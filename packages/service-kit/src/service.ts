@@ -27,6 +27,7 @@ import { handleOperatorRequests } from './operators/handle-operator-requests.ts'
 import { moveClocks } from './operators/move-clocks.ts';
 import { startRelays } from './outbox-relays.ts';
 import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
+import { endPatient, openPatientDatabase } from './patient-database.ts';
 import { observeProcess } from './process-metrics.ts';
 import { Queues } from './queues/queues.ts';
 import { RequestCount } from './request-count.ts';
@@ -205,7 +206,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { sql, log, bus, requests, connections, health, queues, clockWork } = foundation;
+  const { log, bus, requests, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -237,9 +238,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     startConsumer(bus, consumer, { ...work, retriesOf }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config) ?? sql;
+  const patientSql = openPatientDatabase(definition, config);
   const jobs = (definition.jobs ?? []).map((job) =>
-    startJob(job, job.statementMs ? { ...work, sql: patientSql } : work),
+    startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
   );
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
@@ -252,20 +253,13 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       stopAnnouncing();
       await drained([listener, streams], config);
       const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((running) => running.stop()));
-      if (patientSql !== sql) {
-        await Promise.race([stopped, sleep(roundsEndMs)]);
-        // What is cut off is rolled back: another process begins again with it.
-        await patientSql.end({ timeout: 0 });
-      }
+      if (patientSql) await endPatient(patientSql, stopped);
       await stopped;
       await resources?.stop?.();
       await stop();
     },
   };
 }
-
-/** Time that rounds of jobs have to end when a process stops: one whose statements may take minutes is cut off then. */
-const roundsEndMs = 3_000;
 
 /**
  * Closes listeners, whose readiness is over: they serve on for DRAIN_DELAY_SECONDS, in which balancers and clients turn to other processes,
@@ -278,23 +272,6 @@ export async function drained(
   for (const listener of listeners) listener.drain();
   await sleep(DRAIN_DELAY_SECONDS * 1_000);
   await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
-}
-
-/** Connections for jobs whose statements may take longer than others: as many as their rounds need, none before the first statement. */
-function openPatientDatabase<Resources>(
-  { name, jobs = [] }: Pick<Startable<z.ZodObject, Resources>, 'name' | 'jobs'>,
-  { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
-): Database | undefined {
-  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
-  if (patient.length === 0) return undefined;
-  const isPooled = DATABASE_POOLER === 'transaction';
-  return openDatabase(DATABASE_URL, {
-    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
-    pool: patient.length * 2,
-    service: name,
-    statementMs: Math.max(...patient),
-    isPooled,
-  });
 }
 
 /** Asks other services in the name of one account. */

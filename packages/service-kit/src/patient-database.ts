@@ -1,0 +1,30 @@
+import type { BaseConfig } from './config.ts';
+import { type Database, openDatabase } from './database.ts';
+import type { Job } from './jobs.ts';
+import { withTimeout } from './with-timeout.ts';
+
+/** Time that rounds of jobs have to end when a process stops: one whose statements may take minutes is cut off then. */
+const roundsEndMs = 3_000;
+
+/** Connections for jobs whose statements may take longer than others: as many as their rounds need, none before the first statement. */
+export function openPatientDatabase(
+  { name, jobs = [] }: { name: string; jobs?: readonly Pick<Job<never>, 'statementMs'>[] },
+  { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
+): Database | undefined {
+  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
+  if (patient.length === 0) return undefined;
+  const isPooled = DATABASE_POOLER === 'transaction';
+  return openDatabase(DATABASE_URL, {
+    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
+    pool: patient.length * 2,
+    service: name,
+    statementMs: Math.max(...patient),
+    isPooled,
+  });
+}
+
+/** Ends them once the rounds have, or cuts those off that take longer: they are rolled back, and another process begins again with them. */
+export async function endPatient(sql: Database, roundsEnd: Promise<unknown>): Promise<void> {
+  await withTimeout(roundsEndMs, roundsEnd).catch(() => undefined);
+  await sql.end({ timeout: 0 });
+}
