@@ -36,6 +36,22 @@ it('events of very many who enter are written in parts, one for each', async () 
   expect(Math.max(...parts.map(({ count }) => count))).toBeLessThanOrEqual(5_000);
 });
 
+it('an account of which very many moves are kept has its changed contacts wait, and nobody else', async () => {
+  const [audiences, ofOther] = [audiencesOf(platform, account), audiencesOf(platform, await platform.account())];
+  const [{ id }, other] = [await audiences.create(tagged('a')), await ofOther.create(tagged('a'))];
+  await sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
+  await sql`
+    insert into audience_moves (account_id, audience_id, contact_id, entered)
+    select ${account.id}, ${id}, uuidv7(), true from generate_series(1, 50001)`;
+  const contact = await audiences.contact({ tags: ['a'] });
+  for (const name of ['one', 'two']) await ofOther.contact({ name, tags: ['a'] });
+  await waitFor('those of another', async () => (await ofOther.get(other.id)).members === 2);
+  expect(await sql`select from changed_contacts where account_id = ${account.id}`).toHaveLength(1);
+  await sql`delete from audience_moves where account_id = ${account.id}`;
+  await audiences.holds(id, [contact]);
+  await sql`delete from audience_announcements where account_id = ${account.id}`;
+});
+
 it('moves behind those that are kept are told of in their order, but for contacts that are gone', async () => {
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('a'));

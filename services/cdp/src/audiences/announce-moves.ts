@@ -1,6 +1,6 @@
 import { audienceEntered, audienceLeft } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Job, WorkCall } from '@customer-platform/service-kit';
+import type { Job, Sql, WorkCall } from '@customer-platform/service-kit';
 import { claimAccount } from '../accounts/claim-account.ts';
 import { hasWaitingEvents } from './due-audiences.sql.ts';
 import { movedContacts } from './membership.sql.ts';
@@ -9,6 +9,7 @@ import {
   dataOfMoves,
   dropMoves,
   finishMoves,
+  hasMoreMoves,
   hasMoves,
   keepMoves,
   nextMoves,
@@ -25,7 +26,16 @@ const mostInRow = 20;
 /** Events of an account that may wait for the bus when more are written. */
 const mostWaitingEvents = 10_000;
 const restMs = 1_000;
+const mostBehind = 50_000;
 const candidates = 20;
+
+/**
+ * Returns whether so many events of an account wait, written or not, that nobody else should move for now: each move is one more, and refreshes again and again would
+ * lead to more of them than are carried.
+ */
+export async function isBehind(tx: Sql, accountId: string): Promise<boolean> {
+  return (await hasWaitingEvents(tx, accountId, mostBehind)) || (await hasMoreMoves(tx, accountId, mostBehind));
+}
 
 /** Writes the events of the moves of the refresh under way, or keeps the moves for that where they are many, or others are kept. */
 export async function tellOfMoves(call: WorkCall<unknown>, account: AccountContext, moves: number): Promise<void> {

@@ -14,6 +14,14 @@ export async function hasMoves(tx: Sql, accountId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Returns whether more than `most` moves of an account are kept. */
+export async function hasMoreMoves(tx: Sql, accountId: string, most: number): Promise<boolean> {
+  const rows = await tx`
+    select from audience_moves where account_id = ${accountId}
+      and id > (select told from audience_announcements where account_id = ${accountId}) order by id offset ${most} limit 1`;
+  return rows.length > 0;
+}
+
 /** Keeps the moves of the refresh under way, those who entered first, for their events to be written later. */
 export async function keepMoves(tx: Sql, accountId: string, now: Date): Promise<void> {
   await tx`

@@ -1,6 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Job, LRUCache, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
+import { isBehind } from './announce-moves.ts';
 import {
   nextAccountToReevaluate,
   nextChangedAccount,
@@ -15,7 +16,7 @@ import { sizedRound } from './round-size.ts';
 /** Work of a missing account that is dropped at once. */
 const batch = 10_000;
 const timeoutMs = 30_000;
-/** Pause of an account after a failure, so that the others do not wait for it. */
+/** Pause of an account after a failure, or that is behind with its events, so that the others do not wait for it. */
 const restMs = 10_000;
 const maxResting = 10_000;
 
@@ -71,6 +72,11 @@ function makeRefresh(worker: number): Job<unknown> {
       isScheduledNext = !isScheduledNext;
       const { account } = claimed;
       if (!account) return true;
+      // A sandbox's clock waits for all that is due.
+      if (!scope.account && (await isBehind(tx, account.id))) {
+        resting.set(account.id, true);
+        return true;
+      }
       try {
         await refreshChanged(call, account);
       } catch (error) {

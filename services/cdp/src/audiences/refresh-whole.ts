@@ -9,6 +9,7 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
+import { isBehind } from './announce-moves.ts';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -17,7 +18,6 @@ import {
   type DueAudience,
   dropDue,
   finishWhole,
-  hasWaitingEvents,
   selectDueAccounts,
   selectDueAudience,
 } from './due-audiences.sql.ts';
@@ -26,12 +26,7 @@ import { refreshMembership } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
 const candidates = 20;
-/**
- * Events of an account that may wait for the bus when one of its audiences is refreshed as a whole: each member that enters or leaves is one more, and
- * new rules again and again would lead to more of them than are carried.
- */
-const mostWaitingEvents = 50_000;
-/** Rest of an account with more. */
+/** Rest of an account that is behind with its events. */
 const restMs = 5_000;
 const maxResting = 10_000;
 
@@ -82,7 +77,7 @@ function makeRefresh(worker: number): Job<unknown> {
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
       // A sandbox's clock waits for all that is due.
-      if (!scope.account && (await hasWaitingEvents(call.tx, account.id, mostWaitingEvents))) {
+      if (!scope.account && (await isBehind(call.tx, account.id))) {
         resting.set(account.id, true);
         await beginLater(call.tx, account.id, call.now);
         return true;
