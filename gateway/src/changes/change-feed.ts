@@ -100,7 +100,7 @@ export class ChangeFeed {
     if (isOther) {
       this.version++;
       this.#forget('all');
-      this.#last = changes.at(-1) ?? { number: latest, at: null };
+      this.#last = changes.at(-1) ?? (await withTimeout(pollTimeoutMs, latestChange(this.#sql)));
       return changes.length === batchSize;
     }
     const later = isAgain ? changes.slice(1) : changes;

@@ -4,7 +4,7 @@ import { inTransaction, type PrefetchCall, type Sql } from '@customer-platform/s
 import { insertAskedContact, type KnownContact, knownContact } from './contacts.sql.ts';
 
 type Account = { account: { id: string } };
-type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
+type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Promise<void>, name: string): void };
 
 /**
  * Returns the contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not have is
@@ -12,7 +12,7 @@ type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Pr
  */
 export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {
   const contact = await knownContact(tx, account.id, id);
-  if (!contact) prefetch(learnContact(id));
+  if (!contact) prefetch(learnContact(id), `contact ${id}`);
   if (contact && !contact.deleted) return contact;
   throw new ApiError('invalid_request', 'contact must be the id of a contact of this account', { field: 'contact' });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { analyzedOften, analyzedSeldom } from './analyzed-often.sql.ts';
+import { setAnalyzedOften } from './analyzed-often.sql.ts';
 import { isDatabaseUnavailable } from './database.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
@@ -29,7 +29,7 @@ const concurrently = /^(?:create (?:unique )?index concurrently if not exists|dr
  * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
  * migration that cannot have its locks within 2 s, or that another's statement and it wait for, gives way and is tried again, so that nobody else's statements pile up behind it. A
  * database that is unavailable at first is tried for a minute. `say` is told what is waited for. Throws where an applied file was changed
- * since, for its effect can't be known. Then every table with rows of accounts gets the settings of `analyzedOften`.
+ * since, for its effect can't be known. Then tables with rows of accounts get the settings of `analyzedOften`.
  */
 export async function migrate(
   url: string,
@@ -86,9 +86,7 @@ export async function migrate(
         }),
       );
     }
-    const tables = await analyzedSeldom(sql);
-    const settings = tables.map((table) => `alter table ${table} set (${analyzedOften});`).join('\n');
-    if (tables.length > 0) await patiently('settings of tables', () => sql.unsafe(settings).simple());
+    await setAnalyzedOften(sql);
   } finally {
     await sql.end();
   }

@@ -55,9 +55,10 @@ export interface Call<O extends Operation, Resources = unknown> {
   };
   /**
    * Returns what `work` learns from other services. The first time, the transaction is rolled back, `work` runs without one, and the
-   * handler starts over; from then on its result is returned. Several are told apart by their order.
+   * handler starts over; from then on its result is returned. Several are told apart by their order; one that is not asked for again, since what it
+   * learned is stored, has a name.
    */
-  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>): Result;
+  prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>, name?: string): Result;
 }
 
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {

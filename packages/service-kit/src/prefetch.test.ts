@@ -14,6 +14,8 @@ import {
   listen,
   ResponseSeal,
 } from './index.ts';
+import type { PrefetchCall } from './operation.ts';
+import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import { RequestCount } from './request-count.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
@@ -96,3 +98,25 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   const again = await send();
   expect([again.status, again.headers.get('idempotent-replayed'), timesAsked]).toEqual([400, 'true', 2]);
 });
+
+it('of a prefetch that is not asked for again nobody else gets the result', async () => {
+  const prefetch = new Prefetch();
+  const call = {} as PrefetchCall;
+  const first = prefetch.attempt();
+  const learn = neededBy(() => first(async () => 'a contact', 'contact'));
+  await learn.work(call);
+  const second = prefetch.attempt();
+  const search = neededBy(() => second(async () => 'a page'));
+  await search.work(call);
+  expect(prefetch.attempt()(async () => 'another page')).toBe('a page');
+});
+
+/** Returns what unwinds a handler that needs a prefetch. */
+function neededBy(handle: () => unknown): PrefetchNeeded {
+  try {
+    handle();
+  } catch (error) {
+    if (error instanceof PrefetchNeeded) return error;
+  }
+  throw new Error('nothing was needed');
+}

@@ -9,17 +9,17 @@ export class PrefetchNeeded extends Error {
   }
 }
 
-/** The prefetches of one request, in the order in which its handler asks for them, with their results once they have one. */
+/** The prefetches of one request, by their names or the order in which its handler asks for them, with their results once they have one. */
 export class Prefetch {
-  readonly #results: unknown[] = [];
+  readonly #results = new Map<string, unknown>();
 
   /** Returns the `prefetch` of one attempt at the request, which begins with the first. */
   attempt() {
     let place = 0;
-    return <Result>(work: (call: PrefetchCall) => Promise<Result>): Result => {
-      if (place < this.#results.length) return this.#results[place++] as Result;
+    return <Result>(work: (call: PrefetchCall) => Promise<Result>, name = String(++place)): Result => {
+      if (this.#results.has(name)) return this.#results.get(name) as Result;
       throw new PrefetchNeeded(async (call) => {
-        this.#results.push(await work(call));
+        this.#results.set(name, await work(call));
       });
     };
   }

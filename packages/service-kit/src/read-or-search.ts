@@ -11,7 +11,10 @@ const searches = new PermitQueue(new FairPermits(8, 1 / 4), waiting.most, waitin
 export interface GivenFilters {
   /** A part of a text: one that nobody's text has, or one of two letters, is looked for in all of an account's rows. */
   text?: string | undefined;
-  /** Each has an index of its own, in the list's order: of two given, both may be true of nearly all rows of the account, and together of none. */
+  /**
+   * Each has an index of its own, in the list's order: of two given, both may be true of nearly all rows of the account, and together of none. A contact is left out:
+   * it has few.
+   */
   indexed: readonly unknown[];
 }
 

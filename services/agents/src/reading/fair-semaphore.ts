@@ -65,13 +65,19 @@ export class FairSemaphore {
   }
 
   #beginNext(): void {
-    if (this.#held >= this.#permits.most) return;
+    while (this.#beginOne());
+  }
+
+  /** Returns whether one begins. */
+  #beginOne(): boolean {
+    if (this.#held >= this.#permits.most) return false;
     const hasRoom = this.#heldByHeavy < this.#permits.heavy;
     const [first, ...others] = this.#waiting.filter(({ owner }) => hasRoom || !this.#isHeavy(owner));
-    if (!first) return;
+    if (!first) return false;
     const next = others.reduce((least, one) => (this.#owed(one) < this.#owed(least) ? one : least), first);
     this.#waiting = this.#waiting.filter((one) => one !== next);
     next.begin();
+    return true;
   }
 
   #owed({ owner }: Waiting): number {
