@@ -3,7 +3,7 @@ import { uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { DuplicatePair, duplicatePath, duplicateReason } from './duplicates.ts';
-import { contactMerged, contactUnmerged } from './events.ts';
+import { audienceEntered, audienceLeft, contactMerged, contactUnmerged } from './events.ts';
 import { Contact } from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
@@ -46,7 +46,7 @@ export const mergeDuplicate = operation('mergeDuplicate', {
   status: 200,
   response: Contact,
   errors: ['not_found', 'invalid_state'],
-  emits: [contactMerged],
+  emits: [contactMerged, audienceEntered, audienceLeft],
 });
 
 export const undoDuplicate = operation('undoDuplicate', {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { text } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
-import { audienceLeft, contactCreated, contactDeleted, contactUpdated } from './events.ts';
+import { audienceEntered, audienceLeft, contactCreated, contactDeleted, contactUpdated } from './events.ts';
 import { Contact, ContactByExternalId, ContactChange, ContactInput, contactPath } from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
@@ -75,7 +75,7 @@ export const deleteContact = operation('deleteContact', {
   params: contactPath,
   status: 204,
   errors: ['not_found'],
-  emits: [contactDeleted, audienceLeft],
+  emits: [contactDeleted, audienceLeft, audienceEntered],
 });
 
 export const putContactByExternalId = operation('putContactByExternalId', {

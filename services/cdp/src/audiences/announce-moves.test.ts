@@ -1,5 +1,5 @@
 import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { mergeContacts, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 
@@ -39,10 +39,10 @@ it('events of very many who enter are written in parts, one for each', async () 
 it('an account of which very many moves are kept has its changed contacts wait, and nobody else', async () => {
   const [audiences, ofOther] = [audiencesOf(platform, account), audiencesOf(platform, await platform.account())];
   const [{ id }, other] = [await audiences.create(tagged('a')), await ofOther.create(tagged('a'))];
-  await sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
+  await keepAll();
   await sql`
-    insert into audience_moves (account_id, audience_id, contact_id, entered)
-    select ${account.id}, ${id}, uuidv7(), true from generate_series(1, 50001)`;
+    insert into audience_moves (account_id, audience_id, contact_id, kind)
+    select ${account.id}, ${id}, uuidv7(), 'entered' from generate_series(1, 50001)`;
   const contact = await audiences.contact({ tags: ['a'] });
   for (const name of ['one', 'two']) await ofOther.contact({ name, tags: ['a'] });
   await waitFor('those of another', async () => (await ofOther.get(other.id)).members === 2);
@@ -52,23 +52,50 @@ it('an account of which very many moves are kept has its changed contacts wait, 
   await sql`delete from audience_announcements where account_id = ${account.id}`;
 });
 
-it('moves behind those that are kept are told of in their order, but for contacts that are gone', async () => {
+const keepAll = () =>
+  sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
+const announceAll = () => sql`update audience_announcements set due_at = now() where account_id = ${account.id}`;
+
+it('moves behind those that are kept are told of in their order, and those of a contact before it is gone', async () => {
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('a'));
-  await sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
+  await keepAll();
   const moved = await audiences.contact({ tags: ['a'] });
   const gone = await audiences.contact({ tags: ['a'] });
-  await audiences.holds(id, [moved, gone]);
+  const [kept, merged] = [
+    await audiences.contact({ phone: '+4930901820' }),
+    await audiences.contact({ phone: '+4930901820', tags: ['a'] }),
+  ];
+  await audiences.holds(id, [moved, gone, merged]);
   await account.client.updateContact({ params: { contact_id: moved }, body: { tags: [] } });
-  await account.client.deleteContact({ params: { contact_id: gone } });
-  await audiences.holds(id, []);
+  await audiences.holds(id, [gone, merged]);
   expect(audiences.told('audience.entered', id)).toEqual([]);
-  await sql`update audience_announcements set due_at = now() where account_id = ${account.id}`;
+  await account.client.deleteContact({ params: { contact_id: gone } });
+  await mergeContacts(account.client, { keep: kept, merged });
+  await platform.event(account.id, 'contact.merged');
+  expect(audiences.told('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged]);
+  await announceAll();
   await platform.event(account.id, 'audience.left', ({ contact }) => contact.id === moved);
-  const told = platform.events(account.id).filter(({ type }) => /^audience\.(entered|left)$/.test(type));
-  expect(told.map(({ type, data }) => [type, data.contact.id])).toEqual([
+  const told = platform
+    .events(account.id)
+    .filter(({ type }) => /^(audience\.(entered|left)|contact\.(deleted|merged))$/.test(type));
+  const subject = ({ contact, merged: into }: { contact: { id: string }; merged?: { id: string } }) =>
+    into?.id ?? contact.id;
+  expect(told.map(({ type, data }) => [type, subject(data)])).toEqual([
+    ['audience.entered', gone],
     ['audience.left', gone],
+    ['contact.deleted', gone],
+    ['audience.entered', merged],
+    ['contact.merged', merged],
     ['audience.entered', moved],
     ['audience.left', moved],
   ]);
 });
+
+it('an audience is said to be ready behind those who entered it', async () => {
+  await addContacts(6_000, 'many');
+  const audiences = audiencesOf(platform, account);
+  const { id } = await audiences.create(tagged('many'));
+  await platform.event(account.id, 'audience.ready', ({ audience }) => audience.id === id);
+  expect(audiences.told('audience.entered', id)).toHaveLength(6_000);
+}, 60_000);

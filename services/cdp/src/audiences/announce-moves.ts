@@ -1,9 +1,7 @@
-import { audienceEntered, audienceLeft } from '@customer-platform/contracts/cdp';
+import { audienceEntered, audienceLeft, audienceReady } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Job, Sql, WorkCall } from '@customer-platform/service-kit';
+import { type Job, LRUCache, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { claimAccount } from '../accounts/claim-account.ts';
-import { hasWaitingEvents } from './due-audiences.sql.ts';
-import { movedContacts } from './membership.sql.ts';
 import {
   announceLater,
   dataOfMoves,
@@ -11,10 +9,17 @@ import {
   finishMoves,
   hasMoreMoves,
   hasMoves,
+  isAnnouncingDue,
   keepMoves,
+  keepReady,
   nextMoves,
+  readyOfMoves,
   selectAnnouncing,
-} from './moves.sql.ts';
+} from '../moves/moves.sql.ts';
+import { toAudience } from './audience.ts';
+import { type AudienceRow, selectAudience } from './audiences.sql.ts';
+import { hasWaitingEvents } from './due-audiences.sql.ts';
+import { movedContacts } from './membership.sql.ts';
 
 /**
  * Events of moves that one transaction writes: whoever carries events of others to the bus reads over those that are not committed, which of a million
@@ -28,6 +33,10 @@ const mostWaitingEvents = 10_000;
 const restMs = 1_000;
 const mostBehind = 50_000;
 const candidates = 20;
+/** Pause of an account after a failure. */
+const failedMs = 10_000;
+const maxResting = 10_000;
+const mostDropped = 10_000;
 
 /**
  * Returns whether so many events of an account wait, written or not, that nobody else should move for now: each move is one more, and refreshes again and again would
@@ -48,40 +57,73 @@ export async function tellOfMoves(call: WorkCall<unknown>, account: AccountConte
   await call.emitEach(audienceLeft, account, movedContacts(tx, account.id, false));
 }
 
+/** Says that an audience is ready, behind the moves that are kept. */
+export async function tellReady(call: WorkCall<unknown>, account: AccountContext, row: AudienceRow): Promise<void> {
+  if (await hasMoves(call.tx, account.id)) await keepReady(call.tx, account.id, row.id);
+  else call.emit(audienceReady, account, { audience: toAudience({ ...row, status: 'ready' }, account.timezone) });
+}
+
 /** Writes the events of moves that were kept, of one account per round, in the order of the moves. */
-export const announceMoves: Job<unknown> = {
-  name: 'announce-moves',
-  due: { name: 'audience_announcements', due: 'due_at' },
-  everyMs: 500,
-  async run(call, scope) {
-    const { tx, now } = call;
-    const due = await selectAnnouncing(tx, now, { limit: candidates, scope });
-    // Not beside a refresh of the account, which may keep more.
-    const claimed = await claimAccount(call, due, {
-      lock: 'audiences',
-      missing: 'moves of audiences without an account dropped',
-      drop: dropMoves,
-    });
-    if (!claimed?.account) return claimed !== undefined;
-    const { id } = claimed;
-    // A sandbox's clock waits for all that is due.
-    if (!scope.account && (await hasWaitingEvents(tx, id, mostWaitingEvents))) {
-      await announceLater(tx, id, new Date(now.getTime() + restMs));
+export function announceMoves(): Job<unknown> {
+  const resting = new LRUCache<string, true>({ max: maxResting, ttl: failedMs });
+  return {
+    name: 'announce-moves',
+    due: { name: 'audience_announcements', due: 'due_at' },
+    everyMs: 500,
+    async run(call, scope) {
+      const { tx, now } = call;
+      const due = await selectAnnouncing(tx, now, { resting: [...resting.keys()], limit: candidates, scope });
+      // Not beside a refresh of the account, which may keep more.
+      const claimed = await claimAccount(call, due, {
+        lock: 'audiences',
+        missing: 'moves of audiences without an account dropped',
+        drop: (dropTx, id) => dropMoves(dropTx, id, mostDropped),
+      });
+      if (!claimed?.account) return claimed !== undefined;
+      const { id } = claimed;
+      // A sandbox's clock waits for all that is due.
+      const waits = !scope.account && (await hasWaitingEvents(tx, id, mostWaitingEvents));
+      if (waits) await announceLater(tx, id, new Date(now.getTime() + restMs));
+      else
+        await announceSome(call, claimed.account).catch((error: unknown) => {
+          resting.set(id, true);
+          throw error;
+        });
       return true;
-    }
-    const isDone = await announceSome(call, claimed.account);
-    await announceLater(tx, id, isDone ? undefined : now);
-    return true;
-  },
-};
+    },
+  };
+}
+
+/** Writes a part of an account's kept moves, which must be claimed, before a refresh makes more of them: rounds of refreshes leave the job no gap. */
+export async function announceNext(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
+  const { tx, now } = call;
+  if (!(await isAnnouncingDue(tx, account.id, now)) || (await hasWaitingEvents(tx, account.id, mostWaitingEvents)))
+    return;
+  await announceSome(call, account);
+}
+
+async function announceSome(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
+  const isDone = await announceRows(call, account);
+  await announceLater(call.tx, account.id, isDone ? undefined : call.now);
+}
 
 /** Returns whether none is left. */
-async function announceSome({ tx, emitEach }: WorkCall<unknown>, account: AccountContext): Promise<boolean> {
+async function announceRows({ tx, emit, emitEach }: WorkCall<unknown>, account: AccountContext): Promise<boolean> {
   let left = mostAtOnce;
   for (let row = 0; row < mostInRow && left > 0; row++) {
     const moves = await nextMoves(tx, account.id, left);
     if (!moves) return true;
-    const event = moves.entered ? audienceEntered : audienceLeft;
+    if (moves.kind === 'ready') {
+      for (const id of await readyOfMoves(tx, account.id, moves)) {
+        const audience = await selectAudience(tx, account.id, id);
+        if (audience?.status === 'ready')
+          emit(audienceReady, account, { audience: toAudience(audience, account.timezone) });
+      }
+      await finishMoves(tx, account.id, moves);
+      // It is written at the end of the transaction: what follows is for the next.
+      return false;
+    }
+    const event = moves.kind === 'entered' ? audienceEntered : audienceLeft;
     await emitEach(event, account, dataOfMoves(tx, account.id, moves));
     await finishMoves(tx, account.id, moves);
     left -= moves.count;

@@ -1,7 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Job, LRUCache, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
-import { isBehind } from './announce-moves.ts';
+import { announceNext, isBehind } from './announce-moves.ts';
 import {
   nextAccountToReevaluate,
   nextChangedAccount,
@@ -91,6 +91,7 @@ function makeRefresh(worker: number): Job<unknown> {
 
 /** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
 export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
+  await announceNext(call, account);
   await sizedRound(account.id, (size) => refreshSome(call, account, size));
 }
 

@@ -1,4 +1,4 @@
-import { audienceFailed, audienceReady } from '@customer-platform/contracts/cdp';
+import { audienceFailed } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import {
   isDatabaseUnavailable,
@@ -9,7 +9,7 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
-import { isBehind } from './announce-moves.ts';
+import { announceNext, isBehind, tellReady } from './announce-moves.ts';
 import { toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -89,6 +89,7 @@ function makeRefresh(worker: number): Job<unknown> {
         return true;
       }
       served = account.id;
+      await announceNext(call, account);
       const audience = await selectDueAudience(call.tx, account.id, call.now);
       if (!audience) return true;
       try {
@@ -108,7 +109,7 @@ async function refresh(call: WorkCall<unknown>, account: AccountContext, audienc
   if (current.length === 0) return; // its rules changed meanwhile: it is due again
   const row = await finishWhole(call.tx, account.id, audience, call.now);
   if (audience.status !== 'building') return;
-  call.emit(audienceReady, account, { audience: toAudience({ ...row, status: 'ready' }, account.timezone) });
+  await tellReady(call, account, row);
 }
 
 /** Counts a failed attempt, and emits an event if it was the last one. */

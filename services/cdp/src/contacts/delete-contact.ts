@@ -1,6 +1,8 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
+import { takeMovesOf } from '../moves/moves.sql.ts';
+import { tellKeptMoves } from '../moves/tell-kept-moves.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
@@ -12,7 +14,9 @@ export const deleteContact = implement(contract.deleteContact, {
   },
   async handle({ account, found, tx, emit, now }) {
     const left = await leaveAllAudiences(tx, account.id, found.id, now);
+    const kept = await takeMovesOf(tx, account.id, found.id);
     await deleteContactRow(tx, account.id, found.id);
+    tellKeptMoves(emit, kept, toSummary(found));
     for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
     emit(contract.contactDeleted, { contact: toSummary(found) });
     return undefined;

@@ -4,6 +4,8 @@ import { unitedFields, unitedTags } from '../contacts/contact-size.ts';
 import { type ContactRow, type ContactValues, findContact, updateContactRow } from '../contacts/contacts.sql.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
 import { implement } from '../implement.ts';
+import { takeMovesOf } from '../moves/moves.sql.ts';
+import { tellKeptMoves } from '../moves/tell-kept-moves.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
@@ -34,6 +36,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     await decideDuplicate(tx, account.id, found.id, 'merged');
     const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
     await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
+    tellKeptMoves(emit, await takeMovesOf(tx, account.id, merged.id), toSummary(merged));
     const contact = toContact(survivor, account);
     emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;

@@ -1,0 +1,122 @@
+import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+
+/** The kind of a move; `ready` says that all before it are told of which made an audience ready. */
+type MoveKind = 'entered' | 'left' | 'ready';
+
+/** The moves of an account after `after` up to `until`, all of one kind. */
+export interface MovesInRow {
+  after: number;
+  until: number;
+  kind: MoveKind;
+  count: number;
+}
+
+/** Returns whether an account has moves whose events are not written yet. */
+export async function hasMoves(tx: Sql, accountId: string): Promise<boolean> {
+  const rows = await tx`select from audience_announcements where account_id = ${accountId}`;
+  return rows.length > 0;
+}
+
+/** Returns whether an account's next events are due to be written. */
+export async function isAnnouncingDue(tx: Sql, accountId: string, now: Date): Promise<boolean> {
+  const rows = await tx`select from audience_announcements where account_id = ${accountId} and due_at <= ${now}`;
+  return rows.length > 0;
+}
+
+/** Returns whether more than `most` moves of an account are kept. */
+export async function hasMoreMoves(tx: Sql, accountId: string, most: number): Promise<boolean> {
+  const rows = await tx`
+    select from audience_moves where account_id = ${accountId}
+      and id > (select told from audience_announcements where account_id = ${accountId}) order by id offset ${most} limit 1`;
+  return rows.length > 0;
+}
+
+/** Keeps the moves of the refresh under way, those who entered first, for their events to be written later. */
+export async function keepMoves(tx: Sql, accountId: string, now: Date): Promise<void> {
+  await tx`
+    insert into audience_moves (account_id, audience_id, contact_id, kind)
+    select account_id, audience_id, contact_id, case when entered then 'entered' else 'left' end
+    from audience_changes where account_id = ${accountId} order by entered desc`;
+  await tx`
+    insert into audience_announcements (account_id, due_at) values (${accountId}, ${now}) on conflict (account_id) do nothing`;
+}
+
+/** Keeps that an audience is ready behind the moves that made it so. */
+export async function keepReady(tx: Sql, accountId: string, audienceId: string): Promise<void> {
+  await tx`insert into audience_moves (account_id, audience_id, kind) values (${accountId}, ${audienceId}, 'ready')`;
+}
+
+/** Takes the kept moves of one contact out, in their order: their events are to be written before it is gone. Call it with its audiences locked. */
+export async function takeMovesOf(tx: Sql, accountId: string, contactId: string) {
+  return await tx<{ kind: 'entered' | 'left'; id: string; name: string }[]>`
+    with taken as (
+      delete from audience_moves where account_id = ${accountId} and contact_id = ${contactId} returning id, audience_id, kind
+    )
+    select taken.kind, a.id, a.name from taken join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
+}
+
+/** Returns accounts with moves whose events are due to be written, the longest due first; none of `resting`. */
+export async function selectAnnouncing(
+  tx: Sql,
+  now: Date,
+  { resting, limit, scope }: { resting: readonly string[]; limit: number; scope: Scope },
+) {
+  const rows = await tx<{ account_id: string }[]>`
+    select account_id from audience_announcements
+    where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...resting]}::uuid[]) ${isOfScope(tx, scope)}
+    order by due_at limit ${limit}`;
+  return rows.map((row) => row.account_id);
+}
+
+/** Returns the account's next moves in a row that are of one kind, `limit` at most; undefined where it has none. */
+export async function nextMoves(tx: Sql, accountId: string, limit: number): Promise<MovesInRow | undefined> {
+  const [row] = await tx<MovesInRow[]>`
+    with told as (
+      select told from audience_announcements where account_id = ${accountId}
+    ), next as (
+      select id, kind, first_value(kind) over (order by id) as first from audience_moves
+      where account_id = ${accountId} and id > (select told from told) order by id limit ${limit}
+    ), of_kind as (
+      select id from next where id < coalesce((select min(id) from next where kind <> first), 9223372036854775807)
+    )
+    select (select told from told) as after, (select max(id) from of_kind) as until, (select first from next limit 1) as kind,
+      (select count(*)::int from of_kind) as count
+    where exists (select from next)`;
+  return row;
+}
+
+/** Selects the data of their events: see audience.entered. They are locked: what was taken out meanwhile is told. */
+export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesInRow): ReturnType<Sql> => tx`
+  select json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
+    json_build_object('id', m.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data
+  from (select * from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id for update) as m
+  join audiences a on a.account_id = m.account_id and a.id = m.audience_id
+  left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
+  order by m.id`;
+
+/** Returns the audiences that became ready. */
+export async function readyOfMoves(tx: Sql, accountId: string, { after, until }: MovesInRow) {
+  const rows = await tx<{ audience_id: string }[]>`
+    select audience_id from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id`;
+  return rows.map((row) => row.audience_id);
+}
+
+/** Removes moves whose events are written. */
+export async function finishMoves(tx: Sql, accountId: string, { after, until }: MovesInRow): Promise<void> {
+  await tx`delete from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until}`;
+  await tx`update audience_announcements set told = ${until} where account_id = ${accountId}`;
+}
+
+/** Has the next events of an account written later; not at all where none is left. */
+export async function announceLater(tx: Sql, accountId: string, at: Date | undefined): Promise<void> {
+  if (at) await tx`update audience_announcements set due_at = ${at} where account_id = ${accountId}`;
+  else await tx`delete from audience_announcements where account_id = ${accountId}`;
+}
+
+/** Drops moves of an account that there is no more, `limit` at most. */
+export async function dropMoves(tx: Sql, accountId: string, limit: number): Promise<void> {
+  const dropped = await tx`
+    delete from audience_moves where account_id = ${accountId} and id in (
+      select id from audience_moves where account_id = ${accountId} order by id limit ${limit})`;
+  if (dropped.count < limit) await tx`delete from audience_announcements where account_id = ${accountId}`;
+}
