@@ -94,12 +94,16 @@ export function announceMoves(): Job<unknown> {
   };
 }
 
-/** Writes a part of an account's kept moves, which must be claimed, before a refresh makes more of them: rounds of refreshes leave the job no gap. */
-export async function announceNext(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
+/**
+ * Writes a part of an account's kept moves, which must be claimed, and returns whether it did; then a refresh is for another round, which may take minutes: rounds of
+ * refreshes leave the job no gap.
+ */
+export async function announceNext(call: WorkCall<unknown>, account: AccountContext): Promise<boolean> {
   const { tx, now } = call;
-  if (!(await isAnnouncingDue(tx, account.id, now)) || (await hasWaitingEvents(tx, account.id, mostWaitingEvents)))
-    return;
+  if (!(await isAnnouncingDue(tx, account.id, now))) return false;
+  if (await hasWaitingEvents(tx, account.id, mostWaitingEvents)) return false;
   await announceSome(call, account);
+  return true;
 }
 
 async function announceSome(call: WorkCall<unknown>, account: AccountContext): Promise<void> {

@@ -77,6 +77,7 @@ function makeRefresh(worker: number): Job<unknown> {
         resting.set(account.id, true);
         return true;
       }
+      if (await announceNext(call, account)) return true;
       try {
         await refreshChanged(call, account);
       } catch (error) {
@@ -91,7 +92,6 @@ function makeRefresh(worker: number): Job<unknown> {
 
 /** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
 export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
-  await announceNext(call, account);
   await sizedRound(account.id, (size) => refreshSome(call, account, size));
 }
 

@@ -82,6 +82,7 @@ function makeRefresh(worker: number): Job<unknown> {
         await beginLater(call.tx, account.id, call.now);
         return true;
       }
+      if (await announceNext(call, account)) return true;
       // Many audiences of one account in a row must not keep its contacts waiting.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
         served = undefined;
@@ -89,7 +90,6 @@ function makeRefresh(worker: number): Job<unknown> {
         return true;
       }
       served = account.id;
-      await announceNext(call, account);
       const audience = await selectDueAudience(call.tx, account.id, call.now);
       if (!audience) return true;
       try {

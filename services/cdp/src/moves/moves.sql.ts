@@ -85,14 +85,14 @@ export async function nextMoves(tx: Sql, accountId: string, limit: number): Prom
   return row;
 }
 
-/** Selects the data of their events: see audience.entered. They are locked: what was taken out meanwhile is told. */
+/** Selects the data of their events: see audience.entered. They are locked: what was taken out meanwhile is told. Nobody enters who is gone. */
 export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesInRow): ReturnType<Sql> => tx`
   select json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
     json_build_object('id', m.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data
   from (select * from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id for update) as m
   join audiences a on a.account_id = m.account_id and a.id = m.audience_id
   left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
-  order by m.id`;
+  where c.id is not null or m.kind = 'left' order by m.id`;
 
 /** Returns the audiences that became ready. */
 export async function readyOfMoves(tx: Sql, accountId: string, { after, until }: MovesInRow) {
