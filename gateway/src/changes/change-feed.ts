@@ -98,9 +98,10 @@ export class ChangeFeed {
     // A standby that took over without the last changes gives their numbers to others.
     const isOther = latest < last.number || (isAgain && last.at !== null && first.at.getTime() !== last.at.getTime());
     if (isOther) {
+      // Read before all is forgotten: what is read of keys after that is as new.
+      this.#last = changes.at(-1) ?? (await withTimeout(pollTimeoutMs, latestChange(this.#sql)));
       this.version++;
       this.#forget('all');
-      this.#last = changes.at(-1) ?? (await withTimeout(pollTimeoutMs, latestChange(this.#sql)));
       return changes.length === batchSize;
     }
     const later = isAgain ? changes.slice(1) : changes;

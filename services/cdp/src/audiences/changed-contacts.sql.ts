@@ -1,17 +1,19 @@
 import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { Target } from './membership.sql.ts';
 
-/** Returns the next account, in id order after `after`, with changed contacts; none of `but`. */
+/** Returns the next account, in id order after `after`, with changed contacts; none of `but`, whose rows are not read: it may have very many. */
 export async function nextChangedAccount(
   tx: Sql,
   scope: Scope,
   after: string,
-  but: string[],
+  but: readonly string[],
 ): Promise<string | undefined> {
-  const [row] = await tx<{ account_id: string }[]>`
-    select account_id from changed_contacts where account_id > ${after} and account_id <> all(${but}::uuid[]) ${isOfScope(tx, scope)}
-    order by account_id limit 1`;
-  return row?.account_id;
+  for (let last = after; ; ) {
+    const [row] = await tx<{ account_id: string }[]>`
+      select account_id from changed_contacts where account_id > ${last} ${isOfScope(tx, scope)} order by account_id limit 1`;
+    if (!row || !but.includes(row.account_id)) return row?.account_id;
+    last = row.account_id;
+  }
 }
 
 /** Returns the account whose scheduled re-evaluation is due the longest; none of `but`. */

@@ -50,7 +50,9 @@ export async function keepReady(tx: Sql, accountId: string, audienceId: string):
 export async function takeMovesOf(tx: Sql, accountId: string, contactId: string) {
   return await tx<{ kind: 'entered' | 'left'; id: string; name: string }[]>`
     with taken as (
-      delete from audience_moves where account_id = ${accountId} and contact_id = ${contactId} returning id, audience_id, kind
+      delete from audience_moves where account_id = ${accountId} and id in (
+        select id from audience_moves where account_id = ${accountId} and contact_id = ${contactId} order by id for update)
+      returning id, audience_id, kind
     )
     select taken.kind, a.id, a.name from taken join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
 }
