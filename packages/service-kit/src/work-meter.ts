@@ -69,7 +69,7 @@ export class WorkMeter {
         reject(error);
       }
     });
-    const timer = hasRun ? undefined : setTimeout(giveUp, longestWaitMs);
+    const timer = hasRun ? undefined : setTimeout(giveUp, longestWaitMs).unref();
     return await promise.finally(() => clearTimeout(timer));
   }
 
