@@ -4,6 +4,11 @@ import { join } from 'node:path';
 /** Subjects that each service may use, from deploy/nats/permissions.json; `{prefix}` stands for BUS_PREFIX. */
 export type BusPermissions = Record<string, { publish: string[]; subscribe: string[] }>;
 
+/**
+ * The servers' pings, as deploy/nats/server.conf has them: a process that is frozen gets no part of the requests any more after 10 to 15 s.
+ */
+export const pings = { ping_interval: '5s', ping_max: 2 };
+
 /** First token of every subject if BUS_PREFIX is not set. */
 export const defaultPrefix = 'platform';
 

@@ -2,12 +2,9 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstLine } from './local-port.ts';
 import type { ServerProcess } from './managed-process.ts';
-import { authorizationBlock, busPermissions } from './nats-config.ts';
+import { authorizationBlock, busPermissions, pings } from './nats-config.ts';
 import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
-
-/** As in deploy/nats/server.conf: a process that is frozen gets no part of the requests any more after 10 to 15 s. */
-const pings = 'ping_interval: "5s"\nping_max: 2\n';
 
 /**
  * NATS with JetStream on 127.0.0.1, from 2.9 on.
@@ -31,7 +28,7 @@ export async function natsServer(options: {
   const directory = realpathSync(options.directory);
   const streams = join(directory, 'streams');
   const config = join(directory, 'server.conf');
-  writeSecretFile(config, pings + (options.users === undefined ? '' : authorization(options.users)));
+  writeSecretFile(config, configOf(options.users));
   const server = {
     name: 'nats',
     cwd: directory,
@@ -83,6 +80,12 @@ export async function natsServer(options: {
     prepare: remove,
     cleanUp: remove,
   };
+}
+
+/** Returns the configuration file. */
+function configOf(users: Parameters<typeof authorization>[0] | undefined): string {
+  const settings = Object.entries(pings).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
+  return settings.join('') + (users === undefined ? '' : authorization(users));
 }
 
 /** Returns the users for the configuration file: arguments would be visible to every user of the machine. */

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gateway, services } from '@customer-platform/deploy/deployables';
-import { type BusPermissions, defaultPrefix, passwordVariable } from '@customer-platform/deploy/nats-config';
+import { type BusPermissions, defaultPrefix, passwordVariable, pings } from '@customer-platform/deploy/nats-config';
 import { stringify } from 'yaml';
 
 /** The chart's folder, relative to the repository. */
@@ -79,8 +79,7 @@ function natsValues(permissions: BusPermissions): string {
     config: {
       cluster: { enabled: true, replicas: natsServers },
       jetstream: { enabled: true, fileStore: { pvc: { size: '20Gi' } } },
-      // As in deploy/nats/server.conf.
-      merge: { ping_interval: '5s', ping_max: 2, authorization: { users } },
+      merge: { ...pings, authorization: { users } },
     },
     container: { env: Object.fromEntries(passwords) },
     // One node that is lost takes one of them along.

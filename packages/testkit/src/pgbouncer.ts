@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gateway, services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
 import { findProgram } from '@customer-platform/deploy/server-binary';
@@ -30,8 +31,9 @@ export async function startPooler(): Promise<Pooler> {
   const port = await freePort();
   const file = join(directory, 'pgbouncer.ini');
   const users = join(directory, 'users.txt');
-  const names = ['gateway', 'agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'];
-  writeFileSync(users, names.map((name) => `"platform_${name}" "test-only"\n`).join(''), { mode: 0o644 });
+  writeFileSync(users, [gateway, ...services].map(({ name }) => `"platform_${name}" "test-only"\n`).join(''), {
+    mode: 0o644,
+  });
   writeFileSync(file, configOf(port, users), { mode: 0o644 });
   const urlOf = (direct: string) => {
     const url = new URL(direct);

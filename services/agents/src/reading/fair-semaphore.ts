@@ -3,8 +3,8 @@ import { Debts } from '@customer-platform/service-kit';
 /** Permits of a semaphore. */
 export interface Permits {
   most: number;
-  /** Of these, what owners may hold together that have held theirs for more than 5 s lately: the rest is kept for the others. */
-  heavy: number;
+  /** Of these, what owners may hold together that have held theirs for more than 5 s lately: the rest is kept for the others. All unless given. */
+  heavy?: number;
 }
 
 /** Time that an owner has held permits is forgotten in ten times as long. */
@@ -18,14 +18,14 @@ interface Waiting {
 
 /** A semaphore whose next permit goes to the owner that has held permits for the shortest time lately; among equals, to the first waiter. */
 export class FairSemaphore {
-  readonly #permits: Permits;
+  readonly #permits: Required<Permits>;
   readonly #debts: Debts;
   #waiting: Waiting[] = [];
   #held = 0;
   #heldByHeavy = 0;
 
-  constructor(permits: Permits, debts: Debts = new Debts(forgetRatio)) {
-    this.#permits = permits;
+  constructor({ most, heavy = most }: Permits, debts: Debts = new Debts(forgetRatio)) {
+    this.#permits = { most, heavy };
     this.#debts = debts;
   }
 

@@ -9,8 +9,8 @@ import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
 
 let site: Site;
 let getter: Getter;
-const extractors = new Extractors({ most: 2, heavy: 2 });
-const largePages = new FairSemaphore({ most: 2, heavy: 2 });
+const extractors = new Extractors({ most: 2 });
+const largePages = new FairSemaphore({ most: 2 });
 
 const getterOf = (timeoutMs: number) =>
   createGetter({
@@ -242,7 +242,7 @@ describe('what a page is refused for', () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
     const deep = html('<div>'.repeat(400_000));
     for (const path of paths) site.paths.set(path, path.length > 2 ? deep : htmlPage(path, path));
-    const quick = new Extractors({ most: 2, heavy: 2 }, { timeoutMs: 4_000 });
+    const quick = new Extractors({ most: 2 }, { timeoutMs: 4_000 });
     const few = [...paths.slice(0, 3), ...paths.slice(10, 12)].map((path) => site.url + path);
     const signal = new AbortController().signal;
     const readQuickly = (urls: string[]) =>

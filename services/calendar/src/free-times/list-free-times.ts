@@ -13,7 +13,7 @@ import {
 import { implement } from '../implement.ts';
 import { type FreeStart, freeStartPieces } from './free-starts.ts';
 import type { OfferedTeammate } from './offer.sql.ts';
-import { loadOffer } from './offer.ts';
+import { loadOffer, offeredType } from './offer.ts';
 
 const defaultDays = 7;
 const maxDays = 31;
@@ -35,23 +35,13 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     const { bookingType, starts } = prefetch(({ onConnection, withPermit, compute }) =>
       withPermit(offers, 'the calculation of free times', async () => {
         const offer = await onConnection((sql) => loadOffer(sql, { ...request, from, to }));
-        const { bookingType, settings, candidates } = offer;
-        if (!bookingType || !(bookingType.active || offer.isExcludedOfType)) {
-          return fail(
-            'invalid_request',
-            'booking_type must be the id of a booking type that is switched on',
-            'booking_type',
-          );
-        }
-        if (staff !== undefined && !candidates[0]?.id.in_team) {
-          return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
-        }
+        const bookingType = offeredType(offer, staff);
         if (exclude !== undefined && !offer.isExcludedKnown) {
           return fail('invalid_request', 'exclude must be the id of an appointment of this account', 'exclude');
         }
-        if (!settings.enabled)
+        if (!offer.settings.enabled)
           return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
-        const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: candidates };
+        const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: offer.candidates };
         return { bookingType, starts: (await compute(freeStartPieces({ ...rules, ...window }))).flat() };
       }),
     );

@@ -1,5 +1,6 @@
 import type { KnownContact } from '@customer-platform/contact-copy';
 import type { Settings } from '@customer-platform/contracts/calendar';
+import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
 import { settingsOf } from '../settings/settings.sql.ts';
 import type { Candidate } from './free-starts.ts';
@@ -33,6 +34,23 @@ export async function loadOffer(tx: Sql, request: OfferRequest): Promise<Offer> 
     isExcludedOfType,
     candidates: row.staff.map(candidateOf),
   };
+}
+
+/**
+ * Returns the booking type of an offer. Throws invalid_request, field booking_type, where it is not switched on, unless an appointment of it is moved; and field
+ * staff where a teammate was asked for who does not take it.
+ */
+export function offeredType(offer: Offer, staff: string | undefined): OfferedType {
+  const { bookingType, isExcludedOfType, candidates } = offer;
+  if (!bookingType || !(bookingType.active || isExcludedOfType)) {
+    const message = 'booking_type must be the id of a booking type that is switched on';
+    throw new ApiError('invalid_request', message, { field: 'booking_type' });
+  }
+  if (staff !== undefined && !candidates[0]?.id.in_team) {
+    const message = 'staff must be the email of a teammate who takes this booking type';
+    throw new ApiError('invalid_request', message, { field: 'staff' });
+  }
+  return bookingType;
 }
 
 function candidateOf(teammate: OfferedTeammate): Candidate<OfferedTeammate> {

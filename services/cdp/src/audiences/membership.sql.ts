@@ -1,6 +1,7 @@
 import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
+import { dataOfMove } from '../moves/moves.sql.ts';
 import { compileReevaluations, compileRules, type Scope } from './compile-rules.ts';
 import type { Value } from './field-test.ts';
 
@@ -132,12 +133,11 @@ export async function applyChanges(tx: Sql, accountId: string, now: Date) {
 
 /** Selects the data of the events of those who entered, or who left: see audience.entered. */
 export const movedContacts = (tx: Sql, accountId: string, entered: boolean): ReturnType<Sql> => tx`
-  select json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
-    json_build_object('id', ch.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data
-  from audience_changes ch
-  join audiences a on a.account_id = ch.account_id and a.id = ch.audience_id
-  left join contacts c on c.account_id = ch.account_id and c.id = ch.contact_id
-  where ch.account_id = ${accountId} and ch.entered = ${entered}`;
+  select ${dataOfMove(tx)}
+  from audience_changes m
+  join audiences a on a.account_id = m.account_id and a.id = m.audience_id
+  left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
+  where m.account_id = ${accountId} and m.entered = ${entered}`;
 
 /** Records the refresh of the audiences and their number of members, and deletes the applied changes. */
 export async function finishChanges(tx: Sql, accountId: string, current: readonly Target[], now: Date) {

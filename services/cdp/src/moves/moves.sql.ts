@@ -87,10 +87,14 @@ export async function nextMoves(tx: Sql, accountId: string, limit: number): Prom
   return row;
 }
 
-/** Selects the data of their events: see audience.entered. They are locked: what was taken out meanwhile is told. Nobody enters who is gone. */
+/** The data of the event of a move `m`, of its audience `a` and its contact `c`, which may be gone: see audience.entered. */
+export const dataOfMove = (tx: Sql) => tx`
+  json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
+    json_build_object('id', m.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data`;
+
+/** Selects the data of their events. They are locked: what was taken out meanwhile is told. Nobody enters who is gone. */
 export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesInRow): ReturnType<Sql> => tx`
-  select json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
-    json_build_object('id', m.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data
+  select ${dataOfMove(tx)}
   from (select * from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id for update) as m
   join audiences a on a.account_id = m.account_id and a.id = m.audience_id
   left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
