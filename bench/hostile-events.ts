@@ -30,13 +30,13 @@ export const oversizedEvents: Hostility = {
   name: 'events over the limit of the bus, put into two outboxes',
   async run(setting, _signal, tally) {
     const sql = postgres(setting.databaseUrl, { max: 1, onnotice: () => undefined });
+    // Quoted once: quoting it in each row would take the processors that the round measures.
+    const data = JSON.stringify({ text: 'x'.repeat(oversizedBytes) });
     const insert = async (schema: string, kind: string, count: number) => {
-      const text = 'x'.repeat(oversizedBytes);
       await sql`
         insert into ${sql(schema)}.outbox (account_id, id, kind, audience, envelope)
-        select ${setting.growing.id}::uuid, id, ${kind}, 'public', json_build_object('id', id, 'type', ${kind}::text,
-          'timestamp', now(), 'account', ${setting.growing.id}::text, 'mode', 'live',
-          'data', json_build_object('text', ${text}::text))::text
+        select ${setting.growing.id}::uuid, id, ${kind}, 'public', rtrim(json_build_object('id', id, 'type', ${kind}::text,
+          'timestamp', now(), 'account', ${setting.growing.id}::text, 'mode', 'live')::text, '}') || ', "data": ' || ${data} || '}'
         from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
       tally.add('rows', count);
     };

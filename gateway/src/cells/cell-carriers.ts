@@ -22,6 +22,7 @@ function carrierTo({ bus }: Cell, part: OutboxPart): EventCarrier {
     part,
     isConnected: () => bus.isConnected(),
     ready: () => bus.ready(),
+    mostBytes: () => bus.mostBytes(),
     subjectOf: (event) => bus.subjectOf(event),
     publish: (event) => bus.publish(event),
   };

@@ -64,7 +64,9 @@ describe('where one account has nearly all rows, another is found without readin
   const lock = (tx: Sql) => tx`for update skip locked`;
 
   it('in the outbox', async () => {
-    const { result, read } = await beside((tx) => lockOutboxOf(tx, [other], { rows: 500, bytes: 1_000_000 }));
+    const { result, read } = await beside((tx) =>
+      lockOutboxOf(tx, [other], { rows: 500, bytes: 1_000_000, each: 1_000_000 }),
+    );
     expect(result).toMatchObject([{ account_id: other }]);
     expect(read).toBeLessThan(100);
   });

@@ -4,6 +4,7 @@ import type { EventCarrier } from './bus.ts';
 import type { Database } from './database.ts';
 import { DueWatch } from './due-work/due-watch.ts';
 import { createLogger } from './logging.ts';
+import { lockOutboxOf } from './outbox.sql.ts';
 import { OutboxRelay } from './outbox-relay.ts';
 import { nothingPaused } from './queues/pauses.ts';
 
@@ -50,42 +51,70 @@ it('nor does one with few that are large', async () => {
   await sql`delete from outbox where account_id = ${large.id}`;
 });
 
+/** Runs `test` beside a relay of the carrier; the service's own relay leaves the events alone meanwhile. */
+async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: OutboxRelay) => Promise<void>) {
+  await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
+  const log = createLogger('test', 'silent');
+  const bus = { tell: () => undefined, onPeers: () => undefined };
+  const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
+  const available = { isConnected: () => true, ready: async () => undefined, mostBytes: () => 1_048_576 };
+  const relay = new OutboxRelay(
+    sql,
+    { ...available, subjectOf: ({ kind }) => kind, ...carrier },
+    { log, seat: { paused: () => nothingPaused, failed: () => undefined }, watch },
+  );
+  try {
+    await test(relay);
+  } finally {
+    await relay.stop();
+    await watch.stop();
+    await platform.admin('POST', '/admin/queues/crm/outbox/resume', { reason: 'the test is over' });
+  }
+}
+
 it('what was on its way when the connection broke goes before what follows it', async () => {
   const { id } = await platform.account();
-  // The service's own relay leaves them alone.
-  await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const carried: string[] = [];
   const put = (kind: string) => sql`
     insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), ${kind}, 'internal', '{}')`;
-  let left = 2;
-  const carrier: EventCarrier = {
-    isConnected: () => true,
-    ready: async () => undefined,
-    subjectOf: ({ kind }) => kind,
-    async publish({ kind }) {
-      if (left-- <= 0) throw new Error('no acknowledgement: the connection broke');
-      carried.push(kind);
-    },
+  let left = 0;
+  const publish: EventCarrier['publish'] = async ({ kind }) => {
+    if (left-- <= 0) throw new Error('no acknowledgement: the connection broke');
+    carried.push(kind);
   };
-  const log = createLogger('test', 'silent');
-  const bus = { tell: () => undefined, onPeers: () => undefined };
-  for (const kind of ['1', '2', '3', '4']) await put(kind);
-  const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
-  const relay = new OutboxRelay(sql, carrier, {
-    log,
-    seat: { paused: () => nothingPaused, failed: () => undefined },
-    watch,
-  });
-  try {
+  await relaying({ publish }, async (relay) => {
+    for (const kind of ['1', '2', '3', '4']) await put(kind);
+    left = 2;
+    relay.wake();
     await waitFor('the first of them', async () => (await countWaiting(id)) === 2);
     await put('5');
     left = Number.POSITIVE_INFINITY;
     relay.wake();
     await waitFor('all of them', async () => (await countWaiting(id)) === 0);
     expect(carried).toEqual(['1', '2', '3', '4', '5']);
-  } finally {
-    await relay.stop();
-    await watch.stop();
-    await platform.admin('POST', '/admin/queues/crm/outbox/resume', { reason: 'the test is over' });
-  }
+  });
+});
+
+it('events larger than the bus takes are not read, and fill no round of others', async () => {
+  const { id } = await platform.account();
+  const filler = 'x'.repeat(1_048_576);
+  await relaying({ publish: async () => undefined }, async (relay) => {
+    const bounds = { rows: 500, bytes: 1_000, each: 1_048_576 };
+    const locked = await sql.begin(async (tx) => {
+      await tx`
+        insert into outbox (account_id, id, kind, audience, envelope)
+        select ${id}, uuidv7(), 'too.large', 'internal', ${`"${filler}"`} from generate_series(1, 20)`;
+      await tx`insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'small', 'internal', '{}')`;
+      return await lockOutboxOf(tx, [id], bounds);
+    });
+    expect(locked.map(({ kind, size, envelope }) => [kind, size, envelope])).toEqual([
+      ...Array.from({ length: 20 }, () => ['too.large', 1_048_578, null]),
+      ['small', 2, '{}'],
+    ]);
+    relay.wake();
+    await waitFor('the one behind them', async () => (await countWaiting(id)) === 20);
+    const reasons = await sql`select distinct reason from outbox where account_id = ${id}`;
+    expect(reasons).toEqual([{ reason: expect.stringContaining('1048578 bytes, more than the bus takes') }]);
+  });
+  await sql`delete from outbox where account_id = ${id}`;
 });

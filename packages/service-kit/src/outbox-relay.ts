@@ -7,6 +7,7 @@ import type { DueWatch } from './due-work/due-watch.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
 import {
+  type BatchBounds,
   buryEvent,
   lockOutbox,
   lockOutboxOf,
@@ -21,7 +22,7 @@ import { inSpan, SpanKind, traceHeaders } from './telemetry.ts';
 import type { WakeLoop } from './wake-loop.ts';
 
 /** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
-const batch = { rows: 500, bytes: 8_388_608 };
+const mostInRound = { rows: 500, bytes: 8_388_608 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 
@@ -125,9 +126,7 @@ export class OutboxRelay {
       if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
       const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
       await movePublished(tx, carried);
-      for (const { account_id, envelope } of carried) {
-        this.#pace.spend(account_id, Math.max(1, Buffer.byteLength(envelope) / countedBytes));
-      }
+      for (const { account_id, size } of carried) this.#pace.spend(account_id, Math.max(1, size / countedBytes));
       // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
       const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
       for (const { row, error } of refusals.filter(isStuck)) await this.#setAside(tx, row, error);
@@ -136,10 +135,15 @@ export class OutboxRelay {
     });
   }
 
+  #bounds(): BatchBounds {
+    return { ...mostInRound, each: this.#bus.mostBytes() };
+  }
+
   async #lockOldest(tx: Sql): Promise<Batch> {
-    const rows = await lockOutbox(tx, batch, this.#bus.part);
-    const bytes = rows.reduce((sum, row) => sum + Buffer.byteLength(row.envelope), 0);
-    return { rows, hasMore: rows.length === batch.rows || bytes >= batch.bytes };
+    const bounds = this.#bounds();
+    const rows = await lockOutbox(tx, bounds, this.#bus.part);
+    const bytes = rows.reduce((sum, row) => sum + (row.envelope === null ? 0 : row.size), 0);
+    return { rows, hasMore: rows.length === bounds.rows || bytes >= bounds.bytes };
   }
 
   /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
@@ -147,7 +151,7 @@ export class OutboxRelay {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(leftOut))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, batch, this.#bus.part) : [];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, this.#bounds(), this.#bus.part) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
@@ -169,8 +173,10 @@ export class OutboxRelay {
     await buryEvent(tx, row, this.#bus.subjectOf(row), next);
   }
 
-  #publish(row: StoredRow): Promise<void> {
-    return inSpan(
+  async #publish({ envelope, ...row }: StoredRow): Promise<void> {
+    // Its size says it: reading it at each try would take memory and time that others' events need.
+    if (envelope === null) throw new InvalidArgumentError(`the event has ${row.size} bytes, more than the bus takes`);
+    await inSpan(
       `publish ${row.kind}`,
       {
         kind: SpanKind.PRODUCER,
@@ -184,7 +190,7 @@ export class OutboxRelay {
         },
         parent: row.trace ?? undefined,
       },
-      () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
+      () => this.#bus.publish({ ...row, envelope, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
 }
@@ -195,12 +201,12 @@ interface Batch {
   hasMore: boolean;
 }
 
+const { InvalidArgumentError, InvalidSubjectError } = errors;
 /** JetStream's code for a message that is larger than the stream takes. */
 const messageTooLarge = 10_054;
 
 /** Returns whether the bus refused an event for what it is, rather than for the state of the bus. */
 function isOwnFault(error: unknown): boolean {
-  const { InvalidArgumentError, InvalidSubjectError } = errors;
   if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;
   return error instanceof JetStreamApiError && error.code === messageTooLarge;
 }

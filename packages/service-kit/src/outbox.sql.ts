@@ -17,17 +17,22 @@ export interface OutboxRow {
 }
 
 /** A row as the relay reads it. */
-export interface StoredRow extends OutboxRow {
+export interface StoredRow extends Omit<OutboxRow, 'envelope'> {
+  /** Null where it is larger than what the bus takes: it is not read. */
+  envelope: string | null;
+  /** Bytes of the envelope. */
+  size: number;
   sequence: number;
   tries: number;
   rounds: number;
   created_at: Date;
 }
 
-/** Most rows of a batch, and about how many bytes of them. */
+/** Most rows of a batch, about how many bytes of them, and the most that one has that is read. */
 export interface BatchBounds {
   rows: number;
   bytes: number;
+  each: number;
 }
 
 /**
@@ -43,12 +48,12 @@ export async function lockRelay(tx: Sql, part: OutboxPart | undefined): Promise<
 }
 
 /** Locks the oldest events that are due, those of the part alone, until the transaction ends. */
-export async function lockOutbox(tx: Sql, { rows, bytes }: BatchBounds, part?: OutboxPart): Promise<StoredRow[]> {
+export async function lockOutbox(tx: Sql, bounds: BatchBounds, part?: OutboxPart): Promise<StoredRow[]> {
   return await lockedRows(
     tx,
     tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now() ${ofPart(tx, part)}
-      order by sequence limit ${rows} for update skip locked`,
-    bytes,
+      order by sequence limit ${bounds.rows} for update skip locked`,
+    bounds,
     false,
   );
 }
@@ -57,17 +62,17 @@ export async function lockOutbox(tx: Sql, { rows, bytes }: BatchBounds, part?: O
 export async function lockOutboxOf(
   tx: Sql,
   accountIds: readonly string[],
-  { rows, bytes }: BatchBounds,
+  bounds: BatchBounds,
   part?: OutboxPart,
 ): Promise<StoredRow[]> {
-  const each = Math.max(1, Math.floor(rows / accountIds.length));
+  const ofEach = Math.max(1, Math.floor(bounds.rows / accountIds.length));
   return await lockedRows(
     tx,
     tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
         select account_id, sequence, octet_length(envelope) as size from outbox
         where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now() ${ofPart(tx, part)}
-        order by sequence limit ${each} for update skip locked) as due`,
-    bytes,
+        order by sequence limit ${ofEach} for update skip locked) as due`,
+    bounds,
     true,
   );
 }
@@ -76,16 +81,23 @@ function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
   return part ? sql`and ${part.where(sql)}` : sql``;
 }
 
-/** Locks `due` within a sum of bytes: the oldest, or the first of each account before its second. */
-async function lockedRows(tx: Sql, due: Fragment, bytes: number, isByAccount: boolean): Promise<StoredRow[]> {
+/** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second. */
+async function lockedRows(
+  tx: Sql,
+  due: Fragment,
+  { bytes, each }: BatchBounds,
+  isByAccount: boolean,
+): Promise<StoredRow[]> {
   return await tx<StoredRow[]>`
     with due as (${due}), placed as (
       select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
     ), sized as (
-      select account_id, sequence, sum(size) over (order by nth, sequence) - size as bytes_before from placed
+      select account_id, sequence, size, sum(size) filter (where size <= ${each}) over (order by nth, sequence) - size as bytes_before
+      from placed
     )
-    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.envelope, o.trace, o.tries, o.rounds, o.created_at
-    from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size,
+      case when size <= ${each} then o.envelope end as envelope
+    from sized join outbox o using (account_id, sequence) where coalesce(bytes_before, 0) < ${bytes} order by sequence`;
 }
 
 /** Events that wait, as a queue. */
