@@ -84,6 +84,36 @@ it('a migration behind a long transaction lets others through until it can go on
   }
 }, 60_000);
 
+it('a migration may take as long as it takes, but waits for no lock for long', async () => {
+  const settings = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
+  const values = settings.map((name) => `current_setting('${name}') as ${name}`);
+  await write('9007_settings.sql', `create table settings_seen as select ${values.join(', ')};`);
+  await migrateAll();
+  const [seen] = await sql`select * from settings_seen`;
+  await sql`drop table settings_seen`;
+  expect(seen).toEqual({ statement_timeout: '0', idle_in_transaction_session_timeout: '0', lock_timeout: '200ms' });
+});
+
+it('a process that loses its connection while it waits migrates no more: another one may', async () => {
+  const end = await readForLong();
+  try {
+    await write('9008_column.sql', 'alter table long_read add column name text;');
+    const tries: number[] = [];
+    const outcome = migrateAll(tries).catch((error: Error) => error);
+    await waitFor('the migration to give way', () => tries.length >= 1, 30_000);
+    await sql`
+      select pg_terminate_backend(pid, 5000) from pg_locks join pg_stat_activity using (pid)
+      where locktype = 'advisory' and application_name = 'crm migrate'`;
+    const other = migrateAll();
+    expect(await outcome).toMatchObject({ message: expect.stringContaining('The connection was lost') });
+    await end();
+    await other;
+    expect((await sql`select name from long_read`).columns[0]?.name).toBe('name');
+  } finally {
+    await end();
+  }
+}, 60_000);
+
 it('an index that is built concurrently keeps nobody from writing, and other processes wait until it is there', async () => {
   const end = await readForLong();
   try {

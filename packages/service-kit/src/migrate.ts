@@ -8,10 +8,14 @@ import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
 const gaveWay = ['55P03', '40P01'];
-/** Lock timeout of a migration: others wait behind it, and a backup or a long report may hold the lock for hours. */
-const lockTimeoutMs = 2_000;
-/** Pause in which others get through before its next attempt. */
-const lockRetryMs = 1_000;
+/**
+ * Lock timeout of a migration's attempts and the pause in which others get through before the next: they wait behind it, and a backup or a long
+ * report may hold the lock for hours. Only where thirty short attempts met somebody each time, it waits for longer, and then seldom.
+ */
+const shortAttempts = { most: 30, lockTimeoutMs: 200, pauseMs: 1_000 };
+const longAttempts = { lockTimeoutMs: 2_000, pauseMs: 15_000 };
+/** Pause before a database or another process is asked again. */
+const retryMs = 1_000;
 
 /** Time that a starting process waits for a database that is unavailable, before it ends and says why. */
 const unavailableMs = 60_000;
@@ -27,9 +31,10 @@ const concurrently = /^(?:create (?:unique )?index concurrently if not exists|dr
 /**
  * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
  * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
- * migration that cannot have its locks within 2 s, or that another's statement and it wait for, gives way and is tried again, so that nobody else's statements pile up behind it. A
- * database that is unavailable at first is tried for a minute. `say` is told what is waited for. Throws where an applied file was changed
- * since, for its effect can't be known. Then tables with rows of accounts get the settings of `analyzedOften`.
+ * migration that cannot have its locks within 200 ms, later 2 s, or that another's statement and it wait for, gives way and is tried again, so
+ * that nobody else's statements pile up behind it. A database that is unavailable at first is tried for a minute. `say` is told what is waited
+ * for. Throws where an applied file was changed since, for its effect can't be known, and where the connection is lost on the way: another
+ * process may migrate then. Then tables with rows of accounts get the settings of `analyzedOften`.
  */
 export async function migrate(
   url: string,
@@ -40,12 +45,14 @@ export async function migrate(
   const sql = await openWhenAvailable(url, schema, say);
   const patiently = async (migration: string, work: () => Promise<unknown>) => {
     for (let tries = 1; ; tries++) {
+      const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
       try {
+        await setLockTimeout(sql, lockTimeoutMs);
         return await work();
       } catch (error) {
         if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
         say({ waitsFor: 'lock', migration, tries });
-        await sleep(lockRetryMs);
+        await sleep(pauseMs);
       }
     }
   };
@@ -58,7 +65,7 @@ export async function migrate(
     // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
     for (let tries = 1; !(await isAlone()); tries++) {
       say({ waitsFor: 'other process', tries });
-      await sleep(lockRetryMs);
+      await sleep(retryMs);
     }
     await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
     const applied = new Map((await sql`select name, checksum from migrations`).map((row) => [row.name, row.checksum]));
@@ -87,6 +94,9 @@ export async function migrate(
       );
     }
     await setAnalyzedOften(sql);
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    throw new Error(`The connection was lost while ${schema} was migrated; the next start goes on`, { cause: error });
   } finally {
     await sql.end();
   }
@@ -112,25 +122,32 @@ async function openWhenAvailable(url: string, schema: string, say: (waiting: Wai
       const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
       if (!isUnavailable || performance.now() > deadline) throw error;
       say({ waitsFor: 'database', tries });
-      await sleep(lockRetryMs);
+      await sleep(retryMs);
     }
   }
 }
 
 function openForMigrations(url: string, schema: string): postgres.Sql {
-  return postgres(url, {
+  const sql = postgres(url, {
     max: 1,
+    // The lock of one process at a time is the connection's: with another one, two would migrate at once.
+    max_lifetime: null,
+    onclose: () => void sql.end({ timeout: 0 }),
     connect_timeout: 5,
     onnotice: () => undefined,
     connection: {
       application_name: `${schema} migrate`,
       search_path: `${schema}, public`,
-      lock_timeout: lockTimeoutMs,
-      // The role's own are for requests.
-      statement_timeout: 0,
-      idle_in_transaction_session_timeout: 0,
+      lock_timeout: longAttempts.lockTimeoutMs,
+      // The role's own are for requests. Texts: the driver leaves out a number that is 0.
+      ...({ statement_timeout: '0', idle_in_transaction_session_timeout: '0' } as object),
     },
   });
+  return sql;
+}
+
+async function setLockTimeout(sql: postgres.Sql, ms: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${String(ms)}, false)`;
 }
 
 async function insertMigration(sql: postgres.ISql, name: string, checksum: string): Promise<void> {
@@ -171,11 +188,10 @@ async function changeConcurrently(
     : false;
   if (isPartitioned)
     return await indexPartitions(sql, { name, table: onTable!.table!, columns: onTable!.columns! }, patiently);
-  await sql`set lock_timeout = 0`;
+  await setLockTimeout(sql, 0);
   const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
   if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
   await sql.unsafe(statement).simple();
-  await sql`set lock_timeout = ${sql.unsafe(String(lockTimeoutMs))}`;
 }
 
 /**

@@ -58,8 +58,14 @@ const root = join(import.meta.dirname, '../../..');
 /** Settings of every process, or those of the gateway and each service by its name. */
 export type ProcessEnv = Record<string, string> | ((name: string) => Record<string, string>);
 
-/** Starts everything; `env` is added to the processes' environment. The servers write durably, as in production. */
-export async function startProcessPlatform(env: ProcessEnv = {}): Promise<ProcessPlatform> {
+/**
+ * Starts everything; `env` is added to the processes' environment, and `rootOf` returns the checkout that a process runs, this one unless
+ * given. The servers write durably, as in production.
+ */
+export async function startProcessPlatform(
+  env: ProcessEnv = {},
+  rootOf: (name: string) => string = () => root,
+): Promise<ProcessPlatform> {
   const directory = newDataFolder();
   const output: string[] = [];
   const names = services.map(({ name }) => name);
@@ -94,7 +100,8 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
       ports,
       secrets,
     };
-    const describe = (deployable: typeof gateway) => withEnv(describeProcess(deployable, platform), env);
+    const describe = (deployable: typeof gateway) =>
+      withEnv(describeProcess(deployable, { ...platform, root: rootOf(deployable.name) }), env);
     const startProcesses = async () => {
       await supervisor.start(services.map(describe));
       await supervisor.start([describe(gateway)]);
@@ -136,7 +143,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}): Promise<Proces
  */
 function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
   const own = typeof env === 'function' ? env(described.name) : env;
-  const NODE_COMPILE_CACHE = join(root, '.platform', 'compile-cache-of-tests', described.name);
+  const NODE_COMPILE_CACHE = join(described.cwd, '.platform', 'compile-cache-of-tests', described.name);
   return { ...described, env: { ...described.env, NODE_COMPILE_CACHE, ...own } };
 }
 
