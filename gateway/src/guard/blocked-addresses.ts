@@ -21,6 +21,8 @@ export interface AddressBlock {
   untilMs: number;
   /** Accounts whose valid keys came from it. */
   accounts: Set<string>;
+  /** Time, on the monotonic clock, from which a further key from it is looked up in the database. */
+  lookUpFromMs: number;
 }
 
 const ToldBlock = z.object({
@@ -92,6 +94,13 @@ export class BlockedAddresses {
     return this.#set(told);
   }
 
+  /** Adds an account whose valid key came from a blocked address, on all gateways. */
+  addAccount(block: AddressBlock, account: string): void {
+    if (block.accounts.has(account)) return;
+    block.accounts.add(account);
+    this.#tell({ kind: 'blocks', blocks: [toTold(block)], isNew: false });
+  }
+
   /** Unblocks an address on all gateways; returns false if it is not blocked. */
   remove(address: string): boolean {
     if (!this.find(address)) return false;
@@ -141,6 +150,7 @@ export class BlockedAddresses {
       until: new Date(until),
       untilMs: performance.now() + leftMs,
       accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, sharedFrom)),
+      lookUpFromMs: known?.lookUpFromMs ?? 0,
     };
     this.#blocks.set(address, block);
     return block;

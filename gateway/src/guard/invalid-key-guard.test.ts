@@ -93,6 +93,26 @@ describe('an address that tries keys', () => {
     });
   });
 
+  it('becomes a shared one by the valid keys that are refused while it is blocked, on every gateway', async () => {
+    await withPlatform(async (platform, _redis, second) => {
+      const keys = await Promise.all(Array.from({ length: 3 }, async () => (await platform.account()).key));
+      const urls = [platform.gatewayUrl, second.url];
+      const shared = '198.51.100.11';
+      await blockAt(platform.gatewayUrl, shared);
+      for (const url of urls) await waitFor('the block', async () => (await ask(url, wrong, shared)).status === 429);
+      const fromTwo = async () => [await ask(urls[0]!, keys[0]!, shared), await ask(urls[1]!, keys[1]!, shared)];
+      for (let count = 0; count < 5; count++) expect((await fromTwo()).map(({ status }) => status)).toEqual([429, 429]);
+      await waitFor('the third account', async () => {
+        await fromTwo();
+        return (await ask(urls[0]!, keys[2]!, shared)).status === 200;
+      });
+      for (const url of urls) {
+        for (const key of keys) await waitFor('a good key', async () => (await ask(url, key, shared)).status === 200);
+        expect((await ask(url, wrong, shared)).status).toBe(429);
+      }
+    });
+  });
+
   it('is refused while Redis is unavailable too', async () => {
     await withPlatform(async (platform, redis) => {
       const { key } = await platform.account();

@@ -28,7 +28,7 @@ interface SeenKey {
 
 /**
  * Blocks addresses that try keys: after 20 invalid ones within a minute everything from there is refused for a minute,
- * or, if valid keys of three or more accounts came from it, the invalid ones alone. An IPv6 address counts as its /64.
+ * or, if valid keys of three or more accounts came from it, before or meanwhile, the invalid ones alone. An IPv6 address counts as its /64.
  * The count is shared through Redis, and kept by this process alone while Redis is unavailable; blocks are announced to
  * all gateways.
  */
@@ -69,6 +69,11 @@ export class InvalidKeyGuard {
     const accounts = this.#seen.get(network) ?? new Map<string, number>();
     accounts.delete(record.ownerId);
     this.#seen.set(network, new Map([...accounts, [record.ownerId, nowMs] as const].slice(-sharedFrom)));
+  }
+
+  /** Notes that a valid key came from an address that is blocked. */
+  noteAtBlock(block: AddressBlock, ownerId: string): void {
+    this.#blocked.addAccount(block, ownerId);
   }
 
   /** Counts one invalid key of an address; blocks the address at the twentieth. Never throws. */

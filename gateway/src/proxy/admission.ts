@@ -23,10 +23,31 @@ export interface AdmissionParts {
 
 const bearer = { 'WWW-Authenticate': 'Bearer' };
 
-/** Refuses everything from an address that tried too many keys, unless it is shared. */
-export function checkBlock(guard: InvalidKeyGuard, address: string): void {
-  const block = guard.blockOf(address);
-  if (block && !isShared(block)) throw tooManyKeys(block);
+/** Interval of look-ups of keys that are not cached, for one blocked address. */
+const lookUpMs = 100;
+
+/**
+ * Refuses everything from an address that tried too many keys, unless it is shared. Valid keys that are refused make it a shared one, too: else
+ * whoever comes first behind a proxy that nobody named would have all others refused, again and again.
+ */
+export async function checkBlock(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<void> {
+  const block = parts.guard.blockOf(address);
+  if (!block || isShared(block)) return;
+  const record = await keyAtBlock(parts, request, block);
+  if (record && record.expiresAtMs > parts.clock().getTime()) parts.guard.noteAtBlock(block, record.ownerId);
+  if (!isShared(block)) throw tooManyKeys(block);
+}
+
+/** Returns the record of a key from a blocked address; of those that are not cached ten a second are looked up. */
+async function keyAtBlock({ keys }: AdmissionParts, request: IncomingMessage, block: AddressBlock) {
+  const key = keyOf(request);
+  if (key === undefined || !isWellFormedKey(key)) return undefined;
+  const hash = hashOfKey(key);
+  const cached = keys.peek(hash);
+  const nowMs = performance.now();
+  if (cached !== undefined || nowMs < block.lookUpFromMs) return cached;
+  block.lookUpFromMs = nowMs + lookUpMs;
+  return await keys.find(hash);
 }
 
 function tooManyKeys({ untilMs }: AddressBlock): ApiError {
