@@ -68,7 +68,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
       const isLocked = error instanceof AccountsLocked;
-      const { others, faulty } = isLocked ? byLock(error, batch) : byShape(consumer, batch);
+      const { others, faulty } = isLocked ? byLock(error, batch) : await byShape(consumer, batch);
       hasRefused ||= faulty.length > 0 && !isLocked;
       if (faulty.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
       await orGiveBack(

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { EventCarrier } from './bus.ts';
@@ -16,6 +17,9 @@ beforeAll(async () => {
   sql = platform.database('crm');
 });
 afterAll(() => platform?.stop());
+
+const deadOf = (accountId: string) =>
+  sql`select kind, tries, dead_at from failed_events where account_id = ${accountId}`;
 
 const countWaiting = async (accountId: string) => {
   const [row] = await sql<
@@ -118,3 +122,50 @@ it('events larger than the bus takes are not read, and fill no round of others',
   });
   await sql`delete from outbox where account_id = ${id}`;
 });
+
+it('an event that the bus does not carry lets the others of all accounts go on, and is dead after ten tries', async () => {
+  const account = await platform.account();
+  const filler = 'x'.repeat(1_048_576);
+  await sql`
+    insert into outbox (account_id, id, kind, audience, envelope)
+    select ${account.id}, gen_random_uuid(), 'deal.updated', 'public', ${filler} from generate_series(1, 30)`;
+  await account.client.createDeal({ body: { title: 'after them' } });
+  await platform.event(account.id, 'deal.created');
+  await sql`delete from outbox where sequence not in (select min(sequence) from outbox)`;
+  await waitFor(
+    'it is dead',
+    async () => {
+      await sql`update outbox set due_at = now()`;
+      const [row] = await deadOf(account.id);
+      return row?.dead_at && row.tries === 10 && row.kind === 'deal.updated';
+    },
+    60_000,
+  );
+  expect(await sql`select 1 from outbox`).toHaveLength(0);
+}, 120_000);
+
+it('events that die together are buried after the round of the others, a few at a time, with their bytes', async () => {
+  const { id } = await platform.account();
+  const many = 30;
+  // Texts that do not compress: each is read and written whole.
+  const filler = randomBytes(600_000).toString('hex');
+  await relaying({ publish: async () => undefined }, async (relay) => {
+    await sql.begin(async (tx) => {
+      await tx`
+        insert into outbox (account_id, id, kind, audience, envelope, tries)
+        select ${id}, uuidv7(), 'too.large', 'internal', ${filler}, 9 from generate_series(1, ${many}::int)`;
+      await tx`insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'small', 'internal', '{}')`;
+    });
+    relay.wake();
+    await waitFor('the small one', async () => {
+      const small = await sql`select from outbox where account_id = ${id} and kind = 'small'`;
+      return small.length === 0;
+    });
+    expect((await deadOf(id)).length).toBeLessThan(many);
+    await waitFor('all the others', async () => (await deadOf(id)).length === many, 60_000);
+    const [row] =
+      await sql`select octet_length(bytes) as bytes, tries from failed_events where account_id = ${id} limit 1`;
+    expect(row).toEqual({ bytes: filler.length, tries: 10 });
+    expect(await countWaiting(id)).toBe(0);
+  });
+}, 120_000);

@@ -14,7 +14,8 @@ import {
   lockRelay,
   movePublished,
   nextAccounts,
-  postponeEvent,
+  postponeEvents,
+  type RefusedRow,
   type StoredRow,
 } from './outbox.sql.ts';
 import type { QueueSeat } from './queues/queues.ts';
@@ -35,6 +36,9 @@ const countedBytes = 4_096;
 
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
+
+/** Time in which dead events are buried after a round: each is read and written whole. Those that are left are tried again a second later. */
+const buryMs = 100;
 
 /** Dependencies of the relay beside database and bus. */
 interface RelayParts {
@@ -104,35 +108,40 @@ export class OutboxRelay {
     }
     // A bus that has stopped responding is waited for without a transaction.
     await this.#bus.ready();
-    return await inTransaction(this.#sql, async (tx) => {
-      const leftOut = [...waiting, ...paused];
-      const isByAccount = leftOut.length > 0 || this.#wasFull;
-      // Sent together: the lock is there before the rows are looked for.
-      const [, { rows, hasMore }] = await Promise.all([
-        lockRelay(tx, this.#bus.part),
-        isByAccount ? this.#lockByAccount(tx, leftOut) : this.#lockOldest(tx),
-      ]);
-      this.#wasFull = !isByAccount && hasMore;
-      if (rows.length === 0) return hasMore;
-      const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
-      const refusals = rows.flatMap((row, index): Refusal[] => {
-        const result = results[index]!;
-        return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
-      });
-      // Where nothing goes, it is the bus: then no row is to blame.
-      const others = refusals.filter(({ error }) => !isOwnFault(error));
-      const missedBefore = this.#missed;
-      this.#missed = new Set(others.map(({ row }) => row.id));
-      if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
-      const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
-      await movePublished(tx, carried);
-      for (const { account_id, size } of carried) this.#pace.spend(account_id, Math.max(1, size / countedBytes));
-      // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
-      const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
-      for (const { row, error } of refusals.filter(isStuck)) await this.#setAside(tx, row, error);
-      // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
-      return hasMore;
+    const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, waiting, paused));
+    await this.#bury(dead);
+    return hasMore;
+  }
+
+  async #publishIn(tx: Sql, waiting: readonly string[], paused: readonly string[]): Promise<Round> {
+    const leftOut = [...waiting, ...paused];
+    const isByAccount = leftOut.length > 0 || this.#wasFull;
+    // Sent together: the lock is there before the rows are looked for.
+    const [, { rows, hasMore }] = await Promise.all([
+      lockRelay(tx, this.#bus.part),
+      isByAccount ? this.#lockByAccount(tx, leftOut) : this.#lockOldest(tx),
+    ]);
+    this.#wasFull = !isByAccount && hasMore;
+    if (rows.length === 0) return { hasMore, dead: [] };
+    const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
+    const refusals = rows.flatMap((row, index): Refusal[] => {
+      const result = results[index]!;
+      return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
     });
+    // Where nothing goes, it is the bus: then no row is to blame.
+    const others = refusals.filter(({ error }) => !isOwnFault(error));
+    const missedBefore = this.#missed;
+    this.#missed = new Set(others.map(({ row }) => row.id));
+    if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
+    const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
+    await movePublished(tx, carried);
+    for (const { account_id, size } of carried) this.#pace.spend(account_id, Math.max(1, size / countedBytes));
+    // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
+    const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
+    const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
+    await postponeEvents(tx, refused, new Date(Date.now() + againMs));
+    // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
+    return { hasMore, dead: refused.filter(({ next }) => next.dueAt === null) };
   }
 
   #bounds(): BatchBounds {
@@ -156,21 +165,27 @@ export class OutboxRelay {
     return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
 
-  async #setAside(tx: Sql, row: StoredRow, error: unknown): Promise<void> {
+  #afterRefusal({ row, error }: Refusal): RefusedRow {
     // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
     const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
-    const next = failedTry(cause, row.tries + 1, row.created_at, new Date());
     this.#seat.failed(error);
-    if (next.dueAt) {
-      await postponeEvent(tx, row, next);
-      return;
+    return { row, next: failedTry(cause, row.tries + 1, row.created_at, new Date()) };
+  }
+
+  /** Takes dead events out of the outbox, each by itself: others' events are on their way, and one that cannot be buried keeps none. */
+  async #bury(dead: readonly RefusedRow[]): Promise<void> {
+    const untilMs = performance.now() + buryMs;
+    for (const refused of dead) {
+      if (performance.now() > untilMs) return;
+      const { id, kind, account_id } = refused.row;
+      const facts = { reason: refused.next.reason, event_id: id, kind, account: account_id };
+      try {
+        await buryEvent(this.#sql, refused, this.#bus.subjectOf(refused.row));
+        this.#log.error(facts, 'an event is dead: the bus does not carry it');
+      } catch (error) {
+        this.#log.error({ ...facts, err: error }, 'a dead event cannot be buried; it is tried again');
+      }
     }
-    const { id, kind, account_id } = row;
-    this.#log.error(
-      { err: error, event_id: id, kind, account: account_id },
-      'an event is dead: the bus does not carry it',
-    );
-    await buryEvent(tx, row, this.#bus.subjectOf(row), next);
   }
 
   async #publish({ envelope, ...row }: StoredRow): Promise<void> {
@@ -193,6 +208,12 @@ export class OutboxRelay {
       () => this.#bus.publish({ ...row, envelope, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
+}
+
+/** Outcome of a round: whether more may be waiting, and events that the bus will never take. */
+interface Round {
+  hasMore: boolean;
+  dead: RefusedRow[];
 }
 
 interface Batch {

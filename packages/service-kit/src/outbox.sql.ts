@@ -135,16 +135,28 @@ export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promis
     on conflict do nothing`;
 }
 
-/** Notes that the bus did not take an event, and when it is offered again. */
-export async function postponeEvent(tx: Sql, row: StoredRow, { reason, tries, dueAt }: FailedTry): Promise<void> {
+/** A row that the bus did not take, and what becomes of it. */
+export interface RefusedRow {
+  row: StoredRow;
+  next: FailedTry;
+}
+
+/** Notes that the bus did not take events, and when each is offered again: one that never is, when it is buried, unless that is done by then. */
+export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[], buriedBy: Date): Promise<void> {
+  if (refused.length === 0) return;
+  const dueAt = refused.map(({ next }) => (next.dueAt ?? buriedBy).toISOString());
   await tx`
-    update outbox set tries = ${tries}, due_at = ${dueAt}, reason = ${reason}
-    where account_id = ${row.account_id} and sequence = ${row.sequence}`;
+    update outbox o set tries = refused.tries, due_at = refused.due_at, reason = refused.reason
+    from unnest(${refused.map(({ row }) => row.account_id)}::uuid[], ${refused.map(({ row }) => row.sequence)}::bigint[],
+      ${refused.map(({ row, next }) => (next.dueAt ? next.tries : row.tries))}::int[], ${dueAt}::text[]::timestamptz[],
+      ${refused.map(({ next }) => next.reason)}::text[]) as refused (account_id, sequence, tries, due_at, reason)
+    where o.account_id = refused.account_id and o.sequence = refused.sequence`;
 }
 
 /** Takes an event out of the outbox that the bus will never take: it is dead. */
-export async function buryEvent(tx: Sql, row: StoredRow, subject: string, { reason, tries }: FailedTry): Promise<void> {
-  await tx`
+export async function buryEvent(sql: Sql, { row, next }: RefusedRow, subject: string): Promise<void> {
+  const { reason, tries } = next;
+  await sql`
     with buried as (
       delete from outbox where account_id = ${row.account_id} and sequence = ${row.sequence} returning *
     )

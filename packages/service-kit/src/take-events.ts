@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AccountsLocked } from './accounts-locked.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
@@ -10,6 +11,9 @@ import { inSpans } from './telemetry.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 export const retryDelayMs = 2_000;
+/** Bytes of the largest message whose shape is checked, and the most that is said of what is wrong with one. */
+const maxCheckedBytes = 16_384;
+const maxIssues = 10;
 /** So many events in a row that find something unavailable say that it is not their own fault. */
 const maxUnavailable = 3;
 
@@ -98,15 +102,25 @@ export function byLock(error: AccountsLocked, batch: EventMessage[]) {
   return { others: batch.filter((message) => !isLocked(message)), faulty };
 }
 
-/** Separates the events whose data is not what their kind's definition says. */
-export function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
+/**
+ * Separates the events whose data is not what their kind's definition says. A large one is tried alone instead: a megabyte can be wrong in half a
+ * million places, of which each would be noted.
+ */
+export async function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
   const others: EventMessage[] = [];
   const faulty: FailedMessage[] = [];
   for (const message of batch) {
     const { type, data } = message.event;
-    const { error } = events.find(({ kind }) => kind === type)?.data.safeParse(data) ?? {};
-    if (error) faulty.push({ message, error: new Error(`data is no ${type}: ${z.prettifyError(error)}`) });
-    else others.push(message);
+    const definition = message.bytes.length <= maxCheckedBytes ? events.find(({ kind }) => kind === type) : undefined;
+    const { error } = definition?.data.safeParse(data) ?? {};
+    if (!error) {
+      others.push(message);
+      continue;
+    }
+    const shown = z.prettifyError({ issues: error.issues.slice(0, maxIssues) });
+    faulty.push({ message, error: new Error(`data is no ${type}: ${shown}`) });
+    // Requests go between.
+    await immediate();
   }
   return { others, faulty };
 }
