@@ -96,6 +96,22 @@ describe('a body that does not come', () => {
     });
   });
 
+  it('is 408 also where a chunk announces its size with zeros that never end', async () => {
+    await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
+      const client = new SlowClient(
+        url,
+        `POST ${upload} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      );
+      clients.push(client);
+      const zeros = setInterval(() => client.send('0'.repeat(5_000)), 10);
+      try {
+        expect(await client.responseStatus()).toBe(408);
+      } finally {
+        clearInterval(zeros);
+      }
+    });
+  });
+
   it('of a request that is refused anyway holds its connection no longer', async () => {
     await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
       const client = new SlowClient(url, `POST ${booking} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);

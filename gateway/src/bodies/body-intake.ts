@@ -126,7 +126,7 @@ export class BodyIntake {
     if (request.complete || request.destroyed) return;
     let unread = 0;
     const cut = () => void request.socket.destroy();
-    const unwatch = this.#pace.watch(request, cut, refusedBodyMs);
+    const unwatch = this.#pace.watch(request, () => unread, cut, refusedBodyMs);
     request.once('close', unwatch);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
@@ -199,7 +199,8 @@ export class BodyIntake {
     };
     const late = () => reject(tooSlow(this.#bounds));
     // Hooks come from servers, which have no reason to take longer than one window.
-    const unwatch = this.#pace.watch(request, late, terms.kind === 'hook' ? this.#bounds.windowMs : undefined);
+    const wholeWithinMs = terms.kind === 'hook' ? this.#bounds.windowMs : undefined;
+    const unwatch = this.#pace.watch(request, () => received, late, wholeWithinMs);
     const gone = () => reject(new ClientGone());
     request.on('data', take).once('end', resolve).once('close', gone);
     if (terms.continues) response.writeContinue();

@@ -9,6 +9,7 @@ export interface Pace {
 
 interface Watched {
   request: IncomingMessage;
+  received(): number;
   /** Deadline of the whole body, on the monotonic clock. */
   deadlineMs: number;
   windowBeganMs: number;
@@ -30,16 +31,23 @@ export class BodyPace {
   }
 
   /**
-   * Calls `late` once if a body falls behind or is not complete after `wholeWithinMs`. Returns a function that stops
-   * watching, which must be called.
+   * Calls `late` once if a body falls behind or is not complete after `wholeWithinMs`. `received` returns the bytes of it that were read: those of
+   * the connection would count the sizes of chunks too, which may be written with any number of zeros. Returns a function that stops watching, which
+   * must be called.
    */
-  watch(request: IncomingMessage, late: () => void, wholeWithinMs = Number.POSITIVE_INFINITY): () => void {
+  watch(
+    request: IncomingMessage,
+    received: () => number,
+    late: () => void,
+    wholeWithinMs = Number.POSITIVE_INFINITY,
+  ): () => void {
     const nowMs = performance.now();
     const watched: Watched = {
       request,
+      received,
       deadlineMs: nowMs + wholeWithinMs,
       windowBeganMs: nowMs,
-      windowBeganBytes: request.socket.bytesRead,
+      windowBeganBytes: received(),
       late,
     };
     this.#watched.add(watched);
@@ -72,7 +80,7 @@ export class BodyPace {
   #isLate(watched: Watched, nowMs: number): boolean {
     const { request, deadlineMs } = watched;
     if (nowMs >= deadlineMs) return true;
-    const bytes = request.socket.bytesRead;
+    const bytes = watched.received();
     const lengthMs = nowMs - watched.windowBeganMs;
     const isPaused = request.isPaused();
     if (!isPaused && lengthMs < this.#pace.windowMs) return false;
