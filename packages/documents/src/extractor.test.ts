@@ -124,6 +124,17 @@ describe('a document that is not what it should be has a reason', () => {
     expect(pieces.every(({ text }) => text.isWellFormed())).toBe(true);
   });
 
+  it('one of a table row of 50,000 cells is read', async () => {
+    const cells = 50_000;
+    const pieces = await read('html', `<h1>Sizes</h1><table><tr>${'<td>9</td>'.repeat(cells)}</tr></table>`);
+    expect(
+      pieces
+        .map(({ text }) => text)
+        .join('')
+        .split('9'),
+    ).toHaveLength(cells + 1);
+  });
+
   it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
     const one = extractor({ maxResidentBytes: 150 * mebibyte });
     const bomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(mebibyte) }]);

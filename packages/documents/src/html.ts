@@ -117,6 +117,8 @@ function piecesOf(root: PageNode, title: string): Piece[] {
 class TextRun {
   readonly #builder: PieceBuilder;
   readonly #parts: string[] = [];
+  /** Whether one of the parts is more than space. */
+  #hasText = false;
   #glue = '\n\n';
   #rows = 0;
   #items = 0;
@@ -128,7 +130,9 @@ class TextRun {
   }
 
   add(text: string): void {
-    this.#parts.push(text.replace(/\s+/g, ' '));
+    const part = text.replace(/\s+/g, ' ');
+    this.#parts.push(part);
+    this.#hasText ||= part.trim() !== '';
   }
 
   addLineEnd(): void {
@@ -139,14 +143,14 @@ class TextRun {
   begin(name: string): () => void {
     if (this.#rows > 0) {
       if (name === 'tr') this.#rows++;
-      this.#parts.push((name === 'td' || name === 'th') && this.#parts.join('').trim() !== '' ? ' | ' : ' ');
+      this.#parts.push((name === 'td' || name === 'th') && this.#hasText ? ' | ' : ' ');
       return () => {
         if (name === 'tr') this.#rows--;
       };
     }
     this.end();
     if (name === 'tr') this.#rows++;
-    if (name === 'li') this.#parts.push('- ');
+    if (name === 'li') this.add('- ');
     if (name === 'li' || name === 'tr' || name === 'dd') {
       if (!this.#isFirst) this.#glue = '\n';
       this.#isFirst = false;
@@ -165,6 +169,7 @@ class TextRun {
     const text = lines.map((line) => line.replace(/ {2,}/g, ' ').trim()).join('\n');
     if (text.trim() !== '-') this.#builder.block(text.trim(), this.#glue);
     this.#parts.length = 0;
+    this.#hasText = false;
     this.#glue = '\n\n';
   }
 }

@@ -32,7 +32,7 @@ function worklist(permits: Permits, owed: Record<string, number> = {}) {
 
 describe('permits', () => {
   it('are held by so many at once, and go next to whoever held them for the shortest time lately', async () => {
-    const { begun, end, add, debts } = worklist({ most: 2, heavy: 2 }, { ada: 4_000, bo: 20 });
+    const { begun, end, add, debts } = worklist({ most: 2 }, { ada: 4_000, bo: 20 });
     const running = [add('1', 'ada'), add('2', 'ada'), add('3', 'ada'), add('4', 'bo'), add('5', 'bo')];
     await settled();
     expect(begun).toEqual(['1', '2']);
@@ -47,22 +47,39 @@ describe('permits', () => {
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('are kept for others by those who held them for long, one of whom goes on at a time', async () => {
-    const { begun, end, add } = worklist({ most: 3, heavy: 1 }, { ada: 100_000, bo: 50_000 });
+  it('are kept for whoever held them for a short time lately', async () => {
+    const { begun, end, add } = worklist({ most: 3, kept: 1 }, { ada: 100_000, bo: 90_000 });
+    const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'cy')];
+    await settled();
+    expect(begun).toEqual(['1', '2', '4']);
+    await end('4');
+    expect(begun).toEqual(['1', '2', '4']);
+    await end('1');
+    expect(begun).toEqual(['1', '2', '4', '3']);
+    await end('2');
+    await end('3');
+    expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('are kept for whoever held them for less than half as long as those who hold them, too', async () => {
+    const { begun, end, add } = worklist({ most: 2, kept: 1 }, { ada: 100_000, bo: 60_000, cy: 20_000 });
     const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'cy')];
     await settled();
     expect(begun).toEqual(['1', '4']);
+    const again = add('5', 'cy');
     await end('4');
-    expect(begun).toEqual(['1', '4']);
+    expect(begun).toEqual(['1', '4', '5']);
+    await end('5');
+    await again;
     await end('1');
-    expect(begun).toEqual(['1', '4', '2']);
+    expect(begun).toEqual(['1', '4', '5', '2']);
     await end('2');
     await end('3');
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
   });
 
   it('are released by work that fails, and not acquired by work that was stopped', async () => {
-    const { semaphore, begun, end, add } = worklist({ most: 1, heavy: 1 });
+    const { semaphore, begun, end, add } = worklist({ most: 1 });
     await expect(semaphore.use('ada', never, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     const first = add('1', 'ada');
     const stop = new AbortController();

@@ -3,8 +3,11 @@ import { Debts } from '@customer-platform/service-kit';
 /** Permits of a semaphore. */
 export interface Permits {
   most: number;
-  /** Of these, what owners may hold together that have held theirs for more than 5 s lately: the rest is kept for the others. All unless given. */
-  heavy?: number;
+  /**
+   * Of these, how many are kept for owners that have held theirs for at most 5 s lately, or for less than half as long as each owner that holds
+   * one. None unless given.
+   */
+  kept?: number;
 }
 
 /** Time that an owner has held permits is forgotten in ten times as long. */
@@ -16,42 +19,43 @@ interface Waiting {
   begin: () => void;
 }
 
+/** A permit that is held, and since when on the monotonic clock. */
+interface Held {
+  owner: string;
+  sinceMs: number;
+}
+
 /** A semaphore whose next permit goes to the owner that has held permits for the shortest time lately; among equals, to the first waiter. */
 export class FairSemaphore {
   readonly #permits: Required<Permits>;
   readonly #debts: Debts;
+  readonly #held = new Set<Held>();
   #waiting: Waiting[] = [];
-  #held = 0;
-  #heldByHeavy = 0;
 
-  constructor({ most, heavy = most }: Permits, debts: Debts = new Debts(forgetRatio)) {
-    this.#permits = { most, heavy };
+  constructor({ most, kept = 0 }: Permits, debts: Debts = new Debts(forgetRatio)) {
+    this.#permits = { most, kept };
     this.#debts = debts;
   }
 
   /** Runs `work` with a permit. Throws the signal's reason if that is aborted before; errors of `work` pass through. */
   async use<Result>(owner: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    const isHeavy = await this.#acquire(owner, signal);
-    const began = performance.now();
+    const held = await this.#acquire(owner, signal);
     try {
       return await work();
     } finally {
-      this.#debts.add(owner, performance.now() - began);
-      this.#held--;
-      if (isHeavy) this.#heldByHeavy--;
+      this.#held.delete(held);
+      this.#debts.add(owner, performance.now() - held.sinceMs);
       this.#beginNext();
     }
   }
 
-  /** Waits for a permit; returns whether it is one of those that heavy owners may hold. */
-  async #acquire(owner: string, signal: AbortSignal): Promise<boolean> {
+  async #acquire(owner: string, signal: AbortSignal): Promise<Held> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const { promise, resolve, reject } = Promise.withResolvers<Held>();
     const begin = () => {
-      const isHeavy = this.#isHeavy(owner);
-      this.#held++;
-      if (isHeavy) this.#heldByHeavy++;
-      resolve(isHeavy);
+      const held = { owner, sinceMs: performance.now() };
+      this.#held.add(held);
+      resolve(held);
     };
     const waiting = { owner, begin };
     const leave = () => {
@@ -70,21 +74,29 @@ export class FairSemaphore {
 
   /** Returns whether one begins. */
   #beginOne(): boolean {
-    if (this.#held >= this.#permits.most) return false;
-    const hasRoom = this.#heldByHeavy < this.#permits.heavy;
-    const [first, ...others] = this.#waiting.filter(({ owner }) => hasRoom || !this.#isHeavy(owner));
+    const free = this.#permits.most - this.#held.size;
+    if (free <= 0) return false;
+    const isOpen = free > this.#permits.kept;
+    const [first, ...others] = this.#waiting.filter(({ owner }) => isOpen || this.#isLight(owner));
     if (!first) return false;
-    const next = others.reduce((least, one) => (this.#owed(one) < this.#owed(least) ? one : least), first);
+    const next = others.reduce((least, one) => (this.#owed(one.owner) < this.#owed(least.owner) ? one : least), first);
     this.#waiting = this.#waiting.filter((one) => one !== next);
     next.begin();
     return true;
   }
 
-  #owed({ owner }: Waiting): number {
-    return this.#debts.of(owner);
+  /** Returns whether a permit that is kept is for this owner, too. */
+  #isLight(owner: string): boolean {
+    const owed = this.#owed(owner);
+    return owed <= heavyMs || [...this.#held].every((held) => owed < this.#owed(held.owner) / 2);
   }
 
-  #isHeavy(owner: string): boolean {
-    return this.#debts.of(owner) > heavyMs;
+  /** Returns for how many milliseconds an owner has held permits lately, those included that it holds. */
+  #owed(owner: string): number {
+    const nowMs = performance.now();
+    return [...this.#held].reduce(
+      (sum, held) => (held.owner === owner ? sum + nowMs - held.sinceMs : sum),
+      this.#debts.of(owner),
+    );
   }
 }

@@ -25,12 +25,12 @@ const parts = [
   { name: 'websites', kinds: ['website'], most: 32, perLane: 2 },
 ] as const;
 /** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */
-const filesAtOnce = { most: 3, heavy: 1 };
+const filesAtOnce = { most: 3, kept: 1 };
 const fileTimeoutMs = 30_000;
-const pagesAtOnce = { most: 2 };
+const pagesAtOnce = { most: 2, kept: 1 };
 const pageTimeoutMs = 5_000;
 /** Maximum number of pages of half a MiB to 5 MiB in memory at once. */
-const largePagesAtOnce = { most: 2 };
+const largePagesAtOnce = { most: 2, kept: 1 };
 
 /** Lease: how long a source waits after its reader dies. */
 const leaseMs = 60_000;
