@@ -4,6 +4,7 @@ import { type Listener, type Logger, limitReached, retrySoon } from '@customer-p
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
+import { rateLimited } from '../rate/rate-policy.ts';
 import { authorise, refusalOf } from './admission.ts';
 
 /** Interval at which keys are checked that expire, or that may have changed. */
@@ -13,6 +14,13 @@ const checkEveryMs = 250;
  * nothing of that here.
  */
 const stallMs = 10_000;
+/**
+ * Streams that an account, with its sandbox, may have at one gateway: of one that is hardly read the connection itself holds megabytes, of which
+ * nothing is known here.
+ */
+const maxOfOwner = 100;
+/** Time after which one that was refused may find room. */
+const retryMs = 5_000;
 /** Keys that are read at once. */
 const maxReads = 16;
 /** Time for which streams go on while nobody knows what became of their keys, as known keys do. */
@@ -47,6 +55,7 @@ interface StreamParts {
 export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
   readonly #parts: StreamParts;
   readonly #open = new Set<OpenStream>();
+  readonly #byOwner = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isChecking = false;
   #isClosed = false;
@@ -55,8 +64,12 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
     this.#parts = parts;
   }
 
-  /** Adds a stream, from before it is sent until its response has closed. */
+  /** Adds a stream, from before it is sent until its response has closed. Throws 429 with Retry-After where its account has as many as it may. */
   add(stream: OpenStream): void {
+    const { ownerId } = stream;
+    const others = this.#byOwner.get(ownerId) ?? 0;
+    if (others >= maxOfOwner) throw tooMany();
+    this.#byOwner.set(ownerId, others + 1);
     this.#open.add(stream);
     stream.response.once('close', () => this.#remove(stream));
     stream.response.on('drain', () => {
@@ -88,6 +101,9 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
 
   #remove(stream: OpenStream): void {
     this.#open.delete(stream);
+    const left = this.#byOwner.get(stream.ownerId)! - 1;
+    if (left > 0) this.#byOwner.set(stream.ownerId, left);
+    else this.#byOwner.delete(stream.ownerId);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -142,6 +158,13 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
         this.#parts.log.error({ err: error }, 'the key of a stream could not be checked');
     }
   }
+}
+
+function tooMany(): ApiError {
+  limitReached('streams');
+  const message = (seconds: number) =>
+    `This account has ${maxOfOwner} streams, as many as it may; end one, or try again in ${seconds} s`;
+  return rateLimited(retryMs, message);
 }
 
 /** Returns whether a stream's key may still read it; notes when it expires. */

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { ClientGone, createLogger } from '@customer-platform/service-kit';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
 import type { StreamSlots } from '../rate/stream-slots.ts';
 import { forwarder } from './forward.ts';
-import { OpenStreams } from './open-streams.ts';
+import { type OpenStream, OpenStreams } from './open-streams.ts';
 import { type StreamCall, StreamDoor } from './stream-door.ts';
 
 let service: StandInService;
@@ -62,6 +62,19 @@ describe('a stream', () => {
     await expect(door.pass(call)).rejects.toThrow(ClientGone);
     expect([taken, service.seen]).toEqual([0, []]);
     stop();
+  });
+
+  it('is refused with 429 where its account has a hundred, and the same account’s next one is not once one has ended', async () => {
+    const { call, stop } = await request();
+    const others = Array.from({ length: 100 }, () => new EventEmitter() as ServerResponse);
+    for (const response of others) open.add({ ...call, response, ownerId: 'owner' } as unknown as OpenStream);
+    await expect(door.pass(call)).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(taken).toBe(0);
+    others[0]!.emit('close');
+    await door.pass(call);
+    expect(taken).toBe(1);
+    stop();
+    for (const response of others.slice(1)) response.emit('close');
   });
 
   it('that its service refuses with a page of a balancer is 503', async () => {

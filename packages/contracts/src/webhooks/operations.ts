@@ -217,7 +217,7 @@ export const streamEvents = operation('streamEvents', {
   scope: read,
   summary: 'Stream events',
   description:
-    "Server-Sent Events: `id` is the event's `sequence`, `event` its kind, `data` the envelope as it is sent. Begins with the next event, or after `Last-Event-ID` or `after_sequence`, of the last 30 days. A comment comes every 15 s. A key may have 5 streams: one more is refused with 429 rate_limited. A reader that is more than 1 MiB behind is cut off, and resumes with `Last-Event-ID`, as every EventSource does by itself.",
+    "Server-Sent Events: `id` is the event's `sequence`, `event` its kind, `data` the envelope as it is sent. Begins with the next event, or after `Last-Event-ID` or `after_sequence`, of the last 30 days. A comment comes every 15 s. A key may have 5 streams, an account 100: one more is refused with 429 rate_limited. A reader that is more than 1 MiB behind is cut off, and resumes with `Last-Event-ID`, as every EventSource does by itself.",
   headers: z.object({
     'Last-Event-ID': sequence.optional().meta({
       description: 'The last `id` that was received; used instead of `after_sequence`.',
