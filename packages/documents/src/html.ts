@@ -117,7 +117,7 @@ function piecesOf(root: PageNode, title: string): Piece[] {
 class TextRun {
   readonly #builder: PieceBuilder;
   readonly #parts: string[] = [];
-  /** Whether one of the parts is more than space. */
+  /** True once one of the parts is more than space. */
   #hasText = false;
   #glue = '\n\n';
   #rows = 0;

@@ -19,7 +19,7 @@ export type BusFiles = Partial<
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
-/** Where a server does not say: NATS' own default. */
+/** NATS' own default, for a server that does not say. */
 const usualMostBytes = 1_048_576;
 /** Time that a connection has, when it is closed, to send what is under way. */
 const drainMs = 5_000;

@@ -139,8 +139,8 @@ function openForMigrations(url: string, schema: string): postgres.Sql {
       application_name: `${schema} migrate`,
       search_path: `${schema}, public`,
       lock_timeout: longAttempts.lockTimeoutMs,
-      // The role's own are for requests. Texts: the driver leaves out a number that is 0.
-      ...({ statement_timeout: '0', idle_in_transaction_session_timeout: '0' } as object),
+      // The role's own are for requests. As options: the driver leaves out a setting that is 0.
+      options: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
     },
   });
   return sql;

@@ -58,14 +58,15 @@ const root = join(import.meta.dirname, '../../..');
 /** Settings of every process, or those of the gateway and each service by its name. */
 export type ProcessEnv = Record<string, string> | ((name: string) => Record<string, string>);
 
+/** Returns the checkout that a process runs from. */
+export type RootOf = (name: string) => string;
+const here: RootOf = () => root;
+
 /**
  * Starts everything; `env` is added to the processes' environment, and `rootOf` returns the checkout that a process runs, this one unless
  * given. The servers write durably, as in production.
  */
-export async function startProcessPlatform(
-  env: ProcessEnv = {},
-  rootOf: (name: string) => string = () => root,
-): Promise<ProcessPlatform> {
+export async function startProcessPlatform(env: ProcessEnv = {}, rootOf: RootOf = here): Promise<ProcessPlatform> {
   const directory = newDataFolder();
   const output: string[] = [];
   const names = services.map(({ name }) => name);
@@ -100,9 +101,9 @@ export async function startProcessPlatform(
       ports,
       secrets,
     };
-    const describe = (deployable: typeof gateway) =>
-      withEnv(describeProcess(deployable, { ...platform, root: rootOf(deployable.name) }), env);
+    const describe = describer(platform, env, rootOf);
     const startProcesses = async () => {
+      supervisor = supervisorInto(output);
       await supervisor.start(services.map(describe));
       await supervisor.start([describe(gateway)]);
     };
@@ -123,10 +124,7 @@ export async function startProcessPlatform(
       stopServer: async (name) => await started.get(name)!.stop(),
       startServer: start,
       stopProcesses: () => supervisor.stop(),
-      startProcesses: async () => {
-        supervisor = supervisorInto(output);
-        await startProcesses();
-      },
+      startProcesses,
       dataOf: (name) => join(directory, name, name === 'postgres' ? 'data' : 'streams'),
       account: (settings = {}) => makeAccount(adminUrl, secrets.ADMIN_TOKEN, settings),
       stop,
@@ -135,6 +133,12 @@ export async function startProcessPlatform(
     await stop();
     throw new Error(`the platform did not start: ${output.slice(-20).join('\n')}`, { cause: error });
   }
+}
+
+/** Returns what describes a deployable's process. */
+function describer(platform: Deployment, env: ProcessEnv, rootOf: RootOf) {
+  return (deployable: typeof gateway) =>
+    withEnv(describeProcess(deployable, { ...platform, root: rootOf(deployable.name) }), env);
 }
 
 /**
