@@ -2,6 +2,7 @@ import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { type Database, inTransaction, type Sql } from './database.ts';
+import { meter } from './meter.ts';
 import { dropPartition, type Partition, readPartitions } from './partitions.sql.ts';
 import { type PartitionedTable, PartitionKeeper, planPartitions } from './partitions.ts';
 import { uuidAt } from './timed-ids.ts';
@@ -248,13 +249,21 @@ describe('a table in a database', () => {
     });
   }, 60_000);
 
-  it('lets a process begin that cannot make partitions ahead, where there is one for now', async () => {
+  it('lets a process begin that cannot make partitions ahead, where there is one for now, and says how long that lasts', async () => {
     const bounds = `from ('${uuidAt(today)}') to ('${uuidAt(today + dayMs)}')`;
     await sql.unsafe(`drop table records_before; create table records_now partition of records for values ${bounds}`);
+    const observe = jest.spyOn(meter, 'observe');
     const keeper = keeperOf();
+    const [, measure] = observe.mock.lastCall!;
+    observe.mockRestore();
     await whileChanged(async () => {
       await keeper.start();
       expect(await names()).toEqual(['records_now']);
+      const ahead: number[] = [];
+      await measure((name: string, value: number) => void (name === 'partitions.ahead' && ahead.push(value)));
+      expect(ahead).toHaveLength(1);
+      expect(ahead[0]).toBeGreaterThan(0);
+      expect(ahead[0]).toBeLessThanOrEqual(dayMs / 1_000);
     });
     await keeper.stop();
   }, 60_000);

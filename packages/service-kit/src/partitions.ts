@@ -137,10 +137,8 @@ export class PartitionKeeper {
   }
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
-    const { partitions, now, missing, over } = await this.#make(table);
+    const { now, over, endsAt } = await this.#make(table);
     const [oldest, ...others] = over;
-    const endsAt = Math.max(...[...partitions, ...missing].map(({ toMs }) => toMs));
-    this.#seen.set(table.table, { endsAt, overdue: over.length });
     if (!oldest || !(await this.#drop(table, oldest, now))) return false;
     this.#seen.set(table.table, { endsAt, overdue: others.length });
     return others.length > 0;
@@ -171,12 +169,20 @@ export class PartitionKeeper {
     for (const table of this.#tables) await this.#make(table);
   }
 
-  /** Makes what a table lacks; returns what there was, and the plan. */
+  /** Makes what a table lacks; returns what is over, and when the last one ends. */
   async #make(table: PartitionedTable) {
     const { partitions, now } = await this.#read(table.table);
     const { missing, over } = planPartitions(table, partitions, now, Date.now());
-    for (const bounds of missing) await makePartition(this.#sql, table.table, bounds);
-    return { partitions, now, missing, over };
+    let endsAt = Math.max(now, ...partitions.map(({ toMs }) => toMs));
+    const saw = () => this.#seen.set(table.table, { endsAt, overdue: over.length });
+    // Said before anything can fail: operators must hear of it when nothing more is made.
+    saw();
+    for (const bounds of missing) {
+      await makePartition(this.#sql, table.table, bounds);
+      endsAt = Math.max(endsAt, bounds.toMs);
+    }
+    saw();
+    return { now, over, endsAt };
   }
 
   /** Returns the tables that have no partition for the database's now. */
