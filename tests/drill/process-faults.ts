@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerName, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import type { Fault } from './fault.ts';
 import type { World } from './world.ts';
 
+/** Of each second that PostgreSQL is slow, how long it stands still, and how long it runs. */
+const standsStillMs = 800;
+const runsMs = 200;
 /** Time between two looks whether a killed process is back, to kill it again. */
 const killEveryMs = 100;
 
@@ -126,6 +130,43 @@ async function serverGone({ platform, say, admin }: World, name: ServerName) {
   };
 }
 
+/** Has PostgreSQL stand still most of the time: requests succeed, and are slow. */
+export const slowDatabase: Fault = {
+  name: 'slow',
+  what: 'PostgreSQL stands still for most of each second',
+  alerts: [{ name: 'LatencyBudgetFastBurn', labels: { severity: 'critical' } }],
+  async cause({ platform, admin, say }) {
+    const server = await waitFor('PostgreSQL to run', () => platform.pidOf('postgres'));
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    let goesOn = true;
+    const pulses = (async () => {
+      while (goesOn) {
+        const pids = [server, ...childrenOf(server)];
+        signalAll(pids, 'SIGSTOP');
+        await Promise.race([sleep(standsStillMs), stopped]);
+        signalAll(pids, 'SIGCONT');
+        await Promise.race([sleep(runsMs), stopped]);
+      }
+    })();
+    const end = async () => {
+      goesOn = false;
+      stop();
+      await pulses;
+    };
+    return {
+      async remedy() {
+        const { data } = await admin('traces', 'list', '--request-min-duration-ms', '500');
+        if (data.length === 0) throw new Error('traces list has no slow request');
+        const { data: processes } = await admin('services');
+        const waiting = processes.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
+        say(`statements that wait: ${waiting}; PostgreSQL goes on`);
+        await end();
+      },
+      end,
+    };
+  },
+};
+
 /** Freezes PostgreSQL with all its processes. */
 export const frozenDatabase: Fault = {
   name: 'database',
@@ -137,24 +178,15 @@ export const frozenDatabase: Fault = {
   async cause({ platform, admin, say }) {
     const server = await waitFor('PostgreSQL to run', () => platform.pidOf('postgres'));
     const pids = [server, ...childrenOf(server)];
-    const signal = (name: NodeJS.Signals) => {
-      for (const pid of pids) {
-        try {
-          process.kill(pid, name);
-        } catch {
-          // it has ended
-        }
-      }
-    };
-    signal('SIGSTOP');
+    signalAll(pids, 'SIGSTOP');
     return {
       async remedy() {
         const { data } = await admin('services');
         const waiting = data.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
         say(`statements that wait: ${waiting}; PostgreSQL goes on`);
-        signal('SIGCONT');
+        signalAll(pids, 'SIGCONT');
       },
-      end: async () => signal('SIGCONT'),
+      end: async () => signalAll(pids, 'SIGCONT'),
     };
   },
 };
@@ -162,6 +194,16 @@ export const frozenDatabase: Fault = {
 interface Described {
   service: string;
   pool: { waiting: number };
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // it has ended
+    }
+  }
 }
 
 /** Returns the processes that a process started. */

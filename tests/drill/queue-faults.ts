@@ -60,6 +60,33 @@ export const pausedDeliveries: Fault = {
   },
 };
 
+/** Leaves a pause of audiences behind while one is to be refreshed. */
+export const pausedWork: Fault = {
+  name: 'work',
+  what: 'somebody paused audiences and left; a customer creates one',
+  alerts: [{ name: 'WorkLate', labels: { job: 'cdp', queue: 'audiences' } }],
+  async cause(world) {
+    const resume = await pause(world, 'cdp', 'audiences');
+    const rules = { match: 'all', conditions: [{ type: 'tag', op: 'has_not', tag: 'none' }] };
+    const { id } = await world.request('POST', '/v1/cdp/audiences', { name: 'Everybody', rules });
+    const status = async () => {
+      const key = world.keys[0]!;
+      return (await rawRequest(world.platform.gatewayUrl, 'GET', `/v1/cdp/audiences/${id}`, { key })).body.status;
+    };
+    return {
+      async remedy() {
+        const { data } = await world.admin('queues', 'list', '--attention');
+        if (!data.some((each: { queue: string }) => each.queue === 'audiences'))
+          throw new Error('queues list --attention does not have audiences');
+        await world.admin('queues', 'show', 'cdp', 'audiences');
+        await resume();
+      },
+      prove: async () => void (await waitFor('the audience to be ready', async () => (await status()) === 'ready')),
+      end: resume,
+    };
+  },
+};
+
 /** Leaves a pause of all messages behind while one is sent. */
 export const pausedMessages: Fault = {
   name: 'messages',

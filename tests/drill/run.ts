@@ -11,6 +11,7 @@ const faults: Fault[] = [
   queueFaults.poison,
   queueFaults.pausedDeliveries,
   queueFaults.pausedMessages,
+  queueFaults.pausedWork,
   processFaults.killedService,
   processFaults.frozenService,
   processFaults.forgottenLock,
@@ -18,6 +19,7 @@ const faults: Fault[] = [
   processFaults.natsGone,
   queueFaults.hangingEndpoint,
   queueFaults.wrongCertificate,
+  processFaults.slowDatabase,
   processFaults.frozenDatabase,
 ];
 
