@@ -4,7 +4,7 @@ import { type Listener, type Logger, limitReached, retrySoon } from '@customer-p
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
-import { rateLimited } from '../rate/rate-policy.ts';
+import { tooManyStreams } from '../rate/stream-slots.ts';
 import { authorise, refusalOf } from './admission.ts';
 
 /** Interval at which keys are checked that expire, or that may have changed. */
@@ -19,8 +19,6 @@ const stallMs = 10_000;
  * nothing is known here.
  */
 const maxOfOwner = 100;
-/** Time after which one that was refused may find room. */
-const retryMs = 5_000;
 /** Keys that are read at once. */
 const maxReads = 16;
 /** Time for which streams go on while nobody knows what became of their keys, as known keys do. */
@@ -68,7 +66,7 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
   add(stream: OpenStream): void {
     const { ownerId } = stream;
     const others = this.#byOwner.get(ownerId) ?? 0;
-    if (others >= maxOfOwner) throw tooMany();
+    if (others >= maxOfOwner) throw tooManyStreams('account', maxOfOwner);
     this.#byOwner.set(ownerId, others + 1);
     this.#open.add(stream);
     stream.response.once('close', () => this.#remove(stream));
@@ -158,13 +156,6 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
         this.#parts.log.error({ err: error }, 'the key of a stream could not be checked');
     }
   }
-}
-
-function tooMany(): ApiError {
-  limitReached('streams');
-  const message = (seconds: number) =>
-    `This account has ${maxOfOwner} streams, as many as it may; end one, or try again in ${seconds} s`;
-  return rateLimited(retryMs, message);
 }
 
 /** Returns whether a stream's key may still read it; notes when it expires. */

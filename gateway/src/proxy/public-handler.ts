@@ -76,7 +76,7 @@ async function serve(
   try {
     if (parts.serveHealth(request, response)) return;
     const address = parts.addressOf(request);
-    await checkBlock(parts, request, address);
+    if (parts.guard.blockOf(address)) await checkBlock(parts, request, address);
     if (parts.serveDocs(request, response)) return;
     if (request.url!.startsWith('/hooks/')) {
       call.isHook = true;

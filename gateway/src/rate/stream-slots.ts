@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, withTimeout } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
 import { rateLimited } from './rate-policy.ts';
@@ -89,9 +90,13 @@ function nameOf({ keyId }: Slot): string {
 }
 
 function refusal() {
+  return tooManyStreams('key', maxOfKey);
+}
+
+/** Returns the refusal of one stream more than a key or an account may have: 429 with Retry-After. */
+export function tooManyStreams(whose: 'key' | 'account', most: number): ApiError {
   limitReached('streams');
-  return rateLimited(
-    retryMs * 1_000,
-    (seconds) => `This key has ${maxOfKey} streams, as many as it may; end one, or try again in ${seconds} s`,
-  );
+  const message = (seconds: number) =>
+    `This ${whose} has ${most} streams, as many as it may; end one, or try again in ${seconds} s`;
+  return rateLimited(retryMs, message);
 }
