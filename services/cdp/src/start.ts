@@ -81,6 +81,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     forgetMerges,
     refreshWhole(1),
     refreshWhole(2),
+    refreshWhole('quick'),
     announceMoves(),
     refreshChangedContacts(1),
     refreshChangedContacts(2),

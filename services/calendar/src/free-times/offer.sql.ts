@@ -59,6 +59,8 @@ const overridesNear = (tx: Sql) => tx`
  */
 export async function selectOffer(tx: Sql, request: OfferRequest) {
   const { accountId, bookingTypeId, from, to, staff = null, contact = null, exclude = null } = request;
+  // All that overlaps the window of one start refuses it: one is enough, and a hundred teammates may have a thousand each.
+  const mostTimeOff = from.getTime() === to.getTime() ? 1 : null;
   const [row] = await tx<OfferRow[]>`
     with excluded as (
       select booking_type_id, round(date_part('epoch', ends_at - starts_at) / 60) as duration_minutes,
@@ -78,9 +80,10 @@ export async function selectOffer(tx: Sql, request: OfferRequest) {
            and starts_at > o.window_start - interval '24 hours' and starts_at < o.window_end + interval '8 hours'
            and ends_at > o.window_start and blocked_from < o.window_end
            and id is distinct from ${exclude}::uuid) as taken,
-        (select ${rangesMs(tx, 'starts_at', 'ends_at')} from time_off
-         where account_id = ${accountId} and staff_id = s.id
-           and ends_at > o.window_start and starts_at < o.window_end) as time_off
+        (select ${rangesMs(tx, 'starts_at', 'ends_at')} from (
+           select starts_at, ends_at from time_off
+           where account_id = ${accountId} and staff_id = s.id
+             and ends_at > o.window_start and starts_at < o.window_end limit ${mostTimeOff}) as near) as time_off
       from offered o
       cross join unnest(o.staff_ids) with ordinality as listed (id, position)
       join staff s on s.account_id = ${accountId} and s.id = listed.id

@@ -172,8 +172,8 @@ async function store(people: Person[]): Promise<{ accountId: string; ids: string
 
 /** Returns for each contact that is counted whether the rules hold, then whether each condition does. */
 async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, boolean[]>> {
-  const { from, counted, holds: test, conditions, values } = compileRules(asked, scope);
-  const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from} where ${counted}`;
+  const { from, holds: test, conditions, values } = compileRules(asked, scope);
+  const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from}`;
   const rows = await sql.begin(async (tx) => {
     await setPlanning(tx, { nestedLoops: false, timeoutMs: 10_000 });
     return await runCompiled<{ id: string; results: boolean[] }>(tx, text, values);

@@ -15,10 +15,10 @@ export const explainAudience = implement(contract.explainAudience, {
     if (!contact) return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     const { rules } = found;
     const scope = { accountId: account.id, now, contactIds: [contact.id] };
-    const { from, counted, holds, conditions, values } = compileRules(rules, scope);
+    const { from, holds, conditions, values } = compileRules(rules, scope);
     const [row] = await runCompiled<{ member: boolean; holding: boolean[] }>(
       tx,
-      `select ${holds} as member, array[${conditions.join(', ')}] as holding from ${from} where ${counted}`,
+      `select ${holds} as member, array[${conditions.join(', ')}] as holding from ${from}`,
       values,
     );
     const facts = await selectFacts(call, contact, rules);

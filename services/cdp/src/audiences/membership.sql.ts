@@ -47,14 +47,14 @@ export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; tim
 
 /** Writes which contacts enter and which leave to `audience_changes`; returns their number. */
 export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience): Promise<number> {
-  const { from, counted, holds, values, bind } = compileRules(target.rules, scope);
+  const { from, holds, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and contact_id = any($2)' : '';
   const result = await runCompiled(
     tx,
     `insert into audience_changes (account_id, audience_id, contact_id, entered)
     select $1, ${audience}, coalesce(m.contact_id, matched.id), m.contact_id is null
-    from (select c.id from ${from} where ${counted} and ${holds}) as matched
+    from (select c.id from ${from} where ${holds}) as matched
     full join (select contact_id from audience_members where account_id = $1 and audience_id = ${audience}${only}) as m
       on m.contact_id = matched.id
     where m.contact_id is null or matched.id is null`,

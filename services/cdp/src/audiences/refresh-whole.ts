@@ -1,6 +1,7 @@
 import { audienceFailed } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import {
+  inSavepoint,
   isDatabaseUnavailable,
   isTemporaryFailure,
   type Job,
@@ -25,6 +26,9 @@ import { refreshChanged } from './refresh-changed.ts';
 import { refreshMembership } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
+/** Time of a statement for a worker that leaves what takes longer to the others, and for how long it leaves the account to them. */
+const quickTimeoutMs = 2_000;
+const leftMs = 300_000;
 const candidates = 20;
 /** Rest of an account that is behind with its events. */
 const restMs = 5_000;
@@ -47,13 +51,14 @@ interface Failure {
 
 /**
  * Refreshes one due audience as a whole per round, of one account after the other. All of it is one transaction, so that a process that dies leaves
- * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account.
+ * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account; one that is `quick` is there for
+ * those who would wait for minutes behind others' large refreshes.
  */
-export function refreshWhole(worker: number): Job<unknown> {
+export function refreshWhole(worker: number | 'quick'): Job<unknown> {
   return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
 }
 
-function makeRefresh(worker: number): Job<unknown> {
+function makeRefresh(worker: number | 'quick'): Job<unknown> {
   let failure: Failure | undefined;
   let served: string | undefined;
   let after = beforeFirst;
@@ -93,7 +98,8 @@ function makeRefresh(worker: number): Job<unknown> {
       const audience = await selectDueAudience(call.tx, account.id, call.now);
       if (!audience) return true;
       try {
-        await refresh(call, account, audience);
+        if (worker !== 'quick') await refresh(call, account, audience, timeoutMs);
+        else if (!(await refreshQuickly(call, account, audience))) resting.set(account.id, true, { ttl: leftMs });
       } catch (error) {
         if (isFailedAttempt(error)) failure = { account, audience, message: describe(error) };
         throw error;
@@ -103,7 +109,23 @@ function makeRefresh(worker: number): Job<unknown> {
   };
 }
 
-async function refresh(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience): Promise<void> {
+/** Returns false, with nothing done, where it takes too long for a worker that is quick. */
+async function refreshQuickly(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience) {
+  try {
+    await inSavepoint(call.tx, (tx) => refresh({ ...call, tx }, account, audience, quickTimeoutMs));
+    return true;
+  } catch (error) {
+    if (isCutOff(error)) return false;
+    throw error;
+  }
+}
+
+async function refresh(
+  call: WorkCall<unknown>,
+  account: AccountContext,
+  audience: DueAudience,
+  timeoutMs: number,
+): Promise<void> {
   const { id, version } = audience;
   const current = await refreshMembership(call, account, [{ id, version }], { timeoutMs });
   if (current.length === 0) return; // its rules changed meanwhile: it is due again
