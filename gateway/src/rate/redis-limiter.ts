@@ -7,6 +7,8 @@ const maxBatch = 100;
 /** Poll interval for late replies. */
 const lookEveryMs = 10;
 
+const nonsense = 'Redis did not reply with the states of the buckets';
+
 /** Part of a policy that Redis needs. */
 export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
 
@@ -70,6 +72,7 @@ export class RedisLimiter {
     this.#underWay.watch(batch);
     this.#redis.takeRequests(requests.length, ...buckets, ...limits).then(
       (states) => {
+        if (!areStates(states, requests.length)) return this.#giveUp(batch, new Error(nonsense));
         batch.isOver = true;
         // A batch that timed out is settled already: these calls do nothing then.
         for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
@@ -82,4 +85,9 @@ export class RedisLimiter {
     batch.isOver = true;
     for (const { reject } of batch.requests) reject(error);
   }
+}
+
+/** Returns whether a reply has what was asked for: after an error in between, what is read as one may be anything. */
+function areStates(reply: unknown, count: number): reply is BucketState[] {
+  return Array.isArray(reply) && reply.length === count && reply.every(Number.isFinite);
 }
