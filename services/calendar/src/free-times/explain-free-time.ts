@@ -1,19 +1,24 @@
 import * as contract from '@customer-platform/contracts/calendar';
 import { implement } from '../implement.ts';
 import { refusalsOf } from './free-starts.ts';
-import { loadOffer, offeredType } from './offer.ts';
+import { loadOffer, offeredType, offers } from './offer.ts';
 
 export const explainFreeTime = implement(contract.explainFreeTime, {
-  async handle({ account, tx, query, now }) {
+  async handle({ account, query, now, prefetch }) {
     const { booking_type, starts_at, staff } = query;
     const request = { accountId: account.id, bookingTypeId: booking_type, staff, from: starts_at, to: starts_at };
-    const offer = await loadOffer(tx, request);
-    const bookingType = offeredType(offer, staff);
-    const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
-    const refusals = offer.candidates.map((candidate) => ({
-      staff: candidate.id.email,
-      codes: refusalsOf({ ...rules, candidate }),
-    }));
+    const refusals = prefetch(({ onConnection, withPermit, compute }) =>
+      withPermit(offers, 'the calculation of free times', async () => {
+        const offer = await onConnection((sql) => loadOffer(sql, request));
+        const bookingType = offeredType(offer, staff);
+        const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
+        const pieces = offer.candidates.values().map((candidate) => ({
+          staff: candidate.id.email,
+          codes: refusalsOf({ ...rules, candidate }),
+        }));
+        return await compute(pieces);
+      }),
+    );
     return {
       free: refusals.some(({ codes }) => codes.length === 0),
       reasons: refusals.flatMap(({ staff, codes }) => codes.map((code) => ({ staff, code }))),

@@ -2,24 +2,19 @@ import * as contract from '@customer-platform/contracts/calendar';
 import {
   countWithin,
   dayMs,
-  FairPermits,
   firstInstantOf,
   formatInstant,
   instantOf,
   localAt,
   maxPageBytes,
-  PermitQueue,
 } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { type FreeStart, freeStartPieces } from './free-starts.ts';
 import type { OfferedTeammate } from './offer.sql.ts';
-import { loadOffer, offeredType } from './offer.ts';
+import { loadOffer, offeredType, offers } from './offer.ts';
 
 const defaultDays = 7;
 const maxDays = 31;
-
-/** Offers that are in memory while free times are calculated: of one with a hundred teammates and all their hours that is 25 MB. */
-const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
 
 export const listFreeTimes = implement(contract.listFreeTimes, {
   async handle({ account, query, now, fail, prefetch }) {

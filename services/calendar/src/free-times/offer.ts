@@ -1,11 +1,14 @@
 import type { KnownContact } from '@customer-platform/contact-copy';
 import type { Settings } from '@customer-platform/contracts/calendar';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { Sql } from '@customer-platform/service-kit';
+import { FairPermits, PermitQueue, type Sql } from '@customer-platform/service-kit';
 import { settingsOf } from '../settings/settings.sql.ts';
 import type { Candidate } from './free-starts.ts';
 import { type OfferedTeammate, type OfferedType, type OfferRequest, type RangesMs, selectOffer } from './offer.sql.ts';
 import type { TimeRange } from './open-hours.ts';
+
+/** Permits for offers that are in memory while starts are calculated: one with a hundred teammates and all their hours is 25 MB. */
+export const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
 
 /** An account's offer of one booking type in a window. */
 export interface Offer {
