@@ -4,7 +4,7 @@ import type { Body } from '@customer-platform/contracts/core';
 import { formatInstant, type HandlerCall, type PrefetchCall } from '@customer-platform/service-kit';
 import { holdDeal } from '../deals/deals.sql.ts';
 import { learnDeal } from '../deals/learn-deal.ts';
-import { refusalsOf } from '../free-times/free-starts.ts';
+import { refusalsAt } from '../free-times/free-starts.ts';
 import { minuteMs } from '../free-times/local-day.ts';
 import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
 import { loadOffer, type Offer } from '../free-times/offer.ts';
@@ -40,7 +40,7 @@ export const bookAppointment = implement(contract.bookAppointment, {
       return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
 
     const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
-    const refusals = candidates.map((candidate) => refusalsOf({ ...rules, candidate }));
+    const refusals = candidates.map(refusalsAt(rules));
     const free = candidates.filter((_, index) => refusals[index]!.length === 0);
     const reminders = remindersOf(starts_at, now, bookingType, settings);
     for (const { id: teammate } of free) {

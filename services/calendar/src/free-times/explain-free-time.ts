@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/calendar';
 import { implement } from '../implement.ts';
-import { refusalsOf } from './free-starts.ts';
+import { refusalsAt } from './free-starts.ts';
 import { loadOffer, offeredType, offers } from './offer.ts';
 
 export const explainFreeTime = implement(contract.explainFreeTime, {
@@ -12,11 +12,9 @@ export const explainFreeTime = implement(contract.explainFreeTime, {
         const offer = await onConnection((sql) => loadOffer(sql, request));
         const bookingType = offeredType(offer, staff);
         const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
-        const pieces = offer.candidates.values().map((candidate) => ({
-          staff: candidate.id.email,
-          codes: refusalsOf({ ...rules, candidate }),
-        }));
-        return await compute(pieces);
+        const codesOf = refusalsAt(rules);
+        const each = offer.candidates.values().map((one) => ({ staff: one.id.email, codes: codesOf(one) }));
+        return await compute(each);
       }),
     );
     return {

@@ -20,6 +20,7 @@ export type Candidate<Id> = Hours & {
 export type FreeStart<Id> = { startsAt: number; endsAt: number; staff: Id[] };
 
 type Rules = { bookingType: BookableType; zone: string; now: number };
+type Start = Rules & { startsAt: number };
 type Search<Id> = Rules & { staff: readonly Candidate<Id>[]; from: number; to: number; limit: number };
 
 /**
@@ -60,21 +61,29 @@ export function* freeStartPieces<Id>(search: Search<Id>): Generator<FreeStart<Id
 }
 
 /** Returns all reasons why this teammate cannot take this start (epoch milliseconds), in one order; empty if it is free. */
-export function refusalsOf<Id>(start: Rules & { candidate: Candidate<Id>; startsAt: number }): BlockedReason[] {
-  const { bookingType, zone, candidate, startsAt } = start;
+export function refusalsOf<Id>({ candidate, ...start }: Start & { candidate: Candidate<Id> }): BlockedReason[] {
+  return refusalsAt(start)(candidate);
+}
+
+/** Returns the function that says so of each teammate: what is the same for all of them is calculated once. */
+export function refusalsAt(start: Start): <Id>(candidate: Candidate<Id>) => BlockedReason[] {
+  const { bookingType, zone, startsAt } = start;
   const { earliest, latest } = bookableWindow(start);
   const days = localDays(zone, startsAt, startsAt + bookingType.duration_minutes * minuteMs);
-  const availability = availabilityOf(candidate, bookingType, days);
-  const reasons: Record<BlockedReason, boolean> = {
-    inactive: !candidate.active,
-    off_grid: !gridStarts(days, bookingType.slot_interval_minutes, startsAt, startsAt + 1).includes(startsAt),
-    too_soon: startsAt < earliest,
-    too_far: startsAt > latest,
-    outside_hours: !isWithin(availability.open, startsAt),
-    time_off: isWithin(availability.timeOff, startsAt),
-    taken: isWithin(availability.taken, startsAt),
+  const isOnGrid = gridStarts(days, bookingType.slot_interval_minutes, startsAt, startsAt + 1).includes(startsAt);
+  return (candidate) => {
+    const availability = availabilityOf(candidate, bookingType, days);
+    const reasons: Record<BlockedReason, boolean> = {
+      inactive: !candidate.active,
+      off_grid: !isOnGrid,
+      too_soon: startsAt < earliest,
+      too_far: startsAt > latest,
+      outside_hours: !isWithin(availability.open, startsAt),
+      time_off: isWithin(availability.timeOff, startsAt),
+      taken: isWithin(availability.taken, startsAt),
+    };
+    return (Object.keys(reasons) as BlockedReason[]).filter((reason) => reasons[reason]);
   };
-  return (Object.keys(reasons) as BlockedReason[]).filter((reason) => reasons[reason]);
 }
 
 /**

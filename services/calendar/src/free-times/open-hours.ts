@@ -18,10 +18,13 @@ export type Hours = {
  */
 export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
   const ranges: TimeRange[] = [];
-  const weekly = new Map(Object.entries(hours).map(([weekday, local]) => [weekday, minutesOf(local ?? [])]));
+  const weekly = new Map<Weekday, ReturnType<typeof minutesOf>>();
   for (const day of days) {
     const isOverridden = Object.hasOwn(overrides, day.date);
-    const minutes = isOverridden ? minutesOf(overrides[day.date]!) : (weekly.get(day.weekday) ?? []);
+    const minutes = isOverridden
+      ? minutesOf(overrides[day.date]!)
+      : (weekly.get(day.weekday) ?? minutesOf(hours[day.weekday] ?? []));
+    if (!isOverridden) weekly.set(day.weekday, minutes);
     for (const [opens, closes] of minutes) {
       const startsAt = instantOfMinute(day, opens);
       const endsAt = instantOfMinute(day, closes);
