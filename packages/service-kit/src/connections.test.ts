@@ -21,7 +21,7 @@ async function waiting(): Promise<number> {
 
 it('has back what was given back for asking elsewhere, also where the work ended meanwhile', async () => {
   const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
-  const connections = new Connections(3, begun);
+  const connections = new Connections(3, begun, () => 0);
   const { promise: elsewhere, resolve: arrive } = Promise.withResolvers<void>();
   for (let count = 0; count < 4; count++) {
     const failing = connections.use('ada', undefined, ({ without }) =>
@@ -40,6 +40,21 @@ it('has back what was given back for asking elsewhere, also where the work ended
       await both;
     });
   await Promise.all([use(), use()]);
+});
+
+it('says that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
+  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
+  let stillMs = 5_000;
+  const connections = new Connections(3, begun, () => stillMs);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const use = () => connections.use('ada', undefined, () => over);
+  const held = [use(), use()];
+  const waiting = use();
+  stillMs = 6_000;
+  await expect(use()).rejects.toMatchObject({ status: 503, code: 'service_unavailable' });
+  stillMs = 0;
+  end();
+  await Promise.all([...held, waiting]);
 });
 
 it('requests of one account that wait for each other leave connections to others', async () => {

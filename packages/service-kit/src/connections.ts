@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from './database.ts';
 import { FairPermits, PermitQueue } from './fair-permits.ts';
 import type { RequestCount } from './request-count.ts';
 
@@ -8,6 +10,8 @@ const connectionRatio = 2;
 const maxWaiting = 1_000;
 /** Time that a request waits for one of the connections that its account may have. */
 const waitMs = 15_000;
+/** Time without the end of a statement, however slow, by which PostgreSQL does not respond: it cuts one of a request off after 5 s. */
+const silentMs = 5_500;
 
 /** The connection that `Connections.use` does its work with. */
 export interface HeldConnection {
@@ -19,9 +23,14 @@ export interface HeldConnection {
 export class Connections {
   readonly #permits: PermitQueue;
   readonly #requests: RequestCount;
+  readonly #standsStillMs: () => number;
 
-  /** @param size the number of connections in the pool */
-  constructor(size: number, requests: RequestCount) {
+  /**
+   * @param size the number of connections in the pool
+   * @param standsStillMs returns for how long no statement has ended although some run
+   */
+  constructor(size: number, requests: RequestCount, standsStillMs: () => number) {
+    this.#standsStillMs = standsStillMs;
     this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
     this.#requests = requests;
   }
@@ -38,7 +47,7 @@ export class Connections {
     let isHeld = false;
     let isOver = false;
     const take = async () => {
-      if (!this.#permits.tryTake(owner)) await this.#permits.wait(owner, 'the database', response);
+      if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
       this.#requests.begin(owner);
       isHeld = true;
     };
@@ -66,6 +75,20 @@ export class Connections {
     } finally {
       isOver = true;
       giveBack();
+    }
+  }
+  /** Waits for a permit. While PostgreSQL does not respond nobody waits, and it is nobody's own doing that none is free. */
+  async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
+    const refuseIfSilent = () => {
+      if (this.#standsStillMs() > silentMs)
+        throw serviceUnavailable('The database does not respond; try again shortly');
+    };
+    refuseIfSilent();
+    try {
+      await this.#permits.wait(owner, 'the database', response);
+    } catch (error) {
+      if (error instanceof ApiError) refuseIfSilent();
+      throw error;
     }
   }
 }

@@ -61,7 +61,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     eventsCommitted: () => undefined,
     watch: { lookSoon: () => undefined },
     requests: new RequestCount(),
-    connections: new Connections(4, new RequestCount()),
+    connections: new Connections(4, new RequestCount(), () => 0),
     seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');

@@ -35,7 +35,7 @@ it('requests for one account that wait leave connections to those for others and
     return { doors: 2 };
   });
   const clocks = new Clocks();
-  const connections = new Connections(4, new RequestCount());
+  const connections = new Connections(4, new RequestCount(), () => 0);
   const log = createLogger('test', 'silent');
   const work = {
     sql: platform.database('cdp'),

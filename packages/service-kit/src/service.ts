@@ -11,7 +11,7 @@ import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { Connections } from './connections.ts';
 import type { Consumer } from './consumer.ts';
 import { startConsumer, startRetries } from './consumers.ts';
-import { checkSessionSettings, type Database, openDatabase } from './database.ts';
+import { checkSessionSettings, type Database, openDatabase, standsStillMs } from './database.ts';
 import { DueWatch } from './due-work/due-watch.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
@@ -144,7 +144,7 @@ export async function startFoundation<Config extends BaseConfig>(
     () => accounts.forget('all'),
   );
   const requests = new RequestCount();
-  const connections = new Connections(sql.options.max, requests);
+  const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
   const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
   const foundation: Foundation<Config> = {
