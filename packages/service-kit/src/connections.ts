@@ -77,18 +77,19 @@ export class Connections {
       giveBack();
     }
   }
-  /** Waits for a permit. While PostgreSQL does not respond nobody waits, and it is nobody's own doing that none is free. */
+
+  /** Waits for a permit. Throws 503, not 429, while PostgreSQL does not respond: it is not the owner's doing then that none is free. */
   async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
-    const refuseIfSilent = () => {
-      if (this.#standsStillMs() > silentMs)
-        throw serviceUnavailable('The database does not respond; try again shortly');
-    };
-    refuseIfSilent();
+    this.#refuseIfSilent();
     try {
       await this.#permits.wait(owner, 'the database', response);
     } catch (error) {
-      if (error instanceof ApiError) refuseIfSilent();
+      if (error instanceof ApiError) this.#refuseIfSilent();
       throw error;
     }
+  }
+
+  #refuseIfSilent(): void {
+    if (this.#standsStillMs() > silentMs) throw serviceUnavailable('The database does not respond; try again shortly');
   }
 }

@@ -172,11 +172,6 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   })) as Result;
 }
 
-/** Runs `work` in a part of the transaction `tx`: where it throws, that part alone is rolled back, and the error passes through. */
-export async function inSavepoint<Result>(tx: Sql, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  return (await (tx as postgres.TransactionSql<TypeMap>).savepoint(work)) as Result;
-}
-
 /** Has a transaction's statements take as long as the pool lets them: its sessions have the usual timeout. */
 function patiently<Result>(work: (tx: Sql) => Promise<Result>, { statementMs }: Pool): (tx: Sql) => Promise<Result> {
   return async (tx) => {

@@ -29,7 +29,7 @@ export { type Health, healthServer } from './health.ts';
 export { type Hook, type HookCall, type HookResponse, hookAccountHeader } from './hooks.ts';
 export { ResponseSeal } from './idempotency.ts';
 export { fieldParser, queryParser } from './input.ts';
-export { inWorkTransaction, type Job, startJob, type WorkCall } from './jobs.ts';
+export { inWorkTransaction, type Job, RoundLeft, startJob, type WorkCall } from './jobs.ts';
 export { jsonBytes } from './json-bytes.ts';
 export { someStructural } from './json-structure.ts';
 export { type LimitName, limitReached } from './limits.ts';

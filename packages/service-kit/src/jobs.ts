@@ -55,7 +55,7 @@ export interface Job<Resources> {
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
    * Nothing is done of what operators paused of its queue, nor of accounts outside of `scope`. Returns whether more may be waiting: then the
-   * next round follows at once.
+   * next round follows at once. Throws RoundLeft to have all of it rolled back without a failure.
    */
   run(call: WorkCall<Resources>, scope: Scope): Promise<boolean>;
   /**
@@ -78,6 +78,13 @@ export interface WorkContext<Resources> {
   queues: Queues;
   watch: Pick<DueWatch, 'run' | 'lookSoon'>;
   eventsCommitted(): void;
+}
+
+/** Thrown by a round of a job that leaves its work to others: it is rolled back without having failed, and the next round follows at once. */
+export class RoundLeft extends Error {
+  constructor() {
+    super('the round leaves its work to others');
+  }
 }
 
 /** Work needs accounts that have to be asked for: not while it holds a transaction. */
@@ -170,6 +177,7 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
     try {
       return await inWorkTransaction({ ...context, log }, (call) => run(call, scope));
     } catch (error) {
+      if (error instanceof RoundLeft) return true;
       if (queue) queues.noteError(queue.queue, error);
       if (job.failed && !isUnavailable(error)) {
         await inWorkTransaction({ ...context, log }, (call) => job.failed!(call, error));

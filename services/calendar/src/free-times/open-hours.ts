@@ -18,13 +18,11 @@ export type Hours = {
  */
 export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
   const ranges: TimeRange[] = [];
-  const weekly = new Map<Weekday, ReturnType<typeof minutesOf>>();
+  const weekdays = new Set(days.map(({ weekday }) => weekday));
+  const weekly = new Map([...weekdays].map((weekday) => [weekday, minutesOf(hours[weekday] ?? [])]));
   for (const day of days) {
     const isOverridden = Object.hasOwn(overrides, day.date);
-    const minutes = isOverridden
-      ? minutesOf(overrides[day.date]!)
-      : (weekly.get(day.weekday) ?? minutesOf(hours[day.weekday] ?? []));
-    if (!isOverridden) weekly.set(day.weekday, minutes);
+    const minutes = isOverridden ? minutesOf(overrides[day.date]!) : weekly.get(day.weekday)!;
     for (const [opens, closes] of minutes) {
       const startsAt = instantOfMinute(day, opens);
       const endsAt = instantOfMinute(day, closes);

@@ -236,7 +236,12 @@ describe('a refresh', () => {
     await waitFor('the event', () => audiences.told('audience.entered', id).length === 1);
   });
 
-  it('of others that take minutes leave a worker to one that does not', async () => {
+  const waitingWorkers = () => sql<{ pid: number }[]>`
+    select pid from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%for no key update%' and datname = current_database()`;
+
+  /** Runs `work` while all workers wait for audiences of other accounts, which a transaction of the test holds. */
+  async function whileAllWait(work: () => Promise<unknown>): Promise<void> {
     const others = await Promise.all(Array.from({ length: 4 }, () => platform.account()));
     const ids = await Promise.all(
       others.map(async (other) => {
@@ -246,19 +251,31 @@ describe('a refresh', () => {
         return id;
       }),
     );
-    const isWaiting = () => sql`
-      select from pg_stat_activity where wait_event_type = 'Lock' and query like '%for no key update%' and datname = current_database()`;
     await sql`
       update audiences set due_at = ${new Date(platform.clock.now().getTime() + 60_000)} where id = any(${ids}::uuid[])`;
     await during(
       (tx) => tx`select from audiences where id = any(${ids}::uuid[]) for update`,
       async () => {
         platform.clock.advance(60_000);
-        await waitFor('them to take all workers', async () => (await isWaiting()).length === 3);
-        const { id } = await audiences.create(tagged('a'));
-        expect(await audiences.ready(id)).toMatchObject({ status: 'ready' });
+        await waitFor('them to take all workers', async () => (await waitingWorkers()).length === 3);
+        await work();
       },
     );
+  }
+
+  it('of others that take minutes leave a worker to one that does not', async () => {
+    await whileAllWait(async () => {
+      const { id } = await audiences.create(tagged('a'));
+      expect(await audiences.ready(id)).toMatchObject({ status: 'ready' });
+    });
+  });
+
+  it('whose connection breaks ends nothing: its worker goes on with others', async () => {
+    await whileAllWait(async () => {
+      for (const { pid } of await waitingWorkers()) await sql`select pg_terminate_backend(${pid})`;
+    });
+    const { id } = await audiences.create(tagged('a'));
+    expect(await audiences.ready(id)).toMatchObject({ status: 'ready' });
   });
 
   it('that is not done in 15 minutes is tried for 15 more, then failed', async () => {

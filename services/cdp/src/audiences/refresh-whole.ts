@@ -1,12 +1,12 @@
 import { audienceFailed } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import {
-  inSavepoint,
   isDatabaseUnavailable,
   isTemporaryFailure,
   type Job,
   LRUCache,
   type ReportedQueue,
+  RoundLeft,
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
@@ -98,26 +98,18 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       const audience = await selectDueAudience(call.tx, account.id, call.now);
       if (!audience) return true;
       try {
-        if (worker !== 'quick') await refresh(call, account, audience, timeoutMs);
-        else if (!(await refreshQuickly(call, account, audience))) resting.set(account.id, true, { ttl: leftMs });
+        await refresh(call, account, audience, worker === 'quick' ? quickTimeoutMs : timeoutMs);
       } catch (error) {
+        if (worker === 'quick' && isCutOff(error)) {
+          resting.set(account.id, true, { ttl: leftMs });
+          throw new RoundLeft();
+        }
         if (isFailedAttempt(error)) failure = { account, audience, message: describe(error) };
         throw error;
       }
       return true;
     },
   };
-}
-
-/** Returns false, with nothing done, where it takes too long for a worker that is quick. */
-async function refreshQuickly(call: WorkCall<unknown>, account: AccountContext, audience: DueAudience) {
-  try {
-    await inSavepoint(call.tx, (tx) => refresh({ ...call, tx }, account, audience, quickTimeoutMs));
-    return true;
-  } catch (error) {
-    if (isCutOff(error)) return false;
-    throw error;
-  }
 }
 
 async function refresh(
