@@ -27,3 +27,8 @@ describe("a heading's level is its tag's", () => {
     ]);
   });
 });
+
+it('reads a page whose elements are nested deeper than Readability can follow', () => {
+  const html = `<!doctype html><title>T</title><body>${'<div>'.repeat(12_000)}${filler}${'</div>'.repeat(12_000)}`;
+  expect(paths(html)).toEqual([['T', filler]]);
+});

@@ -6,6 +6,7 @@ import { type Piece, PieceBuilder } from './pieces.ts';
 interface PageNode {
   readonly nodeType: number;
   readonly localName: string;
+  readonly parentNode: PageNode | null;
   readonly childNodes: ArrayLike<PageNode>;
   readonly textContent: string | null;
   getAttribute(name: string): string | null;
@@ -18,6 +19,8 @@ interface Page extends PageNode {
 
 /** Maximum elements for Readability, which needs several times a page's memory; larger pages are read whole. */
 const maxElements = 15_000;
+/** Maximum elements around one for Readability, which calls itself for those within; more deeply nested pages are read whole. */
+const maxDepth = 500;
 /** Attribute with a heading's level, set over the page's own: Readability turns h1 into h2. */
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
@@ -28,14 +31,22 @@ export function readWebPage(html: string): Piece[] {
   const outermost = page.querySelectorAll('h1');
   const named = page.querySelectorAll('title')[0]?.textContent ?? '';
   const title = (outermost.length === 1 && outermost[0]!.textContent?.trim()) || named;
-  const isVast = page.querySelectorAll('*').length > maxElements;
-  const article = isVast
-    ? null
-    : new Readability<PageNode>(page as never, { serializer: (node) => node as never }).parse();
+  const article = isForReadability(page)
+    ? new Readability<PageNode>(page as never, { serializer: (node) => node as never }).parse()
+    : null;
   const pieces = article?.content ? piecesOf(article.content, title) : [];
   if (pieces.length > 0 && (article?.textContent ?? '').trim() !== '') return pieces;
   // Readability changes the document that it reads.
   return piecesOf(parsePage(html).documentElement, title);
+}
+
+function isForReadability(page: Page): boolean {
+  const elements = Array.from(page.querySelectorAll('*'));
+  if (elements.length > maxElements) return false;
+  // Each comes after the one around it.
+  const depths = new Map<PageNode | null, number>();
+  for (const element of elements) depths.set(element, (depths.get(element.parentNode) ?? 0) + 1);
+  return depths.values().every((depth) => depth <= maxDepth);
 }
 
 /** Returns all text of HTML that a converter made, split by its headings. */
