@@ -4,7 +4,8 @@ import type { Fault, Ongoing } from './fault.ts';
 import type { World } from './world.ts';
 
 const fireMs = 60_000;
-const clearMs = 60_000;
+/** Work of once a minute may have failed a moment before the remedy. */
+const clearMs = 90_000;
 
 /** Outcome of one fault; `problem` where something did not hold. Durations in seconds. */
 export interface Outcome {

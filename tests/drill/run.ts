@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import * as databaseFaults from './database-faults.ts';
 import { drill, type Outcome } from './drill.ts';
 import type { Fault } from './fault.ts';
 import * as processFaults from './process-faults.ts';
@@ -14,13 +15,14 @@ const faults: Fault[] = [
   queueFaults.pausedWork,
   processFaults.killedService,
   processFaults.frozenService,
-  processFaults.forgottenLock,
+  databaseFaults.forgottenLock,
+  databaseFaults.noPartitions,
   processFaults.redisGone,
   processFaults.natsGone,
   queueFaults.hangingEndpoint,
   queueFaults.wrongCertificate,
-  processFaults.slowDatabase,
-  processFaults.frozenDatabase,
+  databaseFaults.slowDatabase,
+  databaseFaults.frozenDatabase,
 ];
 
 const usage = `npm run drill [-- FAULT…]

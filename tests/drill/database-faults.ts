@@ -1,0 +1,196 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '@customer-platform/testkit';
+import postgres, { type Sql } from 'postgres';
+import type { Fault } from './fault.ts';
+
+/** Of each second that PostgreSQL is slow, how long it stands still, and how long it runs. */
+const standsStillMs = 800;
+const runsMs = 200;
+const dayMs = 24 * 3_600_000;
+
+/** Holds a lock in a transaction that somebody forgot. */
+export const forgottenLock: Fault = {
+  name: 'lock',
+  what: "a forgotten transaction holds a lock on webhooks' events",
+  alerts: [{ name: 'ConsumerLag', labels: { job: 'webhooks', queue: 'public-events' } }],
+  async cause({ platform, admin, say }) {
+    const sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
+    const end = await holdLock(sql, 'webhooks.events', 'access exclusive');
+    return {
+      async remedy() {
+        await admin('queues', 'show', 'webhooks', 'public-events');
+        say('psql: select pg_terminate_backend of the session that blocks the others');
+        await endBlockers(sql);
+        await admin('queues', 'retry', 'webhooks', 'public-events');
+      },
+      end,
+    };
+  },
+};
+
+/** Has nobody make partitions of a table: an index is built that never ends, as it waits for an old transaction. */
+export const noPartitions: Fault = {
+  name: 'partitions',
+  what: "a session keeps others from making partitions of catalogue's inbox, which end tomorrow",
+  alerts: [{ name: 'PartitionsEnding', labels: { job: 'catalogue' } }],
+  async cause({ platform, admin, say }) {
+    const sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
+    await endPartitions(sql);
+    const end = await holdLock(sql, 'catalogue.inbox', 'share update exclusive');
+    // The next look is within a minute, which the rules have scaled: a start looks at once.
+    platform.kill('catalogue');
+    return {
+      async remedy() {
+        await waitFor('catalogue to run', async () => !(await admin('services')).gone.includes('catalogue'));
+        await admin('queues', 'list');
+        say('psql: select pg_terminate_backend of the session that blocks the others');
+        await waitFor('a service to wait for the lock', () => endBlockers(sql).then(() => true));
+      },
+      async prove() {
+        const { length } = await partitionsBeside(sql, 'inbox_before');
+        if (length < 12) throw new Error(`there are partitions of ${length} days after tomorrow`);
+      },
+      end,
+    };
+  },
+};
+
+/** Has the partitions of catalogue's inbox end tomorrow, as if nobody had made any for two weeks: of a new installation the first holds a week. */
+async function endPartitions(sql: Sql): Promise<void> {
+  const names = await partitionsBeside(sql, 'inbox_before');
+  const end = (Math.floor(Date.now() / dayMs) + 2) * dayMs;
+  const hex = end.toString(16).padStart(12, '0');
+  const firstId = `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  await sql.begin(async (tx) => {
+    for (const name of names) await tx`drop table ${tx(`catalogue.${name}`)}`;
+    await tx`alter table catalogue.inbox detach partition catalogue.inbox_before`;
+    await tx.unsafe(`
+      alter table catalogue.inbox attach partition catalogue.inbox_before for values from (minvalue) to ('${firstId}')`);
+  });
+}
+
+async function partitionsBeside(sql: Sql, partition: string): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select relname as name from pg_inherits join pg_class on oid = inhrelid
+    where inhparent = 'catalogue.inbox'::regclass and relname <> ${partition}`;
+  return rows.map(({ name }) => name);
+}
+
+/** Has a session hold a lock on a table until it is ended, or the function that this returns is called, which ends `sql` too. */
+async function holdLock(sql: Sql, table: string, mode: string): Promise<() => Promise<void>> {
+  const released = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = sql
+    .begin(async (tx) => {
+      await tx.unsafe(`lock table ${table} in ${mode} mode`);
+      locked.resolve();
+      await released.promise;
+    })
+    .catch(locked.reject); // its connection is ended by the remedy
+  await locked.promise;
+  return async () => {
+    released.resolve();
+    await holding;
+    await sql.end({ timeout: 5 });
+  };
+}
+
+/** Ends the sessions that others wait for and that wait for nobody. Throws where there is none. */
+async function endBlockers(sql: Sql): Promise<void> {
+  const ended = await sql`
+    select pg_terminate_backend(blocker) from (
+      select distinct unnest(pg_blocking_pids(pid)) as blocker from pg_stat_activity) as blockers
+    where not exists (select from pg_locks where pid = blocker and not granted)`;
+  if (ended.count === 0) throw new Error('no session blocks others');
+}
+
+/** Has PostgreSQL stand still most of the time: requests succeed, and are slow. */
+export const slowDatabase: Fault = {
+  name: 'slow',
+  what: 'PostgreSQL stands still for most of each second',
+  alerts: [{ name: 'LatencyBudgetFastBurn', labels: { severity: 'critical' } }],
+  async cause({ platform, admin, say }) {
+    const server = await waitFor('PostgreSQL to run', () => platform.pidOf('postgres'));
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    let goesOn = true;
+    const pulses = (async () => {
+      while (goesOn) {
+        const pids = [server, ...childrenOf(server)];
+        signalAll(pids, 'SIGSTOP');
+        await Promise.race([sleep(standsStillMs), stopped]);
+        signalAll(pids, 'SIGCONT');
+        await Promise.race([sleep(runsMs), stopped]);
+      }
+    })();
+    const end = async () => {
+      goesOn = false;
+      stop();
+      await pulses;
+    };
+    return {
+      async remedy() {
+        const { data } = await admin('traces', 'list', '--request-min-duration-ms', '500');
+        if (data.length === 0) throw new Error('traces list has no slow request');
+        const { data: processes } = await admin('services');
+        const waiting = processes.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
+        say(`statements that wait: ${waiting}; PostgreSQL goes on`);
+        await end();
+      },
+      end,
+    };
+  },
+};
+
+/** Freezes PostgreSQL with all its processes. */
+export const frozenDatabase: Fault = {
+  name: 'database',
+  what: 'PostgreSQL is frozen',
+  alerts: [
+    { name: 'PoolExhausted', labels: { job: 'cdp' } },
+    { name: 'ErrorBudgetFastBurn', labels: { severity: 'critical' } },
+  ],
+  async cause({ platform, admin, say }) {
+    const server = await waitFor('PostgreSQL to run', () => platform.pidOf('postgres'));
+    const pids = [server, ...childrenOf(server)];
+    signalAll(pids, 'SIGSTOP');
+    return {
+      async remedy() {
+        const { data } = await admin('services');
+        const waiting = data.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
+        say(`statements that wait: ${waiting}; PostgreSQL goes on`);
+        signalAll(pids, 'SIGCONT');
+      },
+      end: async () => signalAll(pids, 'SIGCONT'),
+    };
+  },
+};
+
+interface Described {
+  service: string;
+  pool: { waiting: number };
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // it has ended
+    }
+  }
+}
+
+/** Returns the processes that a process started. */
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      // After the name in parentheses: state and parent.
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+      return Number(stat[1]) === parent ? [Number(name)] : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+}
