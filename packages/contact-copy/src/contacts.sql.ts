@@ -153,6 +153,7 @@ export async function keepGivenContacts(tx: Sql, contacts: readonly (ContactSumm
 async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]) {
   await tx`
     select pg_advisory_xact_lock(key) from (
-      select distinct hashtextextended('contact copies ' || id, 2) as key from unnest(${changed.map(({ account_id }) => account_id)}::text[]) as account (id)
+      select distinct hashtextextended('contact copies of ' || current_schema() || ' ' || id, 2) as key
+      from unnest(${changed.map(({ account_id }) => account_id)}::text[]) as account (id)
       order by key) as keys`;
 }

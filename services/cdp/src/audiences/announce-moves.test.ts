@@ -73,24 +73,56 @@ it('moves behind those that are kept are told of in their order, and those of a 
   await account.client.deleteContact({ params: { contact_id: gone } });
   await mergeContacts(account.client, { keep: kept, merged });
   await platform.event(account.id, 'contact.merged');
-  expect(audiences.told('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged]);
+  expect(audiences.told('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged, kept]);
   await announceAll();
   await platform.event(account.id, 'audience.left', ({ contact }) => contact.id === moved);
-  const told = platform
-    .events(account.id)
-    .filter(({ type }) => /^(audience\.(entered|left)|contact\.(deleted|merged))$/.test(type));
-  const subject = ({ contact, merged: into }: { contact: { id: string }; merged?: { id: string } }) =>
-    into?.id ?? contact.id;
-  expect(told.map(({ type, data }) => [type, subject(data)])).toEqual([
+  expect(story()).toEqual([
     ['audience.entered', gone],
     ['audience.left', gone],
     ['contact.deleted', gone],
     ['audience.entered', merged],
+    ['audience.left', merged],
+    ['audience.entered', kept],
     ['contact.merged', merged],
     ['audience.entered', moved],
     ['audience.left', moved],
   ]);
 });
+
+it('kept moves of a survivor are told of before it is a member in place of the merged contact', async () => {
+  const audiences = audiencesOf(platform, account);
+  const [survivor, merged] = [
+    await audiences.contact({ phone: '+4930901820', tags: ['a'] }),
+    await audiences.contact({ phone: '+4930901820', tags: ['a'] }),
+  ];
+  const { id } = await audiences.create(tagged('a'));
+  await audiences.holds(id, [survivor, merged]);
+  await waitFor('both to be told of', () => audiences.told('audience.entered', id).length === 2);
+  await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
+  await keepAll();
+  await account.client.updateContact({ params: { contact_id: survivor }, body: { tags: [] } });
+  await audiences.holds(id, [merged]);
+  const before = story().length;
+  await mergeContacts(account.client, { keep: survivor, merged });
+  await audiences.holds(id, [survivor]);
+  await announceAll();
+  await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
+  await platform.event(account.id, 'contact.merged');
+  expect(story().slice(before)).toEqual([
+    ['audience.left', survivor],
+    ['audience.left', merged],
+    ['audience.entered', survivor],
+    ['contact.merged', merged],
+  ]);
+});
+
+/** The account's events about members, and the contact of each. */
+function story(): [type: string, contact: string][] {
+  const told = platform
+    .events(account.id)
+    .filter(({ type }) => /^(audience\.(entered|left)|contact\.(deleted|merged))$/.test(type));
+  return told.map(({ type, data }) => [type, data.merged?.id ?? data.contact.id]);
+}
 
 it('an audience is said to be ready behind those who entered it', async () => {
   await addContacts(6_000, 'many');

@@ -35,8 +35,12 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
     const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
-    await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
-    tellKeptMoves(emit, await takeMovesOf(tx, account.id, merged.id), toSummary(merged));
+    const left = await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
+    for (const one of [kept, merged]) tellKeptMoves(emit, await takeMovesOf(tx, account.id, one.id), toSummary(one));
+    for (const { isNew, ...audience } of left) {
+      emit(contract.audienceLeft, { audience, contact: toSummary(merged) });
+      if (isNew) emit(contract.audienceEntered, { audience, contact: toSummary(survivor) });
+    }
     const contact = toContact(survivor, account);
     emit(contract.contactMerged, { contact, merged: toSummary(merged), ...(previous && { previous }) });
     return contact;

@@ -28,15 +28,25 @@ export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most
   return row.has_more;
 }
 
+/** Audience that the merged contact was a member of. */
+interface LeftAudience {
+  id: string;
+  name: string;
+  /** The survivor was none. */
+  isNew: boolean;
+}
+
 /**
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
- * that were merged into it before; and records whose it was. Call it under `lockIdentities`, with their own pair decided.
+ * that were merged into it before; and records whose it was. Returns the audiences whose member the survivor is in its place. Call it under
+ * `lockIdentities`, with their own pair decided.
  */
-export async function moveToSurvivor(tx: Sql, merge: Merge) {
+export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudience[]> {
   const { accountId, mergedId, survivorId, now } = merge;
   const moved = tx`
     contact_id = ${survivorId}, original_contact_id = coalesce(original_contact_id, contact_id)
     where account_id = ${accountId} and contact_id = ${mergedId}`;
+  const memberships = moveMemberships(tx, merge);
   const statements = [
     tx`
       update contacts set merged_into = ${survivorId}, direct_survivor = coalesce(direct_survivor, merged_into, ${survivorId}),
@@ -46,11 +56,12 @@ export async function moveToSurvivor(tx: Sql, merge: Merge) {
     uniteConsentStates(tx, merge),
     tx`update contact_events set ${moved}`,
     lockAudiences(tx, accountId),
-    moveMemberships(tx, merge),
+    memberships,
     tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
     movePairs(tx, merge),
   ];
   await Promise.all(statements.map((statement) => statement.execute()));
+  return await memberships;
 }
 
 /**
@@ -84,7 +95,7 @@ const lockAudiences = (tx: Sql, accountId: string) => tx`
  * Moves memberships. A survivor that is a member already keeps its entry time, and the audience has one member less.
  * The merged contact's own position is kept for cursors: the survivor's may differ.
  */
-const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx`
+const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx<LeftAudience[]>`
   with held as (
     delete from audience_members where account_id = ${accountId} and contact_id = ${mergedId}
     returning *
@@ -92,9 +103,12 @@ const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merg
     insert into audience_members (account_id, audience_id, contact_id, entered_at)
     select ${accountId}, audience_id, ${survivorId}, entered_at from held
     on conflict do nothing returning audience_id
+  ), counted as (
+    update audiences set members = members - 1
+    where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)
   )
-  update audiences set members = members - 1
-  where account_id = ${accountId} and id in (select audience_id from held except select audience_id from moved)`;
+  select a.id, a.name, a.id in (select audience_id from moved) as "isNew"
+  from held join audiences a on a.account_id = ${accountId} and a.id = held.audience_id order by a.id`;
 
 /**
  * Records the merge and moves the merged contact's other pairs to the survivor, as they were recorded; of two about the same contacts the
