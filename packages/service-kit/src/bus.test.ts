@@ -102,6 +102,15 @@ it('news is what was published as news: JetStream delivers events to any subject
   expect(heard).toEqual(['true']);
 });
 
+it('news that the server is too small for is dropped, and what comes after it is not', async () => {
+  const heard: string[] = [];
+  bus.hearOf('crm', 'walls', (payload) => heard.push(payload));
+  bus.tell('walls', 'x'.repeat(bus.mostBytes() + 1));
+  bus.tell('walls', 'two');
+  await waitFor('the news', () => heard.length > 0);
+  expect(heard).toEqual(['two']);
+});
+
 it('a consumer goes on at once after a large event among many small ones', async () => {
   const kind = `window.${Math.random().toString(36).slice(2)}`;
   const sizes: number[] = [];

@@ -247,13 +247,21 @@ export class Bus {
 
   /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
   announce(topic: string, payload: string): void {
-    // Whoever cannot be told now finds out by the poll.
-    if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
+    this.#publishNews(topic, payload);
   }
 
   /** Tells every process that hears of this service's `topic`, itself too, in the same way: no other service can in its name. */
   tell(topic: string, payload = ''): void {
-    if (this.isConnected()) this.#connection.current.publish(this.#newsSubject(this.#service, topic), payload);
+    this.#publishNews(`${this.#service}.${topic}`, payload);
+  }
+
+  /** Never throws, also where the server takes no message of that size: whoever cannot be told finds out by the poll. */
+  #publishNews(name: string, payload: string): void {
+    try {
+      if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${name}`, payload);
+    } catch (error) {
+      this.#log.warn({ err: error, news: name }, 'news could not be published');
+    }
   }
 
   /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
@@ -264,17 +272,12 @@ export class Bus {
 
   /** Hears what the processes of a service `tell`. */
   hearOf(service: string, topic: string, hear: (payload: string) => void): void {
-    const subject = this.#newsSubject(service, topic);
-    subscribe(this.#connection, this.#log, { subject, take: (message) => hear(message.string()) });
+    this.listen(`${service}.${topic}`, hear);
   }
 
   /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
   onBack(back: () => void): void {
     this.#connection.onBack(back);
-  }
-
-  #newsSubject(service: string, topic: string): string {
-    return `${this.#prefix}.news.${service}.${topic}`;
   }
 
   /** Hears what `announce` says. */

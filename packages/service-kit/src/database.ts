@@ -180,9 +180,13 @@ function patiently<Result>(work: (tx: Sql) => Promise<Result>, { statementMs }: 
   };
 }
 
-/** Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. */
+/**
+ * Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. What a server merely refuses, such as
+ * a write while it only reads, breaks none.
+ */
 function isConnectionBroken(error: unknown): boolean {
-  return isDatabaseUnavailable(error) && typeof error === 'object' && error !== null && 'query' in error;
+  const isRefusal = error instanceof postgres.PostgresError && (error as { severity?: string }).severity === 'ERROR';
+  return isDatabaseUnavailable(error) && !isRefusal && typeof error === 'object' && error !== null && 'query' in error;
 }
 
 /** The name of the constraint that a statement broke, where its error says one. */
@@ -190,8 +194,8 @@ export function brokenConstraint(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.constraint_name : undefined;
 }
 
-// 25006: a server that is no primary any more, or not yet.
-const unavailable = /^(08|57P0|53300|25P03|25006)/;
+// 25006: a server that is no primary any more, or not yet; 53100 and 58030: its disk is full or broken.
+const unavailable = /^(08|57P0|53300|25P03|25006|53100|58030)/;
 const unreachable = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
