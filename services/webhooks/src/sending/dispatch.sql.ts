@@ -204,15 +204,16 @@ export async function noteNextDue(
     where q.account_id = seen.account_id and q.endpoint_id = seen.endpoint_id`;
 }
 
-/** Renews the leases from now on; returns the queues that this owner still has. */
+/** Renews the leases from now on; returns the queues that this owner still has. Those that another transaction has are not renewed. */
 export async function renewLeases(sql: Sql, owner: string) {
-  return await sql<QueueKey[]>`
+  return await sql<(QueueKey & { isRenewed: boolean })[]>`
     with mine as (select account_id, endpoint_id from queues where owner = ${owner} for update skip locked),
     renewed as (
       update queues q set leased_until = now() + make_interval(secs => ${leaseSeconds})
       from mine where q.account_id = mine.account_id and q.endpoint_id = mine.endpoint_id
     )
-    select ${keyColumns(sql)} from queues where owner = ${owner}`;
+    select ${keyColumns(sql)}, mine.endpoint_id is not null as "isRenewed"
+    from queues left join mine using (account_id, endpoint_id) where owner = ${owner}`;
 }
 
 /** Gives leases back; a queue with `dueAt` has more to do and goes behind those that wait. */

@@ -180,6 +180,10 @@ describe('HeldEndpoint', () => {
     held.inFlight = 2;
     expect(held.canStart()).toBe(false);
     held.inFlight = 0;
+    held.certainUntilMs = performance.now();
+    expect(held.canStart()).toBe(false);
+    held.certainUntilMs = performance.now() + 60_000;
+    expect(held.canStart()).toBe(true);
     held.isLeaving = true;
     expect(held.canStart()).toBe(false);
   });

@@ -44,6 +44,8 @@ export class HeldEndpoint implements QueueKey {
   drained: Drained | undefined;
   /** It gives way to others: nothing more is started. */
   isLeaving = false;
+  /** Until when its lease holds for sure, on the monotonic clock: behind it another process may have it, and nothing is started. */
+  certainUntilMs = Number.POSITIVE_INFINITY;
   /** For how long it is left alone once it was given up. */
   restMs = 0;
   lastWorkAt = performance.now();
@@ -69,7 +71,8 @@ export class HeldEndpoint implements QueueKey {
 
   canStart(): boolean {
     const unwritten = this.busy.size - this.inFlight;
-    return this.ready.length > 0 && this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
+    const mayBegin = this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
+    return this.ready.length > 0 && mayBegin && performance.now() < this.certainUntilMs;
   }
 
   /**

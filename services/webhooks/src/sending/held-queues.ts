@@ -25,6 +25,8 @@ export type HeldQueuesOptions = {
 type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
 
 const renewEveryMs = 3000;
+/** Time after which a lease of 10 s does not hold for sure: its holder may stand still between a look at the time and the try. */
+const certainMs = 9000;
 /** A queue that has run dry is noted after this, shortly before it is given back, unless something else came: with steady traffic it would be for each event. */
 const drainedMs = 900;
 /** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
@@ -77,6 +79,7 @@ export class HeldQueues {
   async takeDue({ isWoken, ...passedOver }: PassedOver & { isWoken: boolean }): Promise<void> {
     const { sql, clocks, maxHeld } = this.#options;
     const now = clocks.real();
+    const certainUntilMs = performance.now() + certainMs;
     const room = Math.max(0, maxHeld - this.#held.size);
     for (const queue of await takeDueQueues(sql, this.#owner, now, {
       limit: room,
@@ -90,7 +93,7 @@ export class HeldQueues {
         held.noteDue(queue.version, clocks.inTimeOf(queue.accountId, now));
       } else if (!this.#releasing.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
-        this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap));
+        this.#held.set(queue.endpointId, Object.assign(new HeldEndpoint(queue, cap), { certainUntilMs }));
       }
     }
   }
@@ -179,8 +182,14 @@ export class HeldQueues {
     this.#renewedAt = performance.now();
     if (this.#held.size === 0) return;
     const before = this.all();
-    const kept = new Set((await renewLeases(this.#options.sql, this.#owner)).map((key) => key.endpointId));
-    for (const held of before) if (!kept.has(held.endpointId)) this.#drop(held);
+    const certainUntilMs = this.#renewedAt + certainMs;
+    const rows = await renewLeases(this.#options.sql, this.#owner);
+    const kept = new Map(rows.map(({ endpointId, isRenewed }) => [endpointId, isRenewed]));
+    for (const held of before) {
+      const isRenewed = kept.get(held.endpointId);
+      if (isRenewed === undefined) this.#drop(held);
+      else if (isRenewed) held.certainUntilMs = certainUntilMs;
+    }
   }
 
   #drop(held: HeldEndpoint): void {
