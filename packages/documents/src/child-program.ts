@@ -21,7 +21,8 @@ const maxCpuSeconds = 120;
 
 /**
  * Starts a process that reads documents, or another program under the same limits. It may read its own code and the packages that parse
- * documents; it cannot write files, start processes or threads, or load native code, and its environment is empty.
+ * documents; it cannot write files, start processes or threads, or load native code; it leaves no core dump, and its environment is
+ * empty.
  */
 export function startChild(program: readonly string[] = [childFile]): Child {
   const args = [
@@ -34,7 +35,13 @@ export function startChild(program: readonly string[] = [childFile]): Child {
     ...program,
   ];
   const bounded = existsSync('/bin/sh')
-    ? ['/bin/sh', '-c', `ulimit -t ${maxCpuSeconds}; unset PWD OLDPWD SHLVL; exec "$0" "$@"`, process.execPath, ...args]
+    ? [
+        '/bin/sh',
+        '-c',
+        `ulimit -t ${maxCpuSeconds}; ulimit -c 0; unset PWD OLDPWD SHLVL; exec "$0" "$@"`,
+        process.execPath,
+        ...args,
+      ]
     : [process.execPath, ...args];
   const child = spawn(bounded[0]!, bounded.slice(1), { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
   // Errors of killing it or writing to it mean that it has ended; `exit` reports that.

@@ -1,4 +1,5 @@
 import { Debts } from '@customer-platform/service-kit';
+import { waitFor } from '@customer-platform/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
@@ -76,6 +77,14 @@ describe('permits', () => {
     await end('2');
     await end('3');
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('are given to whoever waits beside a free one once the others have held theirs for twice as long, though nobody releases one', async () => {
+    const { begun, end, add } = worklist({ most: 2, kept: 1 }, { ada: 11_500, bo: 6_000 });
+    const running = [add('1', 'ada'), add('2', 'bo')];
+    await waitFor('the second', () => begun.length === 2);
+    for (const name of ['1', '2']) await end(name);
+    expect(await Promise.all(running)).toEqual(['1', '2']);
   });
 
   it('are released by work that fails, and not acquired by work that was stopped', async () => {

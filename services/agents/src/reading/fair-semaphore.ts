@@ -13,6 +13,8 @@ export interface Permits {
 /** Time that an owner has held permits is forgotten in ten times as long. */
 const forgetRatio = 10;
 const heavyMs = 5_000;
+/** Time after which those that wait beside a free permit are looked at again: what they held is forgotten, and others hold theirs for longer. */
+const lookMs = 500;
 
 interface Waiting {
   owner: string;
@@ -31,6 +33,7 @@ export class FairSemaphore {
   readonly #debts: Debts;
   readonly #held = new Set<Held>();
   #waiting: Waiting[] = [];
+  #again: NodeJS.Timeout | undefined;
 
   constructor({ most, kept = 0 }: Permits, debts: Debts = new Debts(forgetRatio)) {
     this.#permits = { most, kept };
@@ -69,7 +72,10 @@ export class FairSemaphore {
   }
 
   #beginNext(): void {
+    clearTimeout(this.#again);
     while (this.#beginOne());
+    const isFree = this.#held.size < this.#permits.most;
+    if (isFree && this.#waiting.length > 0) this.#again = setTimeout(() => this.#beginNext(), lookMs).unref();
   }
 
   /** Returns whether one begins. */
