@@ -7,6 +7,8 @@ const maxTold = 500;
 const maxBlocks = 20_000;
 /** Accounts whose valid keys make an address a shared one. */
 export const sharedFrom = 3;
+/** Time for which messages of before an unblock may still come, from gateways that had not heard of it. */
+const underWayMs = 5_000;
 /** Bounds of what is believed of another gateway: a message may be forged by a service that was taken over. */
 const maxAddressLength = 50;
 const maxLeftMs = 60_000;
@@ -59,6 +61,8 @@ export class BlockedAddresses {
   readonly #clock: () => Date;
   readonly #knowledge: Knowledge;
   readonly #blocks = new LRUCache<string, AddressBlock>({ max: maxBlocks });
+  /** Addresses that were unblocked a moment ago. */
+  readonly #unblocked = new LRUCache<string, true>({ max: maxBlocks, ttl: underWayMs });
 
   /** Subscribes to other gateways' blocks, and asks for the existing ones. */
   constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
@@ -104,8 +108,7 @@ export class BlockedAddresses {
   /** Unblocks an address on all gateways; returns false if it is not blocked. */
   remove(address: string): boolean {
     if (!this.find(address)) return false;
-    this.#blocks.delete(address);
-    this.#knowledge.unblocked(address);
+    this.#unblock(address);
     this.#tell({ kind: 'unblock', address });
     return true;
   }
@@ -119,14 +122,20 @@ export class BlockedAddresses {
 
   #hear(message: Message): void {
     if (message.kind === 'unblock') {
-      this.#blocks.delete(message.address);
-      this.#knowledge.unblocked(message.address);
+      this.#unblock(message.address);
     } else if (message.kind === 'blocks') {
-      for (const told of message.blocks) this.#set(told);
+      const isOld = ({ address }: ToldBlock) => !message.isNew && this.#unblocked.has(address);
+      for (const told of message.blocks) if (!isOld(told)) this.#set(told);
       if (message.isNew) this.#addAccounts(message.blocks);
     } else if (!this.isEmpty) {
       this.#tell({ kind: 'blocks', blocks: this.list().slice(0, maxTold).map(toTold), isNew: false });
     }
+  }
+
+  #unblock(address: string): void {
+    this.#blocks.delete(address);
+    this.#unblocked.set(address, true);
+    this.#knowledge.unblocked(address);
   }
 
   /**

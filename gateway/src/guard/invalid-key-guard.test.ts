@@ -185,6 +185,30 @@ describe('blocked addresses on the control plane', () => {
     });
   });
 
+  it('stay unblocked, whatever a gateway says that had not heard of it; blocked again they are blocked', async () => {
+    await withPlatform(async (platform) => {
+      const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as { NATS_URL: string; BUS_PREFIX: string };
+      const log = createLogger('test', 'silent');
+      const bus = await Bus.connect(NATS_URL, { prefix: BUS_PREFIX, service: 'gateway', log });
+      const say = (message: object) => bus.announce('gateway-addresses', JSON.stringify(message));
+      const blocks = (address: string, isNew: boolean) => {
+        const block = { address, invalidKeys: 20, until: '2026-01-01T00:00:00Z', leftMs: 60_000, accounts: [] };
+        say({ kind: 'blocks', blocks: [block], isNew });
+      };
+      const listed = async () =>
+        (await platform.admin('GET', '/admin/addresses')).body.data.map((one: { address: string }) => one.address);
+      for (const address of ['198.51.100.20', '198.51.100.21']) {
+        blocks(address, true);
+        say({ kind: 'unblock', address });
+        blocks(address, false);
+      }
+      blocks('198.51.100.21', true);
+      await waitFor('the last', async () => (await listed()).length > 0);
+      expect(await listed()).toEqual(['198.51.100.21']);
+      await bus.close();
+    });
+  });
+
   it('stay what they are, whatever is said of them on the bus', async () => {
     await withPlatform(async (platform) => {
       const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as { NATS_URL: string; BUS_PREFIX: string };
