@@ -9,7 +9,7 @@ import { type ContactChange, idsOfContact, insertAskedContact, keepContacts, kno
 let platform: Platform;
 let sql: Database;
 beforeAll(async () => {
-  platform = await startPlatform({ services: ['crm'] });
+  platform = await startPlatform({ services: ['crm', 'catalogue'] });
   sql = platform.database('crm');
 }, 60_000);
 afterAll(() => platform.stop());
@@ -155,6 +155,17 @@ describe('the copy', () => {
     await Promise.all([...batches.map((batch) => keep(...batch)), ...asked]);
     const stand = await Promise.all(people.map((id) => knownContact(sql, account, id)));
     expect(new Set(stand.map((known) => known!.id))).toEqual(new Set([people[39]]));
+  });
+
+  it('is written in one service while a process of another has the same account and does not go on', async () => {
+    const account = randomUUID();
+    const [one, other] = ids(2) as [string, string];
+    await inTransaction(sql, async (tx) => {
+      await keepContacts(tx, [change(account, one, 1)]);
+      const ofOther = platform.database('catalogue');
+      await inTransaction(ofOther, (theirs) => keepContacts(theirs, [change(account, other, 1)]));
+      expect(await ofOther`select id from contacts where account_id = ${account}`).toEqual([{ id: other }]);
+    });
   });
 
   it('of an asked contact names who it was merged into since', async () => {

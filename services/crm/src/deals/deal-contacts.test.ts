@@ -43,7 +43,7 @@ describe('the contact of a deal', () => {
     const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
     const locked = Promise.withResolvers<undefined>();
     const held = inTransaction(sql, async (tx) => {
-      await tx`select pg_advisory_xact_lock(hashtextextended('contact copies ' || ${account.id}::text, 2))`;
+      await tx`select pg_advisory_xact_lock(hashtextextended('contact copies of crm ' || ${account.id}::text, 2))`;
       locked.resolve(undefined);
       await over;
     });
