@@ -45,15 +45,16 @@ export class HeldEndpoint implements QueueKey {
   /** It gives way to others: nothing more is started. */
   isLeaving = false;
   /** Until when its lease holds for sure, on the monotonic clock: behind it another process may have it, and nothing is started. */
-  certainUntilMs = Number.POSITIVE_INFINITY;
+  certainUntilMs: number;
   /** For how long it is left alone once it was given up. */
   restMs = 0;
   lastWorkAt = performance.now();
 
-  constructor(key: QueueKey, cap: number) {
+  constructor(key: QueueKey, cap: number, certainUntilMs = Number.POSITIVE_INFINITY) {
     this.accountId = key.accountId;
     this.endpointId = key.endpointId;
     this.cap = cap;
+    this.certainUntilMs = certainUntilMs;
   }
 
   get key(): QueueKey {

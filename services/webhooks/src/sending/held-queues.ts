@@ -93,7 +93,7 @@ export class HeldQueues {
         held.noteDue(queue.version, clocks.inTimeOf(queue.accountId, now));
       } else if (!this.#releasing.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
-        this.#held.set(queue.endpointId, Object.assign(new HeldEndpoint(queue, cap), { certainUntilMs }));
+        this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
       }
     }
   }
