@@ -117,6 +117,51 @@ describe('the dispatcher', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  it('renews the lease of a queue that it took while it gave back all others', async () => {
+    const [idle, busy] = [await platform.account(), await platform.account()];
+    const receiver = await receiverThat((_, response) => void response.writeHead(204).end());
+    const hanging = await receiverThat(() => undefined);
+    const first = await register(idle, receiver.url);
+    const second = await register(busy, hanging.url);
+    const queueOf = async (id: string) =>
+      (
+        await sql<{ owner: string | null; until: Date | null }[]>`
+        select owner, leased_until as until from queues where endpoint_id = ${id}`
+      )[0];
+    await sql`create function hold_take() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock(20261126); return new; end'`;
+    await sql.unsafe(`
+      create trigger hold_take before update of owner on queues for each row
+      when (old.owner is null and new.owner is not null and new.account_id = '${busy.id}') execute function hold_take()`);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(20261126)`;
+      locked.resolve();
+      await released;
+    });
+    try {
+      await locked.promise;
+      await emitContactCreated(idle);
+      await waitFor('the first to be held', async () => (await queueOf(first.id))?.owner);
+      await emitContactCreated(busy);
+      await waitFor('the second to be taken', async () => {
+        const rows = await sql`select from pg_locks where locktype = 'advisory' and objid = 20261126 and not granted`;
+        return rows.length > 0;
+      });
+      await waitFor('the first to be given back', async () => (await queueOf(first.id))?.owner === null);
+    } finally {
+      release();
+      await holding;
+      await sql`drop function hold_take cascade`;
+    }
+    await waitFor('the second to be tried', () => hanging.received.length > 0);
+    const before = (await queueOf(second.id))!.until!;
+    await waitFor('its lease to be renewed', async () => (await queueOf(second.id))!.until! > before);
+    // One that ran out and was taken again would be ten seconds later at least.
+    expect((await queueOf(second.id))!.until!.getTime() - before.getTime()).toBeLessThan(10_000);
+  });
+
   it('loses nothing when a process is killed in the middle of its tries', async () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => platform.account()));
     const { promise: killed, resolve: goOn } = Promise.withResolvers<void>();

@@ -153,9 +153,8 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#seat.paused();
     const suspended = new Set(this.#standings.suspended());
     const resting = [...suspended, ...accounts, ...this.#slots.atBound()];
-    const had = this.#queues.all().length;
-    if (!isWhole) await this.#queues.takeDue({ accounts: resting, endpoints, isWoken });
-    if (had === 0 && this.#queues.all().length > 0) this.#upkeep.wake();
+    // Also where some were held before: those may have been given back meanwhile, and the upkeep sleeps.
+    if (!isWhole && (await this.#queues.takeDue({ accounts: resting, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(restingMs);
     }

@@ -75,12 +75,16 @@ export class HeldQueues {
     if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
   }
 
-  /** Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again. */
-  async takeDue({ isWoken, ...passedOver }: PassedOver & { isWoken: boolean }): Promise<void> {
+  /**
+   * Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again.
+   * Returns whether it holds more than before: they are to be kept up.
+   */
+  async takeDue({ isWoken, ...passedOver }: PassedOver & { isWoken: boolean }): Promise<boolean> {
     const { sql, clocks, maxHeld } = this.#options;
     const now = clocks.real();
     const certainUntilMs = performance.now() + certainMs;
     const room = Math.max(0, maxHeld - this.#held.size);
+    let hasTaken = false;
     for (const queue of await takeDueQueues(sql, this.#owner, now, {
       limit: room,
       hasClocks: clocks.hasAny,
@@ -94,8 +98,10 @@ export class HeldQueues {
       } else if (!this.#releasing.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
+        hasTaken = true;
       }
     }
+    return hasTaken;
   }
 
   /** Fits the cap of an endpoint to the end of a try. */
