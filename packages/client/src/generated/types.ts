@@ -3353,7 +3353,7 @@ export type PlanRejectedEvent = EventEnvelope & {
   };
 };
 
-/** A contact became a member of an audience; also sent for each member that its first computation finds. */
+/** A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it. */
 export type AudienceEnteredEvent = EventEnvelope & {
   type: "audience.entered";
   data: {

@@ -47,7 +47,7 @@ export const audienceFailed = publicEvent(
 export const audienceEntered = publicEvent(
   'audience.entered',
   audience,
-  'A contact became a member of an audience; also sent for each member that its first computation finds.',
+  'A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it.',
 );
 export const audienceLeft = publicEvent(
   'audience.left',
