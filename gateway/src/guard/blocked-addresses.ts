@@ -61,7 +61,7 @@ export class BlockedAddresses {
   readonly #clock: () => Date;
   readonly #knowledge: Knowledge;
   readonly #blocks = new LRUCache<string, AddressBlock>({ max: maxBlocks });
-  /** Addresses that were unblocked a moment ago. */
+  /** Addresses that were unblocked a moment ago, and not blocked again since. */
   readonly #unblocked = new LRUCache<string, true>({ max: maxBlocks, ttl: underWayMs });
 
   /** Subscribes to other gateways' blocks, and asks for the existing ones. */
@@ -162,6 +162,7 @@ export class BlockedAddresses {
       lookUpFromMs: known?.lookUpFromMs ?? 0,
     };
     this.#blocks.set(address, block);
+    this.#unblocked.delete(address);
     return block;
   }
 

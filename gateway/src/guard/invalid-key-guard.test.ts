@@ -191,12 +191,12 @@ describe('blocked addresses on the control plane', () => {
       const log = createLogger('test', 'silent');
       const bus = await Bus.connect(NATS_URL, { prefix: BUS_PREFIX, service: 'gateway', log });
       const say = (message: object) => bus.announce('gateway-addresses', JSON.stringify(message));
-      const blocks = (address: string, isNew: boolean) => {
-        const block = { address, invalidKeys: 20, until: '2026-01-01T00:00:00Z', leftMs: 60_000, accounts: [] };
+      const blocks = (address: string, isNew: boolean, accounts: string[] = []) => {
+        const block = { address, invalidKeys: 20, until: '2026-01-01T00:00:00Z', leftMs: 60_000, accounts };
         say({ kind: 'blocks', blocks: [block], isNew });
       };
-      const listed = async () =>
-        (await platform.admin('GET', '/admin/addresses')).body.data.map((one: { address: string }) => one.address);
+      const all = async () => (await platform.admin('GET', '/admin/addresses')).body.data;
+      const listed = async () => (await all()).map((one: { address: string }) => one.address);
       for (const address of ['198.51.100.20', '198.51.100.21']) {
         blocks(address, true);
         say({ kind: 'unblock', address });
@@ -205,6 +205,9 @@ describe('blocked addresses on the control plane', () => {
       blocks('198.51.100.21', true);
       await waitFor('the last', async () => (await listed()).length > 0);
       expect(await listed()).toEqual(['198.51.100.21']);
+      // What is said of it from then on is of the new block.
+      blocks('198.51.100.21', false, ['a', 'b', 'c']);
+      await waitFor('its accounts', async () => (await all())[0].shared);
       await bus.close();
     });
   });
