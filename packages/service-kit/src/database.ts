@@ -185,7 +185,7 @@ function patiently<Result>(work: (tx: Sql) => Promise<Result>, { statementMs }: 
  * a write while it only reads, breaks none.
  */
 function isConnectionBroken(error: unknown): boolean {
-  const isRefusal = error instanceof postgres.PostgresError && (error as { severity?: string }).severity === 'ERROR';
+  const isRefusal = error instanceof postgres.PostgresError && error.severity === 'ERROR';
   return isDatabaseUnavailable(error) && !isRefusal && typeof error === 'object' && error !== null && 'query' in error;
 }
 

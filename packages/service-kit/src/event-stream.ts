@@ -1,4 +1,10 @@
-import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { BusConnection } from './bus-connection.ts';
 import type { BaseConfig } from './config.ts';
@@ -8,9 +14,6 @@ import type { Logger } from './logging.ts';
 const retentionMs = 7 * 24 * 3_600_000;
 /** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
-
-/** JetStream's code for a stream that is not there. */
-const streamNotFound = 10_059;
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -59,7 +62,7 @@ export class EventStream {
     const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
     // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
     const found = await manager.streams.info(this.#name).catch((error: unknown) => {
-      if (!(error instanceof JetStreamApiError && error.code === streamNotFound)) throw error;
+      if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
     });
     if (found) {
       if (this.#isKeeper) await this.#adjust(manager, found.config);
