@@ -1,6 +1,10 @@
-/** Node strips the types: no transform. Each test file starts what it needs against the servers that `globalSetup` starts once. */
+/**
+ * Node strips the types and loads the modules, once for all files of a worker (tests/runner/run-file.mjs). Each test file starts what it
+ * needs against the servers that `globalSetup` starts once.
+ */
 export default {
-  testEnvironment: 'node',
+  testRunner: '<rootDir>/tests/runner/run-file.mjs',
+  testEnvironment: '<rootDir>/tests/runner/environment.mjs',
   roots: [
     '<rootDir>/packages',
     '<rootDir>/services',
@@ -18,9 +22,9 @@ export default {
   transform: {},
   globalSetup: '<rootDir>/packages/testkit/src/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/global-teardown.ts',
-  testSequencer: '<rootDir>/tests/slow-first.mjs',
-  // One more than the cores that it is measured on: many files wait most of their time.
-  maxWorkers: 3,
+  testSequencer: '<rootDir>/tests/runner/slow-first.mjs',
+  // Twice the cores that it is measured on: many files wait most of their time.
+  maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 90_000,
   coverageProvider: 'v8',

@@ -1,3 +1,7 @@
+/**
+ * Telemetry starts once in a process.
+ * @jest-environment node
+ */
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,3 +1,7 @@
+/**
+ * Telemetry starts once in a process.
+ * @jest-environment node
+ */
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, it } from '@jest/globals';

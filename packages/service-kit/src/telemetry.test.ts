@@ -1,3 +1,7 @@
+/**
+ * Telemetry starts once in a process.
+ * @jest-environment node
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@customer-platform/testkit';

@@ -1,3 +1,7 @@
+/**
+ * Telemetry starts once in a process.
+ * @jest-environment node
+ */
 import { type Platform, type Receiver, startPlatform, startReceiver } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { delivery, emitContactCreated, register } from '../../test/webhooks.ts';
