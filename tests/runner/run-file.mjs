@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { jestExpect } from '@jest/expect';
 import circus from 'jest-circus/runner';
 import ProcessEnvironment from './environment.mjs';
 import { useGlobals } from './globals.mjs';
@@ -26,7 +27,7 @@ export default function runFile(globalConfig, config, environment, runtime, test
 function loadByNode(runtime) {
   runtime.unstable_shouldLoadAsEsm = () => true;
   runtime.unstable_importModule = async (path) => {
-    useGlobals(runtime.requireModuleOrMock(path, '@jest/globals'));
+    useGlobals({ ...runtime.requireModuleOrMock(path, '@jest/globals'), expect: jestExpect });
     const url = pathToFileURL(path);
     const times = ran.get(path) ?? 0;
     ran.set(path, times + 1);
