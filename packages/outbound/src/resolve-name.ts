@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { withTimeout } from '@customer-platform/service-kit';
 
 /** Resolves a host name to all of its addresses; rejects where there is none. */
 export type ResolveName = (name: string) => Promise<string[]>;
@@ -9,22 +10,39 @@ export type ResolveName = (name: string) => Promise<string[]>;
 const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
 /**
+ * Longest wait for the IPv6 addresses of a name that has IPv4 ones, which are tried first anyway: some name servers never say that there are none.
+ */
+const furtherMs = 250;
+/** Queries of one look-up to each name server, the first of which has half of the time. */
+const tries = 2;
+
+/**
  * Makes a resolver that asks DNS, and the hosts file for what DNS does not have. Never the system's look-up: that waits for a silent name
  * server on a thread of the process, and the next look-ups, the database's among them, wait behind it. IPv4 addresses come first.
- * Look-ups of one name at one time share one query. Each of two attempts takes at most `timeoutMs / 2`. Rejects with the DNS error.
+ * Look-ups of one name at one time share one query. Rejects with the DNS error, after `timeoutMs` with ETIMEOUT.
  */
 export function createNameResolver(
   timeoutMs: number,
   options: { servers?: string[]; hostsFile?: string } = {},
 ): ResolveName {
   const { servers, hostsFile = '/etc/hosts' } = options;
-  const resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 2)), tries: 2 });
-  if (servers) resolver.setServers(servers);
   const running = new Map<string, Promise<string[]>>();
+  const lookUp = async (name: string) => {
+    // One for each look-up: it learns from its replies how long to wait for the next, and names of which one customer's server speaks at once
+    // would have it give up those of another's slower one.
+    const resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 2)), tries });
+    if (servers) resolver.setServers(servers);
+    const late = () => Object.assign(new Error(`no address within ${timeoutMs} ms`), { code: 'ETIMEOUT' });
+    try {
+      return await withTimeout(timeoutMs, resolveWith(resolver, hostsFile, name), late);
+    } finally {
+      resolver.cancel();
+    }
+  };
   return (name) => {
     const shared = running.get(name);
     if (shared !== undefined) return shared;
-    const query = resolveWith(resolver, hostsFile, name).finally(() => running.delete(name));
+    const query = lookUp(name).finally(() => running.delete(name));
     running.set(name, query);
     return query;
   };
@@ -34,15 +52,35 @@ async function resolveWith(resolver: Resolver, hostsFile: string, name: string):
   const bare = name.toLowerCase().replace(/\.$/, '');
   // Names under localhost mean the loopback addresses without being asked for (RFC 6761).
   if (bare === 'localhost' || bare.endsWith('.localhost')) return ['127.0.0.1', '::1'];
-  const replies = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const addresses = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []));
+  const [ipv4, ipv6] = [outcomeOf(resolver.resolve4(name)), outcomeOf(resolver.resolve6(name))];
+  const first = await ipv4;
+  const replies =
+    first.addresses.length > 0
+      ? [first, await withTimeout(furtherMs, ipv6).catch((): Reply => ({ addresses: [] }))]
+      : [first, await ipv6];
+  const addresses = replies.flatMap((reply) => reply.addresses);
   if (addresses.length > 0) return addresses;
-  const failures = replies.flatMap((reply) => (reply.status === 'rejected' ? [reply.reason as Error] : []));
-  const lasting = failures.find((error) => !notInDns.has((error as NodeJS.ErrnoException).code ?? ''));
+  const failures = replies.flatMap(({ error }) => error ?? []);
+  const lasting = failures.find(({ code }) => !notInDns.has(code ?? ''));
   if (lasting) throw lasting;
   const listed = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), bare);
   if (listed.length === 0) throw failures[0]!;
   return listed;
+}
+
+/** Reply of DNS: addresses, or why there are none. */
+interface Reply {
+  addresses: string[];
+  error?: NodeJS.ErrnoException;
+}
+
+/** Never rejects. */
+async function outcomeOf(asked: Promise<string[]>): Promise<Reply> {
+  try {
+    return { addresses: await asked };
+  } catch (error) {
+    return { addresses: [], error: error as NodeJS.ErrnoException };
+  }
 }
 
 /** Returns the addresses that a hosts file gives a name, which is in lower case. */
