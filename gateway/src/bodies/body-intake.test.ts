@@ -170,12 +170,19 @@ describe('the memory for bodies', () => {
 });
 
 describe('a body', () => {
-  it('in many small chunks arrives byte for byte, with its length', async () => {
-    const text = Array.from({ length: 30_000 }, (_none, index) => String(index)).join(',');
+  const chunked = (text: string, key = account.key) => {
     const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`).join('');
-    const head = `POST ${booking} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    const client = new SlowClient(platform.gatewayUrl, `${head}${chunks}0\r\n\r\n`);
+    const head = `POST ${booking} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const client = new SlowClient(platform.gatewayUrl, head + chunks);
     clients.push(client);
+    return client;
+  };
+  const letters = (count: number) => Array.from({ length: count }, (_none, index) => String(index % 10)).join('');
+
+  it('in 4,096 chunks of a byte arrives byte for byte, with its length', async () => {
+    const text = letters(4_096);
+    const client = chunked(text);
+    client.send('0\r\n\r\n');
     expect(await client.responseStatus()).toBe(200);
     const [seen] = service.seen;
     expect(seen!.body === text).toBe(true);
@@ -183,6 +190,33 @@ describe('a body', () => {
       String(text.length),
       undefined,
     ]);
+  });
+
+  it('in more of them is refused, and its connection is closed', async () => {
+    const client = chunked(letters(4_097));
+    expect(await client.responseStatus()).toBe(400);
+    expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
+    expect(client.all).toMatch(
+      /"message":"body must be sent in chunks of 64 bytes or more on average [^"]+","field":"body"/,
+    );
+    client.send('1\r\nx\r\n'.repeat(513));
+    await waitFor('the connection to be closed', () => client.isClosed);
+    expect(service.seen).toEqual([]);
+  });
+
+  it('in more chunks of 64 bytes arrives', async () => {
+    const client = chunked('');
+    client.send(`40\r\n${'x'.repeat(64)}\r\n`.repeat(5_000));
+    client.send('0\r\n\r\n');
+    expect(await client.responseStatus()).toBe(200);
+    expect(service.seen[0]!.headers['content-length']).toBe('320000');
+  });
+
+  it('that is refused anyway is cut off after 512 chunks of a byte', async () => {
+    const client = chunked(letters(512), 'none');
+    expect(await client.responseStatus()).toBe(401);
+    client.send('1\r\nx\r\n');
+    await waitFor('the cut', () => client.isClosed);
   });
 });
 

@@ -12,7 +12,7 @@ import {
 } from '@customer-platform/service-kit';
 import { BodyChunks } from './body-chunks.ts';
 import { createBodyFile } from './body-file.ts';
-import { maxUnread, tooLarge } from './body-limit.ts';
+import { isCrumbled, maxUnread, tooCrumbled, tooLarge } from './body-limit.ts';
 import { BodyPace, type Pace } from './body-pace.ts';
 
 const mebibyte = 1_048_576;
@@ -124,13 +124,13 @@ export class BodyIntake {
   /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
   drain(request: IncomingMessage): void {
     if (request.complete || request.destroyed) return;
-    let unread = 0;
+    let [unread, chunks] = [0, 0];
     const cut = () => void request.socket.destroy();
     const unwatch = this.#pace.watch(request, () => unread, cut, refusedBodyMs);
     request.once('close', unwatch);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
-      if (unread > maxUnread) cut();
+      if (unread > maxUnread || isCrumbled(++chunks, unread, true)) cut();
     });
     request.resume();
   }
@@ -184,16 +184,19 @@ export class BodyIntake {
   /** Reads the body to its end, piece by piece. */
   async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<void> {
     const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
-    let received = 0;
+    let [received, chunks] = [0, 0];
     const take = (chunk: Buffer) => {
       received += chunk.length;
       try {
         if (received > terms.limit) throw tooLarge(terms.limit);
+        if (isCrumbled(++chunks, received)) throw tooCrumbled();
         const written = kept.add(chunk);
         if (!written) return;
         request.pause();
         written.then(() => request.resume(), reject);
       } catch (error) {
+        // There may be thousands more in what was read already.
+        request.off('data', take);
         reject(error);
       }
     };

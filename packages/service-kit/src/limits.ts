@@ -3,6 +3,7 @@ import { meter } from './meter.ts';
 /** Limits that requests, or what is said about them, run into. */
 export type LimitName =
   | 'admin_tokens'
+  | 'body_chunks'
   | 'body_memory'
   | 'body_pace'
   | 'body_size'
