@@ -8,6 +8,7 @@ import {
   createGuardedConnector,
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
+import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
 import { maxInformational } from './response-body.ts';
 
@@ -137,7 +138,7 @@ export function createGetter(options: GetterOptions): Getter {
 
   return {
     async get(request) {
-      const url = telemetryEnabled() ? URL.parse(request.url) : null;
+      const url = telemetryEnabled() ? parseUrl(request.url) : null;
       return await (url ? inRequestSpan('GET', url, 400, () => get(request)) : get(request));
     },
     openSockets: () => pools.openSockets,
@@ -158,13 +159,13 @@ async function readResponse(
 }
 
 function redirectTarget(location: string, from: URL): URL {
-  const target = URL.parse(location, from.href);
+  const target = parseUrl(location, from.href);
   if (!target) throw new GetFailure('http', 'it redirects to an invalid URL');
   return pageUrl(target.href);
 }
 
 function pageUrl(text: string): URL {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     throw new GetFailure('blocked', 'it leads to a URL that is neither http nor https');
   }

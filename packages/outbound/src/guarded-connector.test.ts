@@ -92,6 +92,7 @@ describe('checkTargetUrl', () => {
     ['hook', 'absolute URL'],
     ['', 'absolute URL'],
     ['https://', 'absolute URL'],
+    [`https://${'一'.repeat(261)}.example/`, 'host of at most 253 characters'],
     ['ftp://public.example/', 'begin with https://'],
     ['javascript:alert(1)', 'begin with https://'],
     ['file:///etc/passwd', 'begin with https://'],

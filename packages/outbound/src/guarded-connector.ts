@@ -3,6 +3,7 @@ import { withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import { createDial, type Dial, type DialTarget } from './dial.ts';
+import { hasLongAuthority } from './parse-url.ts';
 import type { ResolveName } from './resolve-name.ts';
 import { withSmallReads } from './small-reads.ts';
 
@@ -94,6 +95,7 @@ function parseTargetUrl(text: string, { allowsPlainHttp }: TargetGuard): URL | s
   if ([...text].length > maxUrlLength) return `url must be at most ${maxUrlLength} characters`;
   // The URL parser drops tabs and newlines silently; the stored URL must be the one that is called.
   if (/[\p{Cc}\u0020\u00a0]/u.test(text)) return 'url must not contain spaces or control characters';
+  if (hasLongAuthority(text)) return 'url must name a host of at most 253 characters';
   const url = URL.parse(text);
   if (!url) return `url must be an absolute URL such as https://example.com/${allowsPlainHttp ? 'help' : 'hook'}`;
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

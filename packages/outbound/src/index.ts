@@ -7,6 +7,7 @@ export {
   createGuardedConnector,
   type TargetGuard,
 } from './guarded-connector.ts';
+export { parseUrl } from './parse-url.ts';
 export {
   createPoster,
   isSuccess,

@@ -8,6 +8,7 @@ import {
   createGuardedConnector,
   type GuardedConnectorOptions,
 } from './guarded-connector.ts';
+import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
 import { decodeResponse, maxCompressedBytes, maxInformational, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -99,7 +100,7 @@ export function createPoster(options: PosterOptions): Poster {
 
   return {
     async post(request) {
-      const target = URL.parse(request.url);
+      const target = parseUrl(request.url);
       if (!target || !/^https?:$/.test(target.protocol)) return { error: 'blocked', body: '', durationMs: 0 };
       if (!telemetryEnabled()) return await send(request, target);
       return await inRequestSpan('POST', target, 300, () => send(request, target));

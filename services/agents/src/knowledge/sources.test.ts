@@ -160,6 +160,7 @@ describe('a website', () => {
       ['/a'],
       ['https://a:b@shop.localhost/'],
       ['ftp://x/'],
+      [`ftp://${'一'.repeat(261)}.example/`],
     ]) {
       expect(await add(pages)).toMatchObject(invalid('pages'));
     }

@@ -1,5 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { checkPageUrl, type TargetGuard } from '@customer-platform/outbound';
+import { checkPageUrl, parseUrl, type TargetGuard } from '@customer-platform/outbound';
 
 /**
  * Returns the website at `url` with those of `pages` on the same host, normalised, without duplicates; `url` alone if there is none.
@@ -20,7 +20,7 @@ export async function pageUrls(
   const { host } = new URL(url);
   const given = (pages ?? []).map((page, index) => {
     // Pages of other sites are left out, whatever their address.
-    const other = URL.parse(page);
+    const other = parseUrl(page);
     const isOther = other !== null && /^https?:$/.test(other.protocol) && other.host !== host;
     return isOther ? null : pageUrl(page, 'pages', `pages[${index}]`, guard);
   });

@@ -1,5 +1,5 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
-import { isSuccess, type Poster, type PostResult } from '@customer-platform/outbound';
+import { isSuccess, type Poster, type PostResult, parseUrl } from '@customer-platform/outbound';
 import { LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { jsonOf } from './json-of.ts';
@@ -40,7 +40,7 @@ const newerModels = new LRUCache<string, true>({ max: 1_000 });
  */
 export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
   if (!endpoint) return completed(JSON.stringify(simulatedCompletion(prompt)), prompt);
-  if (!URL.canParse(completionsUrl(endpoint)))
+  if (!parseUrl(completionsUrl(endpoint)))
     return refused("The AI provider's base_url cannot be used; change it with PATCH /v1/agents/settings");
   const pair = JSON.stringify([endpoint.baseUrl, model]);
   if (!newerModels.has(pair)) {

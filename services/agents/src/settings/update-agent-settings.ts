@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
-import { refusePrivateTarget } from '@customer-platform/outbound';
+import { parseUrl, refusePrivateTarget } from '@customer-platform/outbound';
 import { mergedByKey, type PrefetchCall, withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
@@ -47,7 +47,7 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
 
 /** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if it is none or no path can be appended to it. */
 function asBaseUrl(given: string): string {
-  if (given !== '' && !URL.canParse(given)) {
+  if (given !== '' && !parseUrl(given)) {
     const message = 'base_url must be an absolute URL, such as https://api.openai.com/v1';
     throw new ApiError('invalid_request', message, { field: 'base_url' });
   }
