@@ -195,7 +195,7 @@ function receivedMessage(message: PulledMessage): ReceivedMessage {
   const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
   return {
     ...content,
-    ...(headers ? readEvent(content) : noEvent),
+    ...(headers ? readEvent(content) : unreadable),
     acknowledge: () => message.acknowledge(),
     giveBack: (delayMs) => message.giveBack(delayMs),
     terminate: () => message.terminate(),
@@ -213,6 +213,10 @@ const newestEventMs = dayMs;
 type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
 
 const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
+const unreadable: ReadEvent = {
+  event: undefined,
+  fault: 'The message is no event: its headers cannot be read, or are larger than 4 KiB',
+};
 
 /**
  * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
@@ -257,11 +261,11 @@ function isOwners(subject: string, type: string): boolean {
   return kind.join('.') === type && (ownerOf(type) ?? service) === service;
 }
 
-/** Returns a message's headers; undefined where they cannot be read: the client reads them only now, and throws then. */
+/** Returns a message's headers, of each its first value; undefined where they cannot be read. */
 function headersOf(message: PulledMessage): Record<string, string> | undefined {
   try {
     const { headers } = message;
-    return headers ? Object.fromEntries(headers.keys().map((name) => [name, headers.get(name)])) : {};
+    return Object.fromEntries([...(headers ?? [])].map(([name, [value = '']]) => [name, value]));
   } catch {
     return undefined;
   }

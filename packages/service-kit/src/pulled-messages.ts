@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Msg, type NatsConnection, nanos, type Subscription } from '@nats-io/transport-node';
+import { readHeaders } from './bus-headers.ts';
 
 /** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
 const pulledBytes = 8_388_608;
@@ -40,8 +41,9 @@ export class PulledMessage {
     return this.#message.data;
   }
 
+  /** Throws where they cannot be read. */
   get headers() {
-    return this.#message.headers;
+    return readHeaders(this.#message);
   }
 
   /** Time at which the stream stored it. */
@@ -225,10 +227,11 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   }
 }
 
-/** Returns the status that a message of the bus itself carries: the client reads headers only now, and what it throws would end its reader. */
+/** Returns the status that a message of the bus itself carries. Never throws: that would end the client's reader. */
 function statusOf(message: Msg): { code: number; description: string } {
   try {
-    return { code: message.headers?.code ?? 0, description: message.headers?.description ?? '' };
+    const headers = readHeaders(message);
+    return { code: headers?.code ?? 0, description: headers?.description ?? '' };
   } catch {
     return { code: 0, description: 'headers that cannot be read' };
   }

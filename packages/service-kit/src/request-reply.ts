@@ -3,6 +3,7 @@ import type { InternalRequest } from '@customer-platform/contracts/core';
 import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import type { BusConnection } from './bus-connection.ts';
+import { readHeaders } from './bus-headers.ts';
 import { traceOf } from './consume-loop.ts';
 import { serviceUnavailable } from './database.ts';
 import type { Logger } from './logging.ts';
@@ -86,7 +87,7 @@ export class RequestReply {
       }).catch((cause: unknown) => {
         throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
       });
-      if (message.headers?.get('Failed'))
+      if (readHeaders(message)?.get('Failed'))
         throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
       return request.reply.parse(message.json()) as z.output<Request['reply']>;
     });
@@ -105,7 +106,7 @@ export class RequestReply {
     try {
       connection.publish(subject, payload, { reply, headers: options.headers });
       const message = await withTimeout(options.timeoutMs, promise);
-      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
+      if (readHeaders(message)?.code === noResponders) throw new Error('nobody is subscribed to the request');
       return message;
     } finally {
       subscription.unsubscribe();
@@ -200,7 +201,7 @@ export class RequestReply {
       const traced = {
         kind: SpanKind.SERVER,
         attributes,
-        parent: traceOf(message.headers),
+        parent: traceOf(readHeaders(message)),
         continuesOnly: true,
       } as const;
       await inSpan(`process ${subject}`, traced, async () => {
