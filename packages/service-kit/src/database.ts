@@ -2,10 +2,10 @@ import { ApiError } from '@customer-platform/contracts/core';
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
+import { padding } from './start-up-message.ts';
 import {
   endTransaction,
   type PoolUse,
-  padding,
   type RunningStatement,
   StatementTimeout,
   StatementWatch,
@@ -46,14 +46,15 @@ const pools = new WeakMap<object, Pool>();
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
  * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
- * transaction mode the role has these settings of its own, and no statement is prepared.
+ * transaction mode the role has these settings of its own, and no statement is prepared. A pool whose statements take longer also ends
+ * connections that are silent where one of `silentWith` is, another pool of the same server: it would wait for as long itself.
  */
 export function openDatabase(
   url: string,
-  options: { pool: number; service: string; statementMs?: number | undefined; isPooled?: boolean },
+  options: { pool: number; service: string; statementMs?: number; isPooled?: boolean; silentWith?: Database },
 ): Database {
   const statementMs = options.statementMs ?? usualStatementMs;
-  const { service, isPooled = false } = options;
+  const { service, isPooled = false, silentWith } = options;
   const statements = new StatementWatch(statementMs);
   const sql = postgres(url, {
     max: options.pool,
@@ -79,6 +80,10 @@ export function openDatabase(
   });
   const attributes = databaseAttributes(sql.options, options.service);
   watchStatements(sql, { statements, waitingToBegin, statementMs, isPooled, attributes });
+  if (silentWith) {
+    const { statements: others, statementMs: silentMs } = pools.get(silentWith)!;
+    others.onSilence(() => statements.endSilent(silentMs));
+  }
   return sql;
 }
 

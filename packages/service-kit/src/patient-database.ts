@@ -6,10 +6,14 @@ import { withTimeout } from './with-timeout.ts';
 /** Time that rounds of jobs have to end when a process stops: one whose statements may take minutes is cut off then. */
 const roundsEndMs = 3_000;
 
-/** Connections for jobs whose statements may take longer than others: as many as their rounds need, none before the first statement. */
+/**
+ * Connections for jobs whose statements may take longer than others: as many as their rounds need, none before the first statement. They are given up
+ * where those of `sql` fall silent.
+ */
 export function openPatientDatabase(
   { name, jobs = [] }: { name: string; jobs?: readonly Pick<Job<never>, 'statementMs'>[] },
   { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
+  sql: Database,
 ): Database | undefined {
   const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
   if (patient.length === 0) return undefined;
@@ -20,6 +24,7 @@ export function openPatientDatabase(
     service: name,
     statementMs: Math.max(...patient),
     isPooled,
+    silentWith: sql,
   });
 }
 

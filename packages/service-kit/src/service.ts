@@ -238,7 +238,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     startConsumer(bus, consumer, { ...work, retriesOf }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config);
+  const patientSql = openPatientDatabase(definition, config, foundation.sql);
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
   );

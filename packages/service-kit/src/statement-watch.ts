@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type postgres from 'postgres';
+import { dropUnsentBytes } from './start-up-message.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
@@ -116,6 +117,7 @@ export class StatementWatch {
   #timer: NodeJS.Timeout | undefined;
   #nextHost = 0;
   #poolHandler: unknown;
+  readonly #hearers: (() => void)[] = [];
   /** Time at which the first statement began after the last one that ended. */
   #unansweredSinceMs: number | undefined;
 
@@ -127,6 +129,18 @@ export class StatementWatch {
   /** Milliseconds for which no statement has ended although some run; 0 where all is well. */
   get standsStillMs(): number {
     return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
+  }
+
+  /** Calls `hear` each time connections were ended since they are silent. */
+  onSilence(hear: () => void): void {
+    this.#hearers.push(hear);
+  }
+
+  /** Ends connections of which nothing has come for so many milliseconds, idle ones too: others to the same server are silent. */
+  endSilent(ms: number): void {
+    const now = performance.now();
+    this.#sample(now);
+    for (const [socket, { readAtMs }] of this.#sockets) if (readAtMs < now - ms) socket.destroy();
   }
 
   /** Number of open connections. */
@@ -258,40 +272,12 @@ export class StatementWatch {
    * statements that it is given between a socket's error and its end.
    */
   #destroySilent(now: number): void {
+    let isAnySilent = false;
     for (const [socket, { readAtMs, askedAtMs }] of this.#sockets) {
-      if ((askedAtMs ?? readAtMs) < now - this.#deadlineMs) socket.destroy();
+      if ((askedAtMs ?? readAtMs) >= now - this.#deadlineMs) continue;
+      isAnySilent = true;
+      socket.destroy();
     }
+    if (isAnySilent) for (const hear of this.#hearers) hear();
   }
 }
-
-/** Version 3.0 of PostgreSQL's protocol, as a start-up message has it. */
-const protocolVersion = 0x0003_0000;
-
-/**
- * Has a connection begin with its start-up message. The driver keeps what it had not sent when the connection before was closed in the same
- * turn of the event loop, and sends it first; see `padding`.
- */
-function dropUnsentBytes(socket: Socket): void {
-  const { write } = socket;
-  socket.write = ((chunk: Uint8Array | string, ...rest: []) => {
-    socket.write = write;
-    return write.call(socket, typeof chunk === 'string' ? chunk : startupIn(chunk), ...rest);
-  }) as typeof write;
-}
-
-/** Returns the start-up message at the end of the first bytes of a connection; all of them where there is none, such as with TLS. */
-function startupIn(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let start = 0; start + 8 <= bytes.length; start++) {
-    if (view.getUint32(start) === bytes.length - start && view.getUint32(start + 4) === protocolVersion) {
-      return bytes.subarray(start);
-    }
-  }
-  return bytes;
-}
-
-/**
- * Makes a start-up message longer than 1 KiB. The driver sends as much at once; less it leaves to a callback that it has cancelled for good
- * where a connection was closed in the turn in which a statement was written, and the slot then stands still for half a minute.
- */
-export const padding = ' '.repeat(1_024);
