@@ -2,6 +2,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { WorkMeter } from '@customer-platform/service-kit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
+import { waitFor } from '@customer-platform/testkit/wait-for';
 import { afterEach, expect, it } from '@jest/globals';
 import type { buildConnector } from 'undici';
 import { createDial, type DialTarget } from './dial.ts';
@@ -63,11 +64,12 @@ it('gives up a server that sends more than 16 KiB of certificates', async () => 
   await expect(dial(await portOf(serve(45)))).rejects.toThrow('more bytes came');
 });
 
-/** A meter by whose clock a piece takes a millisecond, or a minute while `isDear`. */
+/** A meter by whose clock a piece takes a millisecond, or a minute while `isDear`; it asks the clock before and after each. */
 function meterOf() {
-  const clock = { isDear: false };
+  const clock = { isDear: false, pieces: 0 };
   let nowMs = 0;
   const meter = new WorkMeter(price, () => {
+    clock.pieces += 1 / 2;
     nowMs += clock.isDear ? 60_000 : 1;
     return nowMs;
   });
@@ -85,11 +87,14 @@ async function expectOnlyDearToWait(port: string, meter: WorkMeter): Promise<voi
   expect(isWaiting).toBe(true);
 }
 
-it('has the owner of a dear handshake wait with its next, and nobody else', async () => {
+it('has the owner of a dear handshake wait with its next, and nobody else, from its start on', async () => {
+  const silent = await portOf(createServer((socket) => socket.on('error', () => undefined)));
   const port = await portOf(createHttpsServer({ key: testCertificateKey, cert: testCertificate }));
   const { clock, meter } = meterOf();
   clock.isDear = true;
-  await dial(port, 'dear', meter);
+  dial(silent, 'dear', meter).catch(() => undefined);
+  // Before the deadline of the dial, which is a piece as well.
+  await waitFor('the start', () => clock.pieces === 1, 10_000);
   clock.isDear = false;
   await expectOnlyDearToWait(port, meter);
 });

@@ -50,13 +50,15 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
     return connect({ ...plain, protocol: 'tcp:' }, (...[error, socket]) => {
       if (error) return callback(error, null);
       const metered = meteredFor(socket, owner, meter);
-      secure({ ...target, httpSocket: metered as unknown as Socket }, (...result) => {
+      const secured: buildConnector.Callback = (...result) => {
         if (result[1]) {
           metered.secured();
           countBelow(result[1], metered);
         }
         callback(...result);
-      });
+      };
+      // The start takes half a millisecond already, also for a server that ends the connection there.
+      meter.run(owner ?? '', () => secure({ ...target, httpSocket: metered as unknown as Socket }, secured));
     });
   };
 }
