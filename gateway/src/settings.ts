@@ -86,7 +86,8 @@ const shape = baseConfig.extend({
     description: 'Most calls of hooks that are at the service at once, apart from the API.',
   }),
   HOOK_REQUESTS_PER_ADDRESS: count(64).meta({
-    description: 'Calls of hooks that one client address (IPv6: its /64) may have under way; more are 429.',
+    description:
+      'Calls of hooks of one account that one client address (IPv6: its /64) may have under way, twice as many of all accounts; more are 429.',
   }),
   HOOK_RATE_PER_ADDRESS: count(500).meta({
     description: 'Calls of hooks a second of one client address, twice as many at once; more are 429.',

@@ -7,10 +7,9 @@ const maxTold = 500;
 const maxBlocks = 20_000;
 /** Accounts whose valid keys make an address a shared one. */
 export const sharedFrom = 3;
-/** Time for which messages of before an unblock may still come, from gateways that had not heard of it. */
-const underWayMs = 5_000;
 /** Bounds of what is believed of another gateway: a message may be forged by a service that was taken over. */
 const maxAddressLength = 50;
+/** Longest block; for as long an unblock is remembered, since gateways may not have heard of it. */
 const maxLeftMs = 60_000;
 const maxAccounts = 10;
 
@@ -39,7 +38,11 @@ type ToldBlock = z.infer<typeof ToldBlock>;
 const Message = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ask') }),
   z.object({ kind: z.literal('blocks'), blocks: z.array(ToldBlock).max(maxTold), isNew: z.boolean() }),
-  z.object({ kind: z.literal('unblock'), address: z.string().max(maxAddressLength) }),
+  z.object({
+    kind: z.literal('unblock'),
+    address: z.string().max(maxAddressLength),
+    ageMs: z.number().min(0).max(maxLeftMs).default(0),
+  }),
 ]);
 type Message = z.infer<typeof Message>;
 
@@ -61,8 +64,8 @@ export class BlockedAddresses {
   readonly #clock: () => Date;
   readonly #knowledge: Knowledge;
   readonly #blocks = new LRUCache<string, AddressBlock>({ max: maxBlocks });
-  /** Addresses that were unblocked a moment ago, and not blocked again since. */
-  readonly #unblocked = new LRUCache<string, true>({ max: maxBlocks, ttl: underWayMs });
+  /** Addresses that were unblocked lately and not blocked again since, with the time of that on the monotonic clock. */
+  readonly #unblocked = new LRUCache<string, number>({ max: maxBlocks, ttl: maxLeftMs });
 
   /** Subscribes to other gateways' blocks, and asks for the existing ones. */
   constructor(bus: Bus, log: Logger, clock: () => Date, knowledge: Knowledge) {
@@ -77,6 +80,11 @@ export class BlockedAddresses {
       }
     });
     this.#tell({ kind: 'ask' });
+    // What the others, or this one, said meanwhile was not heard.
+    bus.onBack(() => {
+      this.#tell({ kind: 'ask' });
+      this.#tellAll();
+    });
   }
 
   get isEmpty(): boolean {
@@ -108,8 +116,8 @@ export class BlockedAddresses {
   /** Unblocks an address on all gateways; returns false if it is not blocked. */
   remove(address: string): boolean {
     if (!this.find(address)) return false;
-    this.#unblock(address);
-    this.#tell({ kind: 'unblock', address });
+    this.#unblock(address, 0);
+    this.#tell({ kind: 'unblock', address, ageMs: 0 });
     return true;
   }
 
@@ -122,19 +130,32 @@ export class BlockedAddresses {
 
   #hear(message: Message): void {
     if (message.kind === 'unblock') {
-      this.#unblock(message.address);
+      this.#unblock(message.address, message.ageMs);
     } else if (message.kind === 'blocks') {
       const isOld = ({ address }: ToldBlock) => !message.isNew && this.#unblocked.has(address);
       for (const told of message.blocks) if (!isOld(told)) this.#set(told);
       if (message.isNew) this.#addAccounts(message.blocks);
-    } else if (!this.isEmpty) {
-      this.#tell({ kind: 'blocks', blocks: this.list().slice(0, maxTold).map(toTold), isNew: false });
+    } else {
+      this.#tellAll();
     }
   }
 
-  #unblock(address: string): void {
+  /** Tells what is blocked, and what was unblocked. */
+  #tellAll(): void {
+    if (!this.isEmpty) this.#tell({ kind: 'blocks', blocks: this.list().slice(0, maxTold).map(toTold), isNew: false });
+    const nowMs = performance.now();
+    for (const [address, atMs] of [...this.#unblocked.entries()].slice(0, maxTold)) {
+      this.#tell({ kind: 'unblock', address, ageMs: Math.min(nowMs - atMs, maxLeftMs) });
+    }
+  }
+
+  /** Unblocks an address since so many milliseconds ago: one that was blocked again since is still blocked. */
+  #unblock(address: string, ageMs: number): void {
+    const atMs = performance.now() - ageMs;
+    const block = this.#blocks.get(address);
+    if (block ? block.untilMs - maxLeftMs > atMs : this.#unblocked.has(address)) return;
     this.#blocks.delete(address);
-    this.#unblocked.set(address, true);
+    this.#unblocked.set(address, atMs, { ttl: Math.max(maxLeftMs - ageMs, 1) });
     this.#knowledge.unblocked(address);
   }
 

@@ -212,6 +212,34 @@ describe('blocked addresses on the control plane', () => {
     });
   });
 
+  it('are unblocked as well at a gateway that was without the bus meanwhile, and blocked by it', async () => {
+    await withPlatform(async (platform, _redis, second) => {
+      const nats = await startRelay(platform.env('gateway').NATS_URL!);
+      const away = await startGateway({ ...platform.env('gateway'), NATS_URL: nats.url });
+      const urls = [platform.gatewayUrl, second.url, away.url];
+      const { key } = await platform.account();
+      const statuses = (from: string) => Promise.all(urls.map(async (url) => (await ask(url, key, from)).status));
+      const expectStatuses = (from: string, wanted: number[]) =>
+        waitFor(`${from}: ${wanted}`, async () => String(await statuses(from)) === String(wanted));
+      try {
+        await blockAt(platform.gatewayUrl, '198.51.100.30');
+        await expectStatuses('198.51.100.30', [429, 429, 429]);
+        nats.cut();
+        expect((await platform.admin('DELETE', '/admin/addresses/198.51.100.30')).status).toBe(204);
+        await expectStatuses('198.51.100.30', [200, 200, 429]);
+        await blockAt(away.url, '198.51.100.31');
+        nats.mend();
+        await expectStatuses('198.51.100.30', [200, 200, 200]);
+        await expectStatuses('198.51.100.31', [429, 429, 429]);
+        // Nobody says of it from now on that it is blocked.
+        expect(await statuses('198.51.100.30')).toEqual([200, 200, 200]);
+      } finally {
+        await away.stop();
+        await nats.stop();
+      }
+    });
+  });
+
   it('stay what they are, whatever is said of them on the bus', async () => {
     await withPlatform(async (platform) => {
       const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as { NATS_URL: string; BUS_PREFIX: string };

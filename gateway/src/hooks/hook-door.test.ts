@@ -107,6 +107,24 @@ describe('hooks that take long', () => {
     expect((await hook('token', '2001:db8:0:2::1')).status).toBe(200);
   });
 
+  it('leave places of their address to the hooks of other accounts, and give them back', async () => {
+    serve({ slow: 200, other: 200 });
+    await start();
+    const slow = Array.from({ length: 100 }, () =>
+      open(
+        'POST /hooks/messages/slow HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+      ),
+    );
+    await waitFor('every response', () => slow.every((client) => client.isContinued || client.status), 20_000);
+    const held = slow.filter(({ isContinued }) => isContinued);
+    expect(held).toHaveLength(64);
+    expect([(await hook('slow')).status, (await hook('other')).status]).toEqual([429, 200]);
+    for (const client of held) client.send('{}');
+    await Promise.all(held.map((client) => client.responseStatus()));
+    expect(held.filter(({ status }) => status === 200)).toHaveLength(64);
+    await waitFor('a place', async () => (await hook('slow')).status === 200);
+  });
+
   it('are 408 where their body does not come', async () => {
     await start({ BODY_WINDOW_SECONDS: '0.1' });
     const client = open('POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
+import { ClientGone, FairPermits, limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { networkOf } from '../client-address.ts';
@@ -25,9 +25,15 @@ interface HookRequest {
   continues: boolean;
 }
 
+/** Calls of known hooks from one address, and those of each account among them. */
+interface UnderWay {
+  count: number;
+  permits: FairPermits;
+}
+
 /**
- * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits;
- * unverified calls (an unknown token, a refused signature) have tighter ones than those that the service accepts.
+ * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits, which the accounts whose
+ * hooks it calls share: a provider's address serves many, and any of them can have it call theirs. Unverified calls (an unknown token, a refused signature) have tighter ones than those that the service accepts.
  * Refusals count per address and hook: misusing or misconfiguring a hook closes it to that address alone.
  */
 export class HookDoor {
@@ -37,7 +43,9 @@ export class HookDoor {
   readonly #requests: LocalRate;
   readonly #unknown: LocalRate;
   readonly #refused: LocalRate;
-  readonly #underWay = new Map<string, number>();
+  /** Calls whose hook is not known yet, by address. */
+  readonly #entering = new Map<string, number>();
+  readonly #underWay = new Map<string, UnderWay>();
 
   /** Opens the door to the messaging services of all cells. */
   constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
@@ -57,8 +65,9 @@ export class HookDoor {
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
     const { request, response, path, continues } = call;
     const from = networkOf(call.address);
-    this.#enter(from, response);
-    const { upstream, owner } = await this.#check(call, from);
+    const entered = this.#enter(from);
+    const { upstream, owner } = await this.#check(call, from).finally(entered);
+    this.#admit(from, owner, response);
     limitBody(request, defaultBodyLimit);
     // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
     const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;
@@ -68,16 +77,32 @@ export class HookDoor {
     upstream.forward(request, response, owner, body);
   }
 
-  #enter(from: string, response: ServerResponse): void {
-    const underWay = this.#underWay.get(from) ?? 0;
-    if (underWay >= this.#config.HOOK_REQUESTS_PER_ADDRESS) throw tooMany('under_way', 1_000);
+  /** Counts a call until its hook is known; returns what ends that. */
+  #enter(from: string): () => void {
+    const entering = this.#entering.get(from) ?? 0;
+    if (entering >= this.#config.HOOK_REQUESTS_PER_ADDRESS) throw tooMany('under_way', 1_000);
     const waitMs = this.#requests.take(from);
     if (waitMs > 0) throw tooMany('rate', waitMs);
-    this.#underWay.set(from, underWay + 1);
+    this.#entering.set(from, entering + 1);
+    return () => {
+      const left = this.#entering.get(from)! - 1;
+      if (left > 0) this.#entering.set(from, left);
+      else this.#entering.delete(from);
+    };
+  }
+
+  /** Counts a call of an account's hook until its response is closed: one account alone gets half of the places of an address. */
+  #admit(from: string, owner: string, response: ServerResponse): void {
+    if (response.closed) throw new ClientGone();
+    const most = 2 * this.#config.HOOK_REQUESTS_PER_ADDRESS;
+    const underWay = this.#underWay.get(from) ?? { count: 0, permits: new FairPermits(most) };
+    if (!underWay.permits.tryTake(owner)) throw tooMany('under_way', 1_000);
+    underWay.count++;
+    this.#underWay.set(from, underWay);
     response.once('close', () => {
-      const left = this.#underWay.get(from)! - 1;
-      if (left > 0) this.#underWay.set(from, left);
-      else this.#underWay.delete(from);
+      underWay.permits.giveBack(owner);
+      underWay.count--;
+      if (underWay.count === 0) this.#underWay.delete(from);
     });
   }
 
