@@ -143,6 +143,14 @@ describe.each(services)('the user %s', (service) => {
     );
   });
 
+  it('purges nothing by having the acknowledgement of its own event sent as a request to', async () => {
+    const kept = `platform.event.internal.${service}.kept`;
+    await connection.request(kept, '{}', { timeout: 5_000 });
+    connection.publish(kept, '{}', { reply: '$JS.API.STREAM.PURGE.platform' });
+    for (let count = 0; count < 3; count++) await connection.request(kept, '{}', { timeout: 5_000 });
+    expect(await countEvents(connection, kept)).toBe(5);
+  });
+
   it('gives no news that only gateways or another service give, and writes into no inbox but for replies to those who ask it', async () => {
     const isOfGateways = (subject: string) => /^platform\.news\.\w+$/.test(subject);
     const news = service === 'gateway' ? ['platform.news.invented'] : permissions.gateway!.publish.filter(isOfGateways);

@@ -61,7 +61,10 @@ let load: Load | undefined;
       ...new Set(dashboards.flatMap(({ queries }) => queries.flatMap(({ expression }) => metricsIn(expression)))),
     ];
     const found = await Promise.all(names.map(async (name) => (await prometheus!.query(`count(${name})`)).length > 0));
-    expect(names.filter((_, index) => !found[index])).toEqual([...onlyInTrouble.keys()]);
+    const missing = names.filter((_, index) => !found[index]);
+    // A busy machine makes some of the trouble by itself.
+    expect(missing.filter((name) => !onlyInTrouble.has(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining([...onlyInTrouble.keys()]));
   });
 
   it('show no loop that goes round for nothing', async () => {

@@ -3,7 +3,7 @@ import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type NatsCluster, natsServers, startNatsCluster } from '@customer-platform/testkit/nats-cluster';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type ConsumerInfo, type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
 /** Requests that have to be served while a server is unavailable. */
@@ -33,17 +33,36 @@ afterAll(async () => {
   await cluster?.stop();
 }, 60_000);
 
-/** Waits until every server has all of the stream and of each consumer. */
+const recorder = 'webhooks-public-events';
+
+/** Returns whether all servers have all of a stream, or of a consumer. */
+function isWhole({ cluster: group }: Pick<StreamInfo | ConsumerInfo, 'cluster'>): boolean {
+  const others = group?.replicas ?? [];
+  return others.length === natsServers - 1 && others.every(({ current, offline }) => current && !offline);
+}
+
+const recorderOf = () => manager.consumers.info(platform.env('cdp').BUS_PREFIX!, recorder);
+
+/**
+ * Waits until every server has all of the stream, and of the consumer that records events: it has a group of its own, which would lose two of three if
+ * the next server were killed before.
+ */
 async function whole(): Promise<void> {
   const stream = platform.env('cdp').BUS_PREFIX!;
-  await waitFor(
-    'every server to be up to date',
-    async () => {
-      const { replicas } = (await manager.streams.info(stream)).cluster ?? {};
-      return replicas?.length === natsServers - 1 && replicas.every(({ current, offline }) => current && !offline);
-    },
-    60_000,
-  );
+  const isStreamWhole = async () => isWhole(await manager.streams.info(stream));
+  await waitFor('every server to have the stream', isStreamWhole, 60_000);
+  // NATS 2.9.10 leaves a consumer without a leader at times, for good; the runbook of consumers that lag has its servers restarted.
+  for (const index of cluster.urls.keys()) {
+    if (await waitFor('a leader', recorderOf, 20_000).catch(() => false)) break;
+    cluster.kill(index);
+    await startAgain(index);
+    await waitFor('every server to have the stream', isStreamWhole, 60_000);
+  }
+  await waitFor('every server to have the consumer', async () => isWhole(await recorderOf()), 60_000);
+}
+
+async function startAgain(index: number): Promise<void> {
+  await waitFor('the server to start', () => cluster.start(index).then(() => true));
 }
 
 it('has the stream on every server, with the bounds that the settings say', async () => {
@@ -104,7 +123,7 @@ it('serves every request and loses no event while any one of its servers is kill
     await more();
     cluster.kill(index);
     await more();
-    await waitFor('the server to start', () => cluster.start(index).then(() => true));
+    await startAgain(index);
     await whole();
   }
   isOver = true;
@@ -120,7 +139,9 @@ it('serves every request and loses no event while any one of its servers is kill
   await all().catch(async () => {
     // Of servers before 2.9.16 two may lead at once, and what one acknowledged is lost. What the stream has must come; the rest, the runbook brings.
     const lacking = new Set(made).difference(new Set(await recorded()));
-    expect([...lacking.intersection(await contactsOfStream())]).toEqual([]);
+    const missed = lacking.intersection(await contactsOfStream());
+    const state = await recorderOf().catch((error: Error) => error.message);
+    if (missed.size > 0) throw new Error(`${missed.size} events of the stream have not come: ${JSON.stringify(state)}`);
     await platform.admin('POST', '/admin/events/republish', { since: startedAt.toISOString(), service: 'cdp' });
     await all();
   });

@@ -73,24 +73,26 @@ export class EventStream {
       subjects: [`${this.#name}.event.>`],
       max_age: nanos(retentionMs),
       duplicate_window: nanos(duplicateWindowMs),
-      ...this.#boundsForNats(),
+      ...this.#settings(),
     });
   }
 
   /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
   async #adjust(manager: JetStreamManager, config: StreamConfig): Promise<void> {
-    const bounds = this.#boundsForNats();
-    const differs = Object.entries(bounds).some(([name, value]) => config[name as keyof StreamConfig] !== value);
+    const settings = this.#settings();
+    const differs = Object.entries(settings).some(([name, value]) => config[name as keyof StreamConfig] !== value);
     if (!differs) return;
-    await manager.streams.update(this.#name, { ...config, ...bounds }).then(
-      () => this.#log.info(bounds, 'the stream of events has new bounds'),
-      (error: unknown) => this.#log.error({ err: error, ...bounds }, 'the stream of events keeps its bounds'),
+    await manager.streams.update(this.#name, { ...config, ...settings }).then(
+      () => this.#log.info(settings, 'the stream of events has new settings'),
+      (error: unknown) => this.#log.error({ err: error, ...settings }, 'the stream of events keeps its settings'),
     );
   }
 
-  #boundsForNats() {
+  #settings() {
     const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#bounds;
     return {
+      // Of what a service publishes NATS sends the acknowledgement to any subject that it names, that of a purge too.
+      deny_purge: true,
       ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
       // Refused, not deleted: what was not taken yet would be lost.
       ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
