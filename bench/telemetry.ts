@@ -7,14 +7,14 @@ import { startPlatform } from './platform.ts';
 import { cpuSeconds } from './process-usage.ts';
 
 /** Starts of each gateway: what a process compiles, and when, makes several per cent of a request's cost. */
-const starts = 5;
+const starts = 6;
 const rounds = 3;
 const warmUpMs = 2_000;
 const roundMs = 1_500;
 
 /**
  * Measures what a gateway's spans and metrics cost: three platforms side by side, without telemetry, with one trace in ten, and with all,
- * each started several times. They export to a collector that costs next to nothing, in a process of its own.
+ * each started several times, in each order. They export to a collector that costs next to nothing, in a process of its own.
  */
 export const telemetryBench: Bench = {
   name: 'telemetry',
@@ -27,7 +27,7 @@ export const telemetryBench: Bench = {
       const collector = await startChild('fixed-response.ts');
       children.push(collector);
       const micros = [];
-      for (let start = 0; start < starts; start++) micros.push(await measureStart(service, collector));
+      for (let start = 0; start < starts; start++) micros.push(await measureStart(service, collector, start));
       return figures(micros);
     } finally {
       for (const child of children) await child.stop();
@@ -38,8 +38,8 @@ export const telemetryBench: Bench = {
 /** Microseconds of one request: without telemetry, with one trace in ten, with all. */
 type Micros = [off: number, oneInTen: number, all: number];
 
-/** Starts the three, and measures each. */
-async function measureStart(service: Child, collector: Child): Promise<Micros> {
+/** Starts the three, and measures each: another is first each time, since the place in the order makes a difference too. */
+async function measureStart(service: Child, collector: Child, start: number): Promise<Micros> {
   const platforms: ProcessPlatform[] = [];
   const subject = async (name: string, env: Record<string, string>): Promise<Subject> => {
     const platform = await startPlatform({ CALENDAR_URL: service.url, ...env });
@@ -49,11 +49,12 @@ async function measureStart(service: Child, collector: Child): Promise<Micros> {
     return { name, url: platform.gatewayUrl, pid: platform.pidOf('gateway')!, request };
   };
   try {
-    return await cost([
-      await subject('off', {}),
-      await subject('one in ten', exporting(collector, '0.1')),
-      await subject('all', exporting(collector, '1')),
-    ]);
+    const settings = [{}, exporting(collector, '0.1'), exporting(collector, '1')];
+    const order = settings.map((_, index) => (start + index) % settings.length);
+    const subjects: Subject[] = [];
+    for (const index of order) subjects.push(await subject(String(index), settings[index]!));
+    const micros = await cost(subjects);
+    return settings.map((_, index) => micros.get(String(index))!) as Micros;
   } finally {
     for (const platform of platforms) await platform.stop();
   }
@@ -72,7 +73,7 @@ function exporting(collector: Child, share: string): Record<string, string> {
   };
 }
 
-async function cost(subjects: Subject[]): Promise<Micros> {
+async function cost(subjects: readonly Subject[]): Promise<Map<string, number>> {
   const micros = new Map(subjects.map(({ name }) => [name, [] as number[]]));
   for (const subject of subjects) await saturate(subject, warmUpMs);
   for (let round = 0; round < rounds; round++) {
@@ -82,7 +83,7 @@ async function cost(subjects: Subject[]): Promise<Micros> {
       micros.get(subject.name)!.push(((cpuSeconds(subject.pid) - before) / responses) * 1e6);
     }
   }
-  return subjects.map(({ name }) => median(micros.get(name)!)) as Micros;
+  return new Map(subjects.map(({ name }) => [name, median(micros.get(name)!)]));
 }
 
 /** Figures of all starts: the median of each gateway's. */
