@@ -27,6 +27,4 @@ export default {
   maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 90_000,
-  coverageProvider: 'v8',
-  collectCoverageFrom: ['{packages,services}/*/src/**/*.ts', 'gateway/src/**/*.ts', 'deploy/local/**/*.ts'],
 };

@@ -12,7 +12,7 @@ import {
 } from '@customer-platform/service-kit';
 import { BodyChunks } from './body-chunks.ts';
 import { createBodyFile } from './body-file.ts';
-import { isCrumbled, maxUnread, tooCrumbled, tooLarge } from './body-limit.ts';
+import { isCrumbled, maxUnread, refusedChunks, tooCrumbled, tooLarge } from './body-limit.ts';
 import { BodyPace, type Pace } from './body-pace.ts';
 
 const mebibyte = 1_048_576;
@@ -130,7 +130,7 @@ export class BodyIntake {
     request.once('close', unwatch);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
-      if (unread > maxUnread || isCrumbled(++chunks, unread, true)) cut();
+      if (unread > maxUnread || isCrumbled(++chunks, unread, refusedChunks)) cut();
     });
     request.resume();
   }

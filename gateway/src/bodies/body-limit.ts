@@ -14,8 +14,8 @@ export const maxUnread = 32 * mebibyte;
  * brought counts twice.
  */
 const smallChunks = { free: 4_096, bytes: 64, fewestBytes: 48 };
-/** The same of a refused body. */
-const refusedChunks = 512;
+/** Chunks of any size of a body that is refused already. */
+export const refusedChunks = 512;
 
 /** Default size limit of a body, in bytes. */
 export const defaultBodyLimit = mebibyte;
@@ -42,8 +42,8 @@ export function tooLarge(limit: number): ApiError {
  * Returns whether a body comes in too many small chunks: each costs the event loop a microsecond or two, however few bytes it has, and one read
  * of a connection has room for ten thousand of them.
  */
-export function isCrumbled(chunks: number, bytes: number, isRefused = false): boolean {
-  return chunks > (isRefused ? refusedChunks : smallChunks.free) && bytes < chunks * smallChunks.fewestBytes;
+export function isCrumbled(chunks: number, bytes: number, free = smallChunks.free): boolean {
+  return chunks > free && bytes < chunks * smallChunks.fewestBytes;
 }
 
 /** Returns the refusal of such a body. */

@@ -155,7 +155,7 @@ export class BlockedAddresses {
     const block = this.#blocks.get(address);
     if (block ? block.untilMs - maxLeftMs > atMs : this.#unblocked.has(address)) return;
     this.#blocks.delete(address);
-    this.#unblocked.set(address, atMs, { ttl: Math.max(maxLeftMs - ageMs, 1) });
+    this.#unblocked.set(address, atMs, { start: atMs });
     this.#knowledge.unblocked(address);
   }
 

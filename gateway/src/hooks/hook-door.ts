@@ -25,16 +25,11 @@ interface HookRequest {
   continues: boolean;
 }
 
-/** Calls of known hooks from one address, and those of each account among them. */
-interface UnderWay {
-  count: number;
-  permits: FairPermits;
-}
-
 /**
  * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits, which the accounts whose
- * hooks it calls share: a provider's address serves many, and any of them can have it call theirs. Unverified calls (an unknown token, a refused signature) have tighter ones than those that the service accepts.
- * Refusals count per address and hook: misusing or misconfiguring a hook closes it to that address alone.
+ * hooks it calls share: a provider's address serves many, and any of them can have it call theirs. Unverified calls (an unknown token, a refused
+ * signature) have tighter ones than those that the service accepts. Refusals count per address and hook: misusing or misconfiguring a hook closes
+ * it to that address alone.
  */
 export class HookDoor {
   readonly #bodies: BodyIntake;
@@ -45,7 +40,8 @@ export class HookDoor {
   readonly #refused: LocalRate;
   /** Calls whose hook is not known yet, by address. */
   readonly #entering = new Map<string, number>();
-  readonly #underWay = new Map<string, UnderWay>();
+  /** Places of calls of known hooks, by address. */
+  readonly #places = new Map<string, FairPermits>();
 
   /** Opens the door to the messaging services of all cells. */
   constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
@@ -94,15 +90,12 @@ export class HookDoor {
   /** Counts a call of an account's hook until its response is closed: one account alone gets half of the places of an address. */
   #admit(from: string, owner: string, response: ServerResponse): void {
     if (response.closed) throw new ClientGone();
-    const most = 2 * this.#config.HOOK_REQUESTS_PER_ADDRESS;
-    const underWay = this.#underWay.get(from) ?? { count: 0, permits: new FairPermits(most) };
-    if (!underWay.permits.tryTake(owner)) throw tooMany('under_way', 1_000);
-    underWay.count++;
-    this.#underWay.set(from, underWay);
+    const places = this.#places.get(from) ?? new FairPermits(2 * this.#config.HOOK_REQUESTS_PER_ADDRESS);
+    if (!places.tryTake(owner)) throw tooMany('under_way', 1_000);
+    this.#places.set(from, places);
     response.once('close', () => {
-      underWay.permits.giveBack(owner);
-      underWay.count--;
-      if (underWay.count === 0) this.#underWay.delete(from);
+      places.giveBack(owner);
+      if (places.isUnused) this.#places.delete(from);
     });
   }
 

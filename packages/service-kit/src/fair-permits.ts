@@ -37,6 +37,11 @@ export class FairPermits {
     this.#free = Math.min(this.#total, this.#free + count);
   }
 
+  /** Nobody holds any. */
+  get isUnused(): boolean {
+    return this.#held.size === 0;
+  }
+
   /** Returns whether an owner holds any. */
   holds(owner: string): boolean {
     return this.#held.has(owner);
