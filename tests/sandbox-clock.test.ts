@@ -9,7 +9,7 @@ let year: Year;
 beforeAll(async () => {
   platform = await startPlatform();
   year = await openYear(platform);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await year?.stop();
   await platform?.stop();
