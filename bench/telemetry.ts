@@ -7,14 +7,15 @@ import { startPlatform } from './platform.ts';
 import { cpuSeconds } from './process-usage.ts';
 
 /** Starts of each gateway: what a process compiles, and when, makes several per cent of a request's cost. */
-const starts = 6;
-const rounds = 3;
-const warmUpMs = 2_000;
+const starts = 3;
+const rounds = 8;
 const roundMs = 1_500;
+/** Requests that each has served before it is measured. Until then Node compiles, and telemetry has the more code: that is a cost of a start, not of a request. */
+const warmUpRequests = 60_000;
 
 /**
  * Measures what a gateway's spans and metrics cost: three platforms side by side, without telemetry, with one trace in ten, and with all,
- * each started several times, in each order. They export to a collector that costs next to nothing, in a process of its own.
+ * each started several times, another first each time. They export to a collector that costs next to nothing, in a process of its own.
  */
 export const telemetryBench: Bench = {
   name: 'telemetry',
@@ -75,7 +76,9 @@ function exporting(collector: Child, share: string): Record<string, string> {
 
 async function cost(subjects: readonly Subject[]): Promise<Map<string, number>> {
   const micros = new Map(subjects.map(({ name }) => [name, [] as number[]]));
-  for (const subject of subjects) await saturate(subject, warmUpMs);
+  for (const subject of subjects) {
+    for (let served = 0; served < warmUpRequests; ) served += (await saturate(subject, roundMs)).responses;
+  }
   for (let round = 0; round < rounds; round++) {
     for (const subject of subjects) {
       const before = cpuSeconds(subject.pid);
