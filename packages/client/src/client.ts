@@ -1,5 +1,6 @@
 import { operationTable } from './generated/operations.ts';
 import type { Operations } from './generated/types.ts';
+import { baseUrlRule, isBaseUrl } from './requests/base-url.ts';
 import { type ClientOptions, type RequestParts, send } from './requests/send.ts';
 import { type EventStream, type StreamOptions, streamEvents } from './stream/event-stream.ts';
 
@@ -16,7 +17,7 @@ export interface Client extends Operations {
 
 /** Creates a client. Throws TypeError if `baseUrl` or `apiKey` cannot be used. */
 export function createClient(options: ClientOptions): Client {
-  requireUrl(options.baseUrl);
+  if (!isBaseUrl(options.baseUrl)) throw new TypeError(`baseUrl ${baseUrlRule(options.baseUrl)}`);
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be an API key, cp_live_… or cp_test_…');
   const methods = Object.entries(operationTable).map(([operation, line]) => {
     const [method, template, encoding] = line.split(' ') as [string, string, string | undefined];
@@ -32,19 +33,6 @@ export function createClient(options: ClientOptions): Client {
 }
 
 type Input = Omit<RequestParts, 'isMultipart'> & { params?: Record<string, unknown> };
-
-function requireUrl(baseUrl: string): void {
-  let protocol: string | undefined;
-  try {
-    protocol = new URL(baseUrl).protocol;
-  } catch {
-    // The error below says it.
-  }
-  if (protocol === 'https:' || protocol === 'http:') return;
-  throw new TypeError(
-    `baseUrl must be the API's address, such as https://api.example.com, not ${JSON.stringify(baseUrl)}`,
-  );
-}
 
 /** Returns an operation's path. Throws TypeError for a parameter that is missing, or that would make it the path of another operation. */
 function pathOf(operation: string, template: string, params: Record<string, unknown> = {}): string {

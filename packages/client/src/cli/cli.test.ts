@@ -148,6 +148,22 @@ describe('listen', () => {
     await run.end();
   });
 
+  it('begins with nothing before the API takes it, and after no event that has yet to come', async () => {
+    expect(await tool.run(args('--after', '41'))).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^--after must be at most 40, the sequence of the last event, not 41\n/),
+    });
+    const { respond } = api;
+    api.respond = (request, response) => {
+      if (!request.path.startsWith('/v1/events/stream')) return void respond(request, response);
+      response.writeHead(400).end(JSON.stringify(refusal('invalid_request', 'types[0] must be a kind')));
+    };
+    expect(await tool.run(args('--events', 'order.bogus'))).toMatchObject({
+      code: 1,
+      err: 'refused (400 invalid_request): types[0] must be a kind\n',
+    });
+  });
+
   it('takes no address that is none', async () => {
     for (const address of ['localhost:3000', 'ftp://localhost', '']) {
       const { code, err } = await tool.run(['listen', '--forward-to', address]);
@@ -167,6 +183,7 @@ describe('events tail', () => {
     ];
     await waitFor('two streams', () => streams.length === 2);
     await Promise.all([send(41, 1), send(41, 2)]);
+    await plain.prints(/^Ready$/m);
     await plain.prints(/^41 {2}2026-11-20T09:00:00Z {2}order\.created {2}e41 {2}\{"order":/m);
     await json.prints(/\n/);
     expect(JSON.parse(json.out())).toMatchObject({ id: 'e41', sequence: 41 });
@@ -287,6 +304,31 @@ describe('the tool', () => {
     }
     expect(api.received).toEqual([]);
   }, 120_000);
+
+  it('says what there is where a word or a flag is wrong or missing, and its version', async () => {
+    const lineOf = async (...words: string[]) => (await tool.run(words)).err.split('\n')[0];
+    expect(await lineOf('appointments', 'list')).toBe('There is no command "appointments list"');
+    expect(await lineOf('trigger')).toBe('trigger takes <kind>');
+    expect(await lineOf('events', 'tail', '--event', 'a')).toBe(
+      'There is no flag --event; there are --events, --after, --json, --help',
+    );
+    expect(await tool.run(['deliveries'])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /^deliveries needs one more word:\n {2}deliveries list .*\n {2}deliveries resend <delivery> /,
+      ),
+    });
+    expect(await tool.run(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+
+  it('says where it looked for the platform if there is none', async () => {
+    api.respond = (_request, response) => response.writeHead(404).end('<h1>Not found</h1>');
+    expect((await tool.run(['request', 'GET', '/v1/me'])).err).toBe(
+      `GET ${api.url}/v1/me: the response with status 404 is not one of the API; does the platform run there?\n`,
+    );
+    const { err } = await tool.run(['request', 'GET', '/v1/me'], { env: { CUSTOMER_PLATFORM_URL: `${api.url}/v1` } });
+    expect(err).toMatch(/^CUSTOMER_PLATFORM_URL must be the API's address without \/v1, /);
+  });
 
   it('prints JSON that a terminal does not obey, and that programs read as it was sent', async () => {
     const name = '\u009b2J\u001b[2J\u202eevil\u{e0041} Zoë';

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { isPlatformError, isRequestError } from '../errors.ts';
 import { send } from '../requests/send.ts';
@@ -6,7 +7,7 @@ import { commands, findCommand } from './commands/index.ts';
 import { SetupError, UsageError } from './errors.ts';
 import { findCredentials, openSettings } from './settings.ts';
 import { jsonLine, printable } from './text.ts';
-import { commandUsage, usage } from './usage.ts';
+import { commandUsage, groupUsage, helpHint, usage } from './usage.ts';
 
 /** The tool's surroundings. */
 export interface Surroundings {
@@ -22,20 +23,8 @@ export interface Surroundings {
 /** Runs one command and returns the exit code: 0 for done or ended by the user, 1 for refused or no response, 2 for wrong use. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   const { print, note, signal } = surroundings;
-  const isJson = args.includes('--json');
   const found = findCommand(args);
-  if (!found) {
-    const isAsked = args[0] === 'help' || args.includes('--help') || args.includes('-h');
-    if (isAsked) print(usage(commands));
-    else
-      note(
-        [
-          ...(args.length > 0 ? [`There is no command ${JSON.stringify(args.slice(0, 2).join(' '))}`, ''] : []),
-          usage(commands),
-        ].join('\n'),
-      );
-    return isAsked ? 0 : 2;
-  }
+  if (!found) return runNone(args, surroundings);
   try {
     const call = readCall(found.command, found.rest, surroundings);
     if (call === undefined) print(commandUsage(found.command));
@@ -44,13 +33,37 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   } catch (error) {
     if (signal.aborted) return 0;
     if (error instanceof UsageError) {
-      note(`${error.message}\n\n${commandUsage(found.command)}`);
+      note(`${error.message}\n${helpHint(found.command)}`);
       return 2;
     }
-    if (isJson) print(jsonLine({ error: envelopeOf(error) }));
+    if (args.includes('--json')) print(jsonLine({ error: envelopeOf(error) }));
     else note(sentenceOf(error));
     return 1;
   }
+}
+
+/** Serves what names no command: help, the version, or the first word of some. */
+function runNone(args: readonly string[], { print, note }: Surroundings): 0 | 2 {
+  const [first = ''] = args;
+  if (['--version', '-v', 'version'].includes(first)) {
+    print(version());
+    return 0;
+  }
+  if (first === 'help' || args.includes('--help') || args.includes('-h')) {
+    print(usage(commands));
+    return 0;
+  }
+  const begun = commands.filter(({ name }) => name.startsWith(`${first} `));
+  if (begun.length > 0) note(groupUsage(first, begun));
+  else if (first === '') note(usage(commands));
+  else note(`There is no command ${JSON.stringify(args.slice(0, 2).join(' '))}\n\n${usage(commands)}`);
+  return 2;
+}
+
+/** Returns the package's version. */
+function version(): string {
+  const require = createRequire(import.meta.url);
+  return (require('@customer-platform/client/package.json') as { version: string }).version;
 }
 
 type FlagValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
@@ -61,8 +74,8 @@ function readCall(command: Command, args: string[], surroundings: Surroundings):
   if (values.help) return undefined;
   const [least, most] = command.arity;
   if (positionals.length < least || positionals.length > most) {
-    const wanted = command.parameters || 'no arguments';
-    throw new UsageError(`${command.name} takes ${wanted}, not ${JSON.stringify(positionals.join(' '))}`);
+    const given = positionals.length > 0 ? `, not ${JSON.stringify(positionals.join(' '))}` : '';
+    throw new UsageError(`${command.name} takes ${command.parameters || 'no arguments'}${given}`);
   }
   const settings = openSettings(surroundings.env);
   const credentials = () => findCredentials(surroundings.env, settings);
@@ -101,7 +114,10 @@ function parsed({ options }: Command, args: readonly string[]): { values: FlagVa
       options: { ...Object.fromEntries(flags), json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    const unknown = /^Unknown option '(-[^']+)'/.exec((error as Error).message)?.[1];
+    if (unknown === undefined) throw new UsageError((error as Error).message);
+    const known = [...options.map(({ name }) => `--${name}`), '--json', '--help'];
+    throw new UsageError(`There is no flag ${unknown}; there are ${known.join(', ')}`);
   }
 }
 
@@ -114,7 +130,7 @@ function envelopeOf(error: unknown): { code: string; message: string; field?: st
 
 function sentenceOf(error: unknown): string {
   const message = printable((error as Error).message);
-  if (!isPlatformError(error)) return message;
+  if (!isPlatformError(error)) return isRequestError(error) ? `${message}; does the platform run there?` : message;
   const quoted = error.code === 'internal_error' && error.requestId ? ` (request ${printable(error.requestId)})` : '';
   return `refused (${error.status} ${printable(error.code)}): ${message}${quoted}`;
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { baseUrlRule, isBaseUrl } from '../requests/base-url.ts';
 import { SetupError } from './errors.ts';
 
 /** Address of the API and the key to it. */
@@ -54,11 +55,7 @@ export function openSettings(env: NodeJS.ProcessEnv): Settings {
  */
 export async function findCredentials(env: NodeJS.ProcessEnv, settings: Settings): Promise<Credentials> {
   const { CUSTOMER_PLATFORM_KEY: key, CUSTOMER_PLATFORM_URL: url } = env;
-  if (url && !/^https?:\/\/[^/]/.test(url)) {
-    throw new SetupError(
-      `CUSTOMER_PLATFORM_URL must be the API's address, such as https://api.example.com, not ${url}`,
-    );
-  }
+  if (url && !isBaseUrl(url)) throw new SetupError(`CUSTOMER_PLATFORM_URL ${baseUrlRule(url)}`);
   if (key && url) return { url, key };
   const stored = (await settings.read(credentialsFile)) as Partial<Credentials> | undefined;
   if (key) {

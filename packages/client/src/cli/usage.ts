@@ -6,12 +6,22 @@ const tool = 'customer-platform';
 export function usage(commands: readonly Command[]): string {
   return [
     `${tool} <command> [arguments] [--flags] [--json] [--help]`,
-    ...commands.map((command) => `  ${synopsis(command).padEnd(34)} ${command.summary}`),
+    ...commands.map(line),
     '',
     `${tool} <command> --help shows its flags and examples.`,
     'CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL set the key and the address; without them, those that login stored are used.',
     'Exit codes: 0 done, 1 refused or no response, 2 used wrongly.',
   ].join('\n');
+}
+
+/** Returns the usage of the commands that begin with a word. */
+export function groupUsage(word: string, commands: readonly Command[]): string {
+  return [`${word} needs one more word:`, ...commands.map(line)].join('\n');
+}
+
+/** Returns where a command's flags and examples stand. */
+export function helpHint({ name }: Command): string {
+  return `${tool} ${name} --help shows its flags and examples.`;
 }
 
 /** Returns the usage of one command, with its flags and examples. */
@@ -28,6 +38,10 @@ export function commandUsage(command: Command): string {
     'Examples:',
     ...examples.map((example) => `  ${tool} ${example}`),
   ].join('\n');
+}
+
+function line(command: Command): string {
+  return `  ${synopsis(command).padEnd(34)} ${command.summary}`;
 }
 
 function synopsis({ name, parameters }: Command): string {

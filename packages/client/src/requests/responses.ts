@@ -2,12 +2,12 @@ import { PlatformError, ResponseError } from '../errors.ts';
 import type { ErrorCode } from '../generated/types.ts';
 import { retryAfterOf } from './delays.ts';
 
-/** Returns the error that a response is: one of this API's, or a ResponseError for any other, such as a proxy's page. */
-export function failureOf(response: Response, text: string): PlatformError | ResponseError {
+/** Returns the error that the response to a request is: one of this API's, or a ResponseError for any other, such as a proxy's page. */
+export function failureOf(request: string, response: Response, text: string): PlatformError | ResponseError {
   const { status, headers } = response;
   const { error } = (jsonOf(text) ?? {}) as { error?: { code?: unknown; message?: unknown; field?: string } };
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') {
-    return new ResponseError(`The response with status ${status} is not one of the API`, status, text);
+    return new ResponseError(`${request}: the response with status ${status} is not one of the API`, status, text);
   }
   const { code, message, field } = error;
   const context = { requestId: headers.get('request-id') ?? undefined, retryAfter: retryAfterOf(headers) };

@@ -109,7 +109,13 @@ describe('a request', () => {
 
 describe('a client', () => {
   it('is refused without an address and a key that can be sent', () => {
-    for (const baseUrl of ['', 'api.example.com', 'ftp://api.example.com', undefined as never]) {
+    for (const baseUrl of [
+      '',
+      'api.example.com',
+      'ftp://api.example.com',
+      'https://api.example.com/v1',
+      undefined as never,
+    ]) {
       expect(() => clientOf({ baseUrl })).toThrow(/^baseUrl must be the API's address/);
     }
     for (const apiKey of ['', 'cp_live_a\nb', 'schlüssel']) {

@@ -5,7 +5,7 @@ import { failureOf, jsonOf } from './responses.ts';
 
 /** Address of the API, the key to it, and how requests are sent. */
 export interface ClientOptions {
-  /** Address of the API, such as `https://api.example.com`. */
+  /** Address of the API without `/v1`, such as `https://api.example.com`. */
   baseUrl: string;
   /** An API key: `cp_live_…`, or `cp_test_…` for the sandbox. */
   apiKey: string;
@@ -72,7 +72,7 @@ async function outcomeOf(
     const retryAfter = retryAfterOf(headers);
     // 409 with Retry-After: the first attempt with the same key is still running.
     const isTemporary = temporaryStatuses.includes(status) || (status === 409 && retryAfter !== undefined);
-    return { error: failureOf(response, text), isTemporary, retryAfter };
+    return { error: failureOf(`${request.method} ${request.url}`, response, text), isTemporary, retryAfter };
   } catch (error) {
     if (error instanceof ConnectionError || error instanceof TimeoutError) return { error, isTemporary: true };
     throw error;

@@ -56,7 +56,7 @@ export async function connect(
   try {
     const init = { headers, redirect: 'manual', signal: ended.signal } as const;
     const response = await next(() => fetch(url, init));
-    if (response.status !== 200) throw failureOf(response, await next(() => response.text()));
+    if (response.status !== 200) throw failureOf(`GET ${url}`, response, await next(() => response.text()));
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new ResponseError('The response is no stream of events', 200);
     }

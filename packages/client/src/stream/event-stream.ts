@@ -16,6 +16,8 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** Milliseconds without a byte after which the connection counts as broken; default 45,000: the platform sends a comment every 15 s. */
   idleTimeoutMs?: number | undefined;
+  /** Called whenever a connection is open. */
+  onOpen?: (() => void) | undefined;
   /** Called whenever a connection ended and another will be opened. */
   onReconnect?: ((reconnect: Reconnect) => void) | undefined;
 }
@@ -64,6 +66,7 @@ export async function* streamRecords(
     let error: Error | undefined;
     try {
       connection = await open(client, options, last);
+      options.onOpen?.();
       for (let messages = await connection.read(); messages; messages = await connection.read()) {
         failures = 0;
         for (const record of recordsOf(messages)) {

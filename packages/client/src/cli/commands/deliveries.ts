@@ -32,7 +32,7 @@ export const deliveriesList: Command = {
         { method: 'GET', path: `${pathOf(endpoint)}/deliveries` },
         { query },
       );
-      return page.data;
+      return page.data.map((delivery) => ({ ...delivery, endpoint }));
     });
     const newest = pages
       .flat()

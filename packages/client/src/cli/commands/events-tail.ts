@@ -1,6 +1,8 @@
 import type { Event } from '../../generated/types.ts';
-import { type Reconnect, streamRecords } from '../../stream/event-stream.ts';
+import type { ClientOptions } from '../../requests/send.ts';
+import { newestSequence, type Reconnect, streamRecords } from '../../stream/event-stream.ts';
 import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from '../command.ts';
+import { UsageError } from '../errors.ts';
 import { jsonLine, printable, shortened } from '../text.ts';
 
 /** Characters of an event's data that a line shows. */
@@ -18,15 +20,39 @@ export const eventsTail: Command = {
   ],
   examples: ['events tail', "events tail --events 'order.*'", 'events tail --after 0 --json'],
   async run(call) {
-    const afterSequence = integerOf(call, 'after', [0, Number.MAX_SAFE_INTEGER]);
-    const options = { types: kindsOf(call), afterSequence, signal: call.signal, onReconnect: printReconnect(call) };
-    for await (const { sequence, text } of streamRecords(await call.clientOptions(), options)) {
+    const client = await call.clientOptions();
+    const options = {
+      types: kindsOf(call),
+      afterSequence: await afterOf(call, client),
+      signal: call.signal,
+      onOpen: onFirst(() => call.note('Ready')),
+      onReconnect: printReconnect(call),
+    };
+    for await (const { sequence, text } of streamRecords(client, options)) {
       const event = JSON.parse(text) as Event;
       if (call.isJson) call.print(jsonLine({ ...event, sequence }));
       else call.print(lineOf(sequence, event));
     }
   },
 };
+
+/** Returns the sequence that `--after` asks for; undefined without it. Throws UsageError for one that no event has yet. */
+export async function afterOf(call: CommandCall, client: ClientOptions): Promise<number | undefined> {
+  const after = integerOf(call, 'after', [0, Number.MAX_SAFE_INTEGER]);
+  if (!after) return after;
+  const newest = await newestSequence(client, call.signal);
+  if (after <= newest) return after;
+  throw new UsageError(`--after must be at most ${newest}, the sequence of the last event, not ${after}`);
+}
+
+/** Returns a callback that acts once: the stream opens again whenever it broke. */
+export function onFirst(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
+}
 
 /** Returns a callback that notes why a stream is opened again. */
 export function printReconnect(call: CommandCall): (reconnect: Reconnect) => void {

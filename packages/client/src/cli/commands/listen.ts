@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Event, Me } from '../../generated/types.ts';
+import type { ClientOptions } from '../../requests/send.ts';
 import { type EventRecord, newestSequence, streamRecords } from '../../stream/event-stream.ts';
-import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from '../command.ts';
+import { type Command, type CommandCall, eventsOption, kindsOf } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { forward } from '../forward.ts';
 import { jsonLine, printable } from '../text.ts';
-import { printReconnect } from './events-tail.ts';
+import { afterOf, onFirst, printReconnect } from './events-tail.ts';
 
 export const listen: Command = {
   name: 'listen',
@@ -31,15 +32,17 @@ export const listen: Command = {
     const client = await call.clientOptions();
     const me = await call.send<Me>({ method: 'GET', path: '/v1/me' });
     const place = placeFile(me, target, types);
-    const begin = await beginOf(call, place, () => newestSequence(client, call.signal));
+    const begin = await beginOf(call, place, client);
     const secret = secretOf(client.apiKey);
-    call.note(
-      `Forwarding ${types?.join(', ') ?? 'all events'} of ${printable(me.account.name)} (${me.mode}) to ${target}`,
-    );
-    call.note(`Signing with ${secret}`);
-    call.note(begin.isResumed ? `Going on after the event with sequence ${begin.sequence}` : 'Ready');
+    const onOpen = onFirst(() => {
+      call.note(
+        `Forwarding ${types?.join(', ') ?? 'all events'} of ${printable(me.account.name)} (${me.mode}) to ${target}`,
+      );
+      call.note(`Signing with ${secret}`);
+      call.note(begin.isResumed ? `Going on after the event with sequence ${begin.sequence}` : 'Ready');
+    });
     const onReconnect = printReconnect(call);
-    const options = { types, afterSequence: begin.sequence, signal: call.signal, onReconnect };
+    const options = { types, afterSequence: begin.sequence, signal: call.signal, onOpen, onReconnect };
     for await (const record of streamRecords(client, options)) {
       await forwardRecord(call, record, target, secret);
       await call.settings.write(place, { sequence: record.sequence });
@@ -67,15 +70,15 @@ function placeFile({ account, mode }: Me, target: string, types: string[] | unde
 async function beginOf(
   call: CommandCall,
   place: string,
-  newest: () => Promise<number>,
+  client: ClientOptions,
 ): Promise<{ sequence: number; isResumed: boolean }> {
-  const asked = integerOf(call, 'after', [0, Number.MAX_SAFE_INTEGER]);
+  const asked = await afterOf(call, client);
   if (asked !== undefined && call.isSet('latest')) throw new UsageError('--after and --latest exclude each other');
   const stored = call.isSet('latest')
     ? undefined
     : ((await call.settings.read(place)) as { sequence?: number } | undefined);
   const known = asked ?? stored?.sequence;
-  const sequence = known ?? (await newest());
+  const sequence = known ?? (await newestSequence(client, call.signal));
   await call.settings.write(place, { sequence });
   return { sequence, isResumed: known !== undefined };
 }
