@@ -83,6 +83,30 @@ export async function admit(
   return record;
 }
 
+/** A request that passed all checks. */
+export interface Admitted {
+  record: KeyRecord;
+  operation: RoutedOperation;
+  address: string;
+}
+
+/** Checks an admitted request again, but for its rate: returns its key's record as it is by now. Throws as `admit` and `authorise` do. */
+export async function admitAgain(
+  parts: AdmissionParts,
+  request: IncomingMessage,
+  { record, operation, address }: Admitted,
+): Promise<KeyRecord> {
+  const hash = hashOfKey(keyOf(request)!);
+  const known = parts.keys.peek(hash);
+  const current = known === undefined ? await parts.keys.find(hash) : known;
+  if (!current || current.expiresAtMs <= parts.clock().getTime()) throw unusable();
+  if (current === record) return record;
+  const refusal = refusalOf(current, address);
+  if (refusal) throw refusal;
+  authorise(current, operation);
+  return current;
+}
+
 /** Returns the key that a request was sent with, whatever it is; undefined without one. */
 export function keyOf({ headers: { authorization } }: IncomingMessage): string | undefined {
   return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
@@ -110,6 +134,10 @@ async function invalidKey({ guard }: AdmissionParts, address: string): Promise<A
     return tooManyKeys(block);
   }
   await guard.count(address);
+  return unusable();
+}
+
+function unusable(): ApiError {
   return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', { headers: bearer });
 }
 

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getMe } from '@customer-platform/contracts/accounts';
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
 import {
   ClientGone,
   type Logger,
@@ -10,13 +10,22 @@ import {
   serviceUnavailable,
   signContext,
 } from '@customer-platform/service-kit';
-import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
+import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
 import { requestLog } from '../request-log.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
-import { type AdmissionParts, admit, authorise, checkBlock, operationAt } from './admission.ts';
+import {
+  type AdmissionParts,
+  type Admitted,
+  admit,
+  admitAgain,
+  authorise,
+  checkBlock,
+  operationAt,
+} from './admission.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { RequestHandler } from './listener.ts';
 import { sendMe } from './me.ts';
@@ -95,37 +104,31 @@ async function serve(
     }
     const operation = operationAt(route, request.method!);
     authorise(record, operation);
+    const admitted = { record, operation, address };
     if (operation.key === getMe.key) sendMe(request, response, record);
     else if (operation.service === 'gateway') {
-      const limit = operation.bodyLimit ?? defaultBodyLimit;
-      const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
-      const takeBody = async () => {
-        limitBody(request, limit);
-        return hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
-      };
+      const takeBody = async () => (await takeWhole(parts, request, response, { ...admitted, continues })).body;
       request.url = path!.target;
       await parts.serveClock(request, response, { record, operation, requestId, takeBody });
     } else {
       const { service } = operation;
       const upstream = parts.upstreams.get(record.cell)?.services.get(service);
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
-      const limit = operation.bodyLimit ?? defaultBodyLimit;
-      limitBody(request, limit);
       const { target } = path!;
-      const prepare = () => {
+      const prepare = ({ signer }: KeyRecord) => {
         const scope = { service, method: request.method!, target };
-        const context = signContext(record.signer, scope, Date.now() + contextLifetimeMs);
+        const context = signContext(signer, scope, Date.now() + contextLifetimeMs);
         request.url = target;
         setHeaders(request, { context, requestId, trace: call.trace });
       };
       if (operation.streams) {
-        await parts.streams.pass({ request, response, record, operation, address, upstream, prepare });
+        limitBody(request, bodyLimitOf(operation));
+        await parts.streams.pass({ request, response, ...admitted, upstream, prepare: () => prepare(record) });
         return;
       }
-      const terms = { kind: 'account', owner: record.ownerId, limit, continues } as const;
-      const body = hasBody(request) ? await parts.bodies.take(request, response, terms) : undefined;
-      prepare();
-      upstream.forward(request, response, record.ownerId, body);
+      const whole = await takeWhole(parts, request, response, { ...admitted, continues });
+      prepare(whole.record);
+      upstream.forward(request, response, record.ownerId, whole.body);
     }
   } catch (error) {
     if (error instanceof ClientGone) return;
@@ -136,6 +139,28 @@ async function serve(
     if (hasBody(request)) parts.bodies.drain(request);
   }
 }
+
+/**
+ * Takes the body of an admitted request. If it did not come with the head, its key is checked again once it is whole: a client may take minutes for it,
+ * and decide what it says when the key has been revoked.
+ */
+async function takeWhole(
+  parts: PublicParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { continues, ...admitted }: Admitted & { continues: boolean },
+): Promise<{ body: Body | undefined; record: KeyRecord }> {
+  const { record, operation } = admitted;
+  const limit = bodyLimitOf(operation);
+  limitBody(request, limit);
+  if (!hasBody(request)) return { body: undefined, record };
+  const taken = parts.bodies.take(request, response, { kind: 'account', owner: record.ownerId, limit, continues });
+  if (!(taken instanceof Promise)) return { body: taken, record };
+  const body = await taken;
+  return { body, record: await admitAgain(parts, request, admitted) };
+}
+
+const bodyLimitOf = ({ bodyLimit }: RoutedOperation): number => bodyLimit ?? defaultBodyLimit;
 
 /** Forwards a hook call: messaging providers have no key, and the service verifies what they send. */
 async function forwardHook(

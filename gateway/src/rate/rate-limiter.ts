@@ -34,8 +34,11 @@ interface Shard {
   nextTryMs: number;
 }
 
-/** Bucket that is only read, to learn whether Redis responds. */
-const probe: Bucket = { bucket: 'rate:probe', intervalText: '1', burstText: '1' };
+/**
+ * Bucket of its own, to learn whether Redis can be written: one that is full, or a replica, can still be read. It takes a microsecond of a
+ * second, so that each probe has room and is written; its key ends within milliseconds.
+ */
+const probe: Bucket = { bucket: 'rate:probe', intervalText: '1', burstText: '1000000' };
 
 /** Limits each key's rate across all gateways by Redis, and by each gateway's share while Redis does not respond. */
 export class RateLimiter {
@@ -72,7 +75,8 @@ export class RateLimiter {
     if (!this.#unavailable.has(shard)) {
       try {
         const state = await this.#shared.take(shard.index, policy, cost);
-        if (shard.failures > 0) this.#recover(shard);
+        // What was only read says nothing of writing.
+        if (shard.failures > 0 && cost === 1 && state >= 0) this.#recover(shard);
         return state;
       } catch (error) {
         this.#fail(shard, error);
@@ -87,13 +91,13 @@ export class RateLimiter {
     return this.#unavailable.size > 0;
   }
 
-  /** Tries all that is unavailable, whatever request comes: one read at a time each, for which no request waits. */
+  /** Tries all that is unavailable, whatever request comes: one write at a time each, for which no request waits. */
   #probe(): void {
     const nowMs = performance.now();
     for (const shard of this.#unavailable) {
       if (nowMs < shard.nextTryMs) continue;
       shard.nextTryMs = Number.POSITIVE_INFINITY;
-      this.#shared.take(shard.index, probe, 0).then(
+      this.#shared.take(shard.index, probe, 1).then(
         () => this.#recover(shard),
         (error: unknown) => this.#fail(shard, error),
       );

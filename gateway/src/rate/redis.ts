@@ -110,6 +110,9 @@ const connection = {
 /** Pause before a client that ended by itself is connected again. */
 const endedRetryMs = 100;
 
+/** Pause before a replica is left again: whatever is written as soon as it is connected finds out that it still is one. */
+const readonlyRetryMs = 500;
+
 const retryDelayMs = (times: number) => Math.min(50 * times, 500);
 
 /**
@@ -131,13 +134,21 @@ export function openRedis(settings: RedisSettings, report: (error: unknown) => v
 }
 
 function serverOptions({ REDIS_PREFIX }: RedisSettings) {
+  let nextReadonlyMs = 0;
   return {
     ...connection,
     scripts,
     keyPrefix: `${REDIS_PREFIX}:`,
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
-  };
+    // A master that became a replica while this connection stayed: a new one may lead to its successor.
+    reconnectOnError: (error: Error) => {
+      const nowMs = performance.now();
+      if (!error.message.startsWith('READONLY') || nowMs < nextReadonlyMs) return false;
+      nextReadonlyMs = nowMs + readonlyRetryMs;
+      return true;
+    },
+  } satisfies RedisOptions;
 }
 
 function openSingle(settings: RedisSettings): Redis {
@@ -180,8 +191,6 @@ function connectBySentinels(settings: RedisSettings): Redis {
     sentinelCommandTimeout: connectTimeoutMs,
     sentinelRetryStrategy: retryDelayMs,
     failoverDetector: true,
-    // A master that became a replica while this connection stayed: the sentinels are asked again.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
 }
 

@@ -29,9 +29,9 @@ export class BodyTooLarge extends Error {}
 export class UnknownEncoding extends Error {}
 
 /**
- * Reads a whole body and decompresses it by its Content-Encoding. At most `maxBytes` are held, before and after decompression,
- * so a decompression bomb is never expanded further. Throws BodyTooLarge beyond that, or returns the beginning if `cut`; throws
- * UnknownEncoding, and whatever the source or a decoder throws.
+ * Reads a whole body and decompresses it by its Content-Encoding. At most `maxBytes` are held, before, between and after its decoders,
+ * so a decompression bomb is never expanded further, nor one within another that gives nothing. Throws BodyTooLarge beyond that, or returns
+ * the beginning of the result if `cut`; throws UnknownEncoding, and whatever the source or a decoder throws.
  */
 export async function readBody(
   source: AsyncIterable<Buffer>,
@@ -46,8 +46,8 @@ export async function readBody(
   if (encodings.length > maxEncodings || encodings.some((name) => !Object.hasOwn(decoders, name))) {
     throw new UnknownEncoding(contentEncoding);
   }
-  let stream = encodings.length === 0 ? source : bounded(source, maxBytes);
-  for (const encoding of encodings.reverse()) stream = decoded(stream, decoders[encoding]!);
+  let stream = source;
+  for (const encoding of encodings.reverse()) stream = decoded(bounded(stream, maxBytes), decoders[encoding]!);
   const collected = new CollectedBytes(firstBytes, maxBytes);
   let size = 0;
   for await (const chunk of stream) {

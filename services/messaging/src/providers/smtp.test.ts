@@ -152,6 +152,33 @@ describe('what becomes of it', () => {
     });
   });
 
+  it('logs in by CRAM-MD5, and reads no challenge that is longer than a line', async () => {
+    const login = { security: 'none', username: 'tim', password: 'tanstaaftanstaaf' };
+    // The example of RFC 2195.
+    const challenge = Buffer.from('<1896.697170952@postoffice.reston.mci.net>').toString('base64');
+    const digest = Buffer.from('tim b913a602c7eda7a495b4e6e7334d3890').toString('base64');
+    const said = (line: string) => (command: string) => {
+      if (command.startsWith('EHLO')) return '250-here\r\n250 AUTH CRAM-MD5\r\n';
+      if (command.startsWith('AUTH')) return `334 ${line}\r\n`;
+      if (command.startsWith('MAIL')) return '552 5.2.2 Full\r\n';
+      return command === `${digest}\r\n` ? '235 in\r\n' : '535 5.7.8 Wrong\r\n';
+    };
+    const port = await startBareServer('220 here\r\n', said(challenge));
+    expect(await send(port, {}, login)).toEqual({
+      outcome: 'rejected',
+      message: 'The mail server responded: 552 5.2.2 Full',
+    });
+    expect(await send(port, {}, { ...login, password: 'wrong' })).toEqual({
+      outcome: 'rejected',
+      message: 'The mail server responded: 535 5.7.8 Wrong',
+    });
+    const long = await startBareServer('220 here\r\n', said(`${challenge}${' '.repeat(1_000)}`));
+    expect(await send(long, {}, login)).toMatchObject({
+      outcome: 'unavailable',
+      message: expect.stringContaining('334'),
+    });
+  });
+
   it('is unavailable where nobody listens, greets or knows the name', async () => {
     const server = await startMailServer('none');
     await server.stop();

@@ -14,6 +14,7 @@ import { withTimeout } from '@customer-platform/service-kit';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SmtpConnection from 'nodemailer/lib/smtp-connection';
 import { z } from 'zod';
+import { cramMd5 } from './cram-md5.ts';
 import { quoted } from './post-result.ts';
 import type { Outgoing, Provider, ProviderTools, SendResult } from './provider.ts';
 
@@ -158,6 +159,7 @@ class Transmission {
       greetingTimeout: deadlineMs,
       socketTimeout: deadlineMs,
       maxResponseSize: maxReplyBytes,
+      customAuth: cramMd5,
       // At once: the connection goes on with what has come of one that only ends.
       socketCloseTimeout: 0,
     });
