@@ -96,11 +96,3 @@ export async function noteFailedTries(
     ) as failed (account_id, id, reason, tries, due_at)
     where f.account_id = failed.account_id and f.id = failed.id`;
 }
-
-/** Deletes what has been dead since before `before`, at most `limit`; returns how many. */
-export async function forgetDeadEvents(tx: Sql, before: Date, limit: number): Promise<number> {
-  const result = await tx`
-    delete from failed_events where (account_id, id) in (
-      select account_id, id from failed_events where dead_at < ${before} order by dead_at limit ${limit})`;
-  return result.count;
-}

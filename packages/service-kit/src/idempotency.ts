@@ -119,15 +119,6 @@ export class ResponseSeal {
   }
 }
 
-/** Deletes responses that are no longer replayed, at most `limit` a call; returns how many. */
-export async function forgetResponses(sql: Sql, now: Date, limit: number): Promise<number> {
-  const result = await sql`
-    delete from idempotency where (account_id, method, path, key) in (
-      select account_id, method, path, key from idempotency
-      where created_at <= ${new Date(now.getTime() - retentionMs)} order by created_at limit ${limit})`;
-  return result.count;
-}
-
 /** Lets requests wait for the one that runs under their key, without a database connection, in bounded number and time. */
 export class KeyWaiters {
   readonly #waiting = new Map<string, number>();

@@ -184,9 +184,12 @@ export async function requestRepublication(tx: Sql, since: Date): Promise<number
   return row!.matched;
 }
 
+/** About how many bytes of events a round sends again. */
+const mostRepublishedBytes = 8 * 1_048_576;
+
 /**
- * Moves a part of what was asked for back to the outbox, where no more than `most` events wait: what is new must not wait long behind what
- * is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
+ * Moves a part of what was asked for back to the outbox, where no more than `most` events wait, those of paused accounts aside: what is new must not
+ * wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
  * took it. Returns whether more may be asked for.
  */
 export async function republishSome(tx: Sql, most: number, oldest: Date): Promise<boolean> {
@@ -196,9 +199,17 @@ export async function republishSome(tx: Sql, most: number, oldest: Date): Promis
   const { since, until } = request;
   const isAskedFor = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
   const moved = await tx`
-    with chosen as (
-      select account_id, sequence from published where ${isAskedFor}
-      order by published_at limit (select greatest(0, ${most} - count(*)) from (select 1 from outbox limit ${most}) as waiting)
+    with waiting as (
+      select 1 from outbox where account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
+    ), oldest as (
+      select account_id, sequence, octet_length(envelope) as size, published_at from published where ${isAskedFor}
+      order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
+    ), placed as (
+      select account_id, sequence,
+        sum(size) over (order by published_at rows between unbounded preceding and current row) - size as bytes_before
+      from oldest
+    ), chosen as (
+      select account_id, sequence from placed where bytes_before < ${mostRepublishedBytes}
     ), moved as (
       delete from published using chosen
       where published.account_id = chosen.account_id and published.sequence = chosen.sequence returning published.*
@@ -210,12 +221,4 @@ export async function republishSome(tx: Sql, most: number, oldest: Date): Promis
   const [left] = await tx`select 1 from published where ${isAskedFor} limit 1`;
   if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;
   return false;
-}
-
-/** Deletes events that were published before `before`, at most `limit`; returns how many. */
-export async function forgetPublished(tx: Sql, before: Date, limit: number): Promise<number> {
-  const result = await tx`
-    delete from published where (account_id, sequence) in (
-      select account_id, sequence from published where published_at < ${before} order by published_at limit ${limit})`;
-  return result.count;
 }

@@ -1,8 +1,8 @@
 import { oldestEventMs } from './consume-loop.ts';
-import { forgetDeadEvents } from './failed-events.sql.ts';
-import { forgetResponses, retentionMs as responsesRetentionMs } from './idempotency.ts';
+import { forgetOldest } from './forget.sql.ts';
+import { retentionMs as responsesRetentionMs } from './idempotency.ts';
 import type { Job } from './jobs.ts';
-import { forgetPublished, republishSome } from './outbox.sql.ts';
+import { republishSome } from './outbox.sql.ts';
 import type { PartitionedTable } from './partitions.ts';
 import { maxMoved, resumeFailedEvents } from './queues/queues.sql.ts';
 import { dayMs } from './zoned-time.ts';
@@ -14,6 +14,10 @@ const deadRetentionMs = 30 * dayMs;
 /** Inbox rows are kept for as long as events are taken at all, however they come again: from the bus, republished, or requeued when dead. */
 export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: oldestEventMs };
 
+const responses = { table: 'idempotency', at: 'created_at', bytes: 'answer' };
+const published = { table: 'published', at: 'published_at', bytes: 'envelope' };
+const deadEvents = { table: 'failed_events', at: 'dead_at', bytes: 'bytes' };
+
 /** Deletes keyed responses after 24 hours, published events after 7 days, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
   name: 'forget-old-records',
@@ -24,14 +28,13 @@ export const forgetOldRecords: Job<unknown> = {
   ],
   everyMs: 60_000,
   async run({ tx, now }) {
-    const limit = 5_000;
     const before = (ms: number) => new Date(now.getTime() - ms);
-    const forgotten = [
-      await forgetResponses(tx, now, limit),
-      await forgetPublished(tx, before(publishedRetentionMs), limit),
-      await forgetDeadEvents(tx, before(deadRetentionMs), limit),
+    const hasMore = [
+      await forgetOldest(tx, responses, before(responsesRetentionMs)),
+      await forgetOldest(tx, published, before(publishedRetentionMs)),
+      await forgetOldest(tx, deadEvents, before(deadRetentionMs)),
     ];
-    return forgotten.includes(limit);
+    return hasMore.includes(true);
   },
 };
 
