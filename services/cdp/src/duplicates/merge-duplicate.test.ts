@@ -251,6 +251,23 @@ describe('a merge', () => {
     expect(count).toBe(88_888);
   });
 
+  it('is refused for a contact that more were merged into than one event moves, which can be kept', async () => {
+    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const insert = (from: number, to: number) => sql`
+      insert into contacts (account_id, number, name, tags, fields, merged_into, created_at, updated_at)
+      select ${account.id}, 1000 + n, '', '{}', '{}', ${large.id}, now(), now() from generate_series(${from}::int, ${to}::int) as n`;
+    await insert(1, 1_001);
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(large, small);
+    await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
+    await merge(id, large.id);
+    const other = await add({ external_id: 'x' });
+    await sql`delete from contacts where account_id = ${account.id} and number in (1001, 1002)`;
+    await mergeInto(other, large);
+    const below = await sql`select from contacts where account_id = ${account.id} and merged_into = ${other.id}`;
+    expect(below).toHaveLength(1_001);
+  });
+
   it("hands the merged contact's other pairs to the survivor; what was dismissed stays dismissed", async () => {
     const a = await add({ external_id: 'x', phone: '+4930901821' });
     const b = await add({ external_id: 'x', email: 'b@example.com', phone: '+4930901820' });

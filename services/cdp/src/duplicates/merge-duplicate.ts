@@ -11,8 +11,8 @@ import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
 import { hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
 
-/** Events, and consents, that a merge moves at most: it is one transaction, and takes a second for them. */
-const mostMoved = 100_000;
+/** What a merge moves at most: it is one transaction here, and one event at each service. */
+const mostMoved = { events: 100_000, consents: 100_000, merged: 1_000 };
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {
   async find({ account, params, tx }) {
@@ -48,7 +48,8 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
 });
 
 function tooMuchToMove({ id }: ContactRow): string {
-  return `The contact ${id} has more than ${mostMoved} events or consents: it can be kept, and not be merged into another`;
+  const { events, merged } = mostMoved;
+  return `The contact ${id} has more than ${events} events or consents, or ${merged} contacts merged into it: keep it, and merge the other into it`;
 }
 
 /**

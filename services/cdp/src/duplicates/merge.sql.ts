@@ -20,11 +20,20 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
     order by id for update`;
 }
 
-/** Returns whether a contact has more than `most` events, or more consents: each is moved by its merge. */
-export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most: number): Promise<boolean> {
+/** What a merge moves: each is at most so many. */
+interface Moved {
+  events: number;
+  consents: number;
+  /** Those that were merged into the merged contact before: every service's copy follows them. */
+  merged: number;
+}
+
+/** Returns whether a contact has more to move than `most`. */
+export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most: Moved): Promise<boolean> {
   const [row] = await tx<[{ has_more: boolean }]>`
-    select exists (select from contact_events where account_id = ${accountId} and contact_id = ${id} offset ${most})
-      or exists (select from consents where account_id = ${accountId} and contact_id = ${id} offset ${most}) as has_more`;
+    select exists (select from contact_events where account_id = ${accountId} and contact_id = ${id} offset ${most.events})
+      or exists (select from consents where account_id = ${accountId} and contact_id = ${id} offset ${most.consents})
+      or exists (select from contacts where account_id = ${accountId} and merged_into = ${id} offset ${most.merged}) as has_more`;
   return row.has_more;
 }
 
