@@ -33,7 +33,7 @@ function hashOf(files) {
 }
 
 function install() {
-  console.log('Installing packages (npm ci); this takes about half a minute the first time.');
+  console.log('Installing packages (npm ci); this takes half a minute to three minutes the first time.');
   const npm = process.env.npm_execpath;
   const args = ['ci', '--loglevel=error', '--include=dev', '--include=optional'];
   const result = npm?.endsWith('.js')

@@ -58,6 +58,11 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
   await waitFor('the events of the app', () => first.every((kind) => shown().includes(kind)), deadlineMs);
   expect(shown()).not.toContain('message.delivered');
 
+  const again = run([commandLine, ...wordsOf('request POST /v1/calendar/appointments -d @booking.json')]);
+  expect(await again.ended).toBe(1);
+  const [refusal] = /^refused \(409 slot_taken\).*$/m.exec(page)!;
+  expect(again.output().trim()).toBe(refusal);
+
   await expectDone([commandLine, ...wordsOf('clock advance 3d')]);
   await waitFor('the fallback', () => shown().includes('message.delivered'), deadlineMs);
   const sent = shown().filter((kind) => kind === 'message.sent').length;

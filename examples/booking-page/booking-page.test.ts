@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
@@ -172,6 +173,16 @@ describe('the key', () => {
 });
 
 describe('the server', () => {
+  it('says in one line that its port is taken', async () => {
+    const { port } = await startPage({ key: 'cp_live_none' });
+    const env = { ...process.env, PLATFORM_KEY: 'cp_live_none', PORT: String(port) };
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], { env });
+    let errors = '';
+    child.stderr.on('data', (chunk) => (errors += String(chunk)));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect([code, errors]).toEqual([1, `port ${port} is taken: set PORT\n`]);
+  });
+
   const json = { 'content-type': 'application/json', 'idempotency-key': 'a-form-of-a-visitor' };
 
   it('takes 16 KiB of JSON and no more, and no form of another site', async () => {

@@ -275,7 +275,11 @@ if (import.meta.main) {
     process.exit(2);
   }
   const settings = { platform: PLATFORM_URL, key: PLATFORM_KEY, bookingType: Number(BOOKING_TYPE) };
-  createBookingServer(settings).listen(Number(PORT), '127.0.0.1', () =>
-    console.log(`Book at http://127.0.0.1:${PORT}`),
-  );
+  const server = createBookingServer(settings);
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    console.error(`port ${PORT} is taken: set PORT`);
+    process.exit(1);
+  });
+  server.listen(Number(PORT), '127.0.0.1', () => console.log(`Book at http://127.0.0.1:${PORT}`));
 }

@@ -97,13 +97,13 @@ function end(response: ServerResponse, status: number): void {
   response.writeHead(status).end();
 }
 
-/** Counts the events of each kind in the inbox's own database, and prints the event with its number. */
+/** Counts the events of each kind in the inbox's own database, and prints the event with that count. */
 export function print({ id, type, timestamp, data }: Event, database: DatabaseSync): void {
   database.exec('create table if not exists counts (type text primary key, count integer not null) strict');
   const { count } = database
     .prepare('insert into counts values (?, 1) on conflict (type) do update set count = count + 1 returning count')
     .get(type) as { count: number };
-  console.log(`${timestamp} ${type} #${count} ${id} ${JSON.stringify(data)}`);
+  console.log(`${timestamp} ${type} (${count} of its kind here) ${id} ${JSON.stringify(data)}`);
 }
 
 if (import.meta.main) {
@@ -113,6 +113,11 @@ if (import.meta.main) {
     process.exit(2);
   }
   const receiver = createReceiver({ secret: WEBHOOK_SECRET, file: INBOX });
+  receiver.server.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    console.error(`port ${PORT} is taken: set PORT`);
+    process.exit(1);
+  });
   receiver.server.listen(Number(PORT), '127.0.0.1', () => console.log(`Taking webhooks at http://127.0.0.1:${PORT}/`));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void receiver.stop());
 }

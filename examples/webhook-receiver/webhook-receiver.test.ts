@@ -102,10 +102,26 @@ describe('deliveries of the platform', () => {
     const second = await startProcess(secret, port);
     const [line] = await waitFor('the second event', () => second.lines().length > 0 && second.lines());
     // The count is in the inbox's database: the first event is the first there, though another process handled it.
-    expect(line).toContain('contact.created #2 ');
+    expect(line).toContain('contact.created (2 of its kind here) ');
     expect(line).toContain('Meanwhile');
     expect(second.lines()).toHaveLength(1);
   });
+});
+
+it('says in one line that its port is taken', async () => {
+  const { url } = await startHere('whsec_');
+  const env = {
+    ...process.env,
+    WEBHOOK_SECRET: 'whsec_',
+    INBOX: join(directory, 'other.sqlite'),
+    PORT: new URL(url).port,
+  };
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], { env });
+  processes.push(child);
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += String(chunk)));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  expect([code, errors]).toEqual([1, `port ${env.PORT} is taken: set PORT\n`]);
 });
 
 describe('a delivery that is not genuine', () => {
