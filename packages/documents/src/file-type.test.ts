@@ -1,10 +1,20 @@
 import { zipOf } from '@customer-platform/testkit/documents';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { fileTypeOf } from './file-type.ts';
 
 const emptyZip = (names: string[], comment?: string) =>
   zipOf(Object.fromEntries(names.map((name) => [name, { content: '' }])), comment);
 const docx = emptyZip(['[Content_Types].xml', 'word/document.xml']);
+
+/** Returns a zip whose first files have the longest names there can be, of bytes that are not UTF-8, before those of `names`. */
+function zipAfterInvalidNames(names: string[]): Buffer {
+  const long = ['\x01', '\x02', '\x03'].map((first) => first.padEnd(65_535, '\x00'));
+  const zip = emptyZip([...long, ...names]);
+  for (const name of long) {
+    for (let at = zip.indexOf(name); at !== -1; at = zip.indexOf(name, at)) zip.fill(0xff, at, at + name.length);
+  }
+  return zip;
+}
 
 describe('the type of a file', () => {
   it.each([
@@ -42,6 +52,24 @@ describe('the type of a file', () => {
     ['a comment without end', `<!--${'-'.repeat(1_000)}`, 'a.html'],
   ])('of %s is none', (_, bytes, name) => {
     expect(fileTypeOf(Buffer.from(bytes), name)).toBeUndefined();
+  });
+
+  it('of a zip whose first names are long and not UTF-8 is by the others, and none of them is decoded', () => {
+    const cases: [string[], 'docx' | undefined][] = [
+      [['[Content_Types].xml', 'word/document.xml'], 'docx'],
+      [['word/document.xml', '[Content_Types].xml'], 'docx'],
+      [['[Content_Types].xml', 'xl/workbook.xml'], undefined],
+      [[], undefined],
+    ];
+    const archives = cases.map(([names]) => zipAfterInvalidNames(names));
+    // Decoding 20 MiB of them takes 150 ms.
+    const decode = jest.spyOn(Buffer.prototype, 'toString');
+    try {
+      const types = archives.map((archive) => fileTypeOf(archive, 'a.docx'));
+      expect([types, decode.mock.calls.length]).toEqual([cases.map(([, type]) => type), 0]);
+    } finally {
+      decode.mockRestore();
+    }
   });
 
   it('is told of 20 MiB of comments, and of a zip that lists itself, in no time', () => {

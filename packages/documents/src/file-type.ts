@@ -11,6 +11,9 @@ const plainTypes = new Map<string, DocumentType>([
   ['.markdown', 'md'],
   ['.csv', 'csv'],
 ]);
+/** What every Word document has in its archive: this file, and this folder. */
+const contentTypes = Buffer.from('[Content_Types].xml');
+const wordFolder = Buffer.from('word/');
 /** Bytes searched for a page's first element. */
 const maxProlog = 65_536;
 
@@ -44,11 +47,12 @@ function isHtml(bytes: Buffer): boolean {
 
 /** Returns whether a zip archive lists what every Word document has. */
 function isDocx(archive: Buffer): boolean {
-  const missing = new Set(['[Content_Types].xml', 'word/']);
+  let [hasTypes, hasText] = [false, false];
   // One with more is not read either; without a bound 20 MiB could list half a million.
   for (const { name } of zipEntries(archive).take(maxEntries)) {
-    missing.delete(name.startsWith('word/') ? 'word/' : name);
-    if (missing.size === 0) return true;
+    hasTypes ||= name.equals(contentTypes);
+    hasText ||= name.subarray(0, wordFolder.length).equals(wordFolder);
+    if (hasTypes && hasText) return true;
   }
   return false;
 }

@@ -3,7 +3,8 @@ import { Unreadable } from './pieces.ts';
 
 /** Entry of an archive's central directory. */
 interface Entry {
-  name: string;
+  /** As it is in the archive: decoding 20 MiB of names that are not UTF-8 takes 150 ms. */
+  name: Buffer;
   method: number;
   compressedBytes: number;
   bytes: number;
@@ -31,7 +32,7 @@ export function* zipEntries(archive: Buffer, end = endOfDirectory(archive)): Gen
   while (at + entryLength <= end && archive.readUInt32LE(at) === entrySignature) {
     const nameEnd = at + entryLength + archive.readUInt16LE(at + 28);
     yield {
-      name: archive.toString('utf8', at + entryLength, nameEnd),
+      name: archive.subarray(at + entryLength, nameEnd),
       method: archive.readUInt16LE(at + 10),
       compressedBytes: archive.readUInt32LE(at + 20),
       bytes: archive.readUInt32LE(at + 24),
@@ -67,7 +68,8 @@ export class BoundedZip {
     if (count > maxEntries) throw tooLarge();
     const listed = zipEntries(archive, end).take(count).toArray();
     if (end === -1 || listed.length < count) throw damaged();
-    this.#entries = new Map(listed.filter(({ name }) => isWanted(name)).map((entry) => [entry.name, entry]));
+    const named = listed.map((entry) => [entry.name.toString(), entry] as const);
+    this.#entries = new Map(named.filter(([name]) => isWanted(name)));
     const stated = this.#entries.values().reduce((sum, { bytes }) => sum + bytes, 0);
     if (stated > maxBytes) throw tooLarge();
   }

@@ -65,10 +65,10 @@ it('gives up a server that sends more than 16 KiB of certificates', async () => 
 });
 
 /** A meter by whose clock a piece takes a millisecond, or a minute while `isDear`; it asks the clock before and after each. */
-function meterOf() {
+function meterOf(ofMeter = price) {
   const clock = { isDear: false, pieces: 0 };
   let nowMs = 0;
-  const meter = new WorkMeter(price, () => {
+  const meter = new WorkMeter(ofMeter, () => {
     clock.pieces += 1 / 2;
     nowMs += clock.isDear ? 60_000 : 1;
     return nowMs;
@@ -97,6 +97,19 @@ it('has the owner of a dear handshake wait with its next, and nobody else, from 
   await waitFor('the start', () => clock.pieces === 1, 10_000);
   clock.isDear = false;
   await expectOnlyDearToWait(port, meter);
+});
+
+it('takes fewer certificates from servers of an owner one of whose handshakes was dear', async () => {
+  const cert = Array(20).fill(testCertificate).join('\n');
+  const port = await portOf(createHttpsServer({ key: testCertificateKey, cert }));
+  const few = await portOf(createHttpsServer({ key: testCertificateKey, cert: testCertificate }));
+  const { clock, meter } = meterOf({ freeMs: 20, restRatio: 0 });
+  clock.isDear = true;
+  await dial(port, 'dear', meter);
+  clock.isDear = false;
+  await expect(dial(port, 'dear', meter)).rejects.toThrow('more bytes came');
+  await dial(few, 'dear', meter);
+  await dial(port, 'other', meter);
 });
 
 it('has it wait as well for what is dear once the connection is secure', async () => {

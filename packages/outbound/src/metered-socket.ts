@@ -8,6 +8,8 @@ import { allowBytes, takeBytes } from './allowance.ts';
  * is a signature to check.
  */
 const maxHandshakeBytes = 16_384;
+/** The same for servers of an owner one of whose handshakes was dear: 16 KiB of certificates can be made to take 250 ms at once. */
+const maxBytesAfterDear = 4_096;
 
 /**
  * A connection to a customer's server, over which TLS is started: what the server sends until it is secure is bounded, and what TLS makes of it is
@@ -25,7 +27,7 @@ export class MeteredSocket extends Duplex {
     this.#socket = socket;
     this.#meter = meter;
     this.#owner = owner;
-    allowBytes(this, maxHandshakeBytes);
+    allowBytes(this, meter.wasDear(owner) ? maxBytesAfterDear : maxHandshakeBytes);
     socket.on('data', (bytes) => {
       if (takeBytes(this, bytes.length)) this.#pass(bytes);
     });

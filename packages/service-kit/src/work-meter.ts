@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { Debts } from './debts.ts';
 import { busy } from './fair-permits.ts';
 
@@ -10,6 +11,11 @@ export interface WorkPrice {
   /** An owner rests this many times as long as it owes more than that; each millisecond of work is owed for as long. */
   restRatio: number;
 }
+
+/** An owner one of whose pieces took longer is known for it for an hour. */
+const dearMs = 50;
+const rememberedMs = 3_600_000;
+const maxRemembered = 10_000;
 
 /** Longest wait of a piece that somebody waits for. */
 const longestWaitMs = 20_000;
@@ -29,6 +35,7 @@ export class WorkMeter {
   /** Owners that rest, with the pieces that wait until then. */
   readonly #resting = new Map<string, Piece[]>();
   readonly #debts: Debts;
+  readonly #dear = new LRUCache<string, true>({ max: maxRemembered, ttl: rememberedMs });
   readonly #price: WorkPrice;
   readonly #nowMs: () => number;
 
@@ -48,6 +55,11 @@ export class WorkMeter {
     if (waiting) waiting.push(piece);
     else this.#runNow(owner, piece);
     return waiting === undefined;
+  }
+
+  /** Returns whether one piece of the owner's took more than 50 ms within the last hour: nothing interrupts a piece, so that smaller ones must be taken. */
+  wasDear(owner: string): boolean {
+    return this.#dear.has(owner);
   }
 
   /**
@@ -78,8 +90,10 @@ export class WorkMeter {
     try {
       piece();
     } finally {
-      const dearMs = this.#debts.add(owner, this.#nowMs() - beganMs) - this.#price.freeMs;
-      if (dearMs > 0) this.#rest(owner, dearMs * this.#price.restRatio);
+      const tookMs = this.#nowMs() - beganMs;
+      if (tookMs > dearMs) this.#dear.set(owner, true);
+      const owedMs = this.#debts.add(owner, tookMs) - this.#price.freeMs;
+      if (owedMs > 0) this.#rest(owner, owedMs * this.#price.restRatio);
     }
   }
 
