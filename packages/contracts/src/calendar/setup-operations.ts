@@ -112,7 +112,8 @@ export const getStaff = operation('getStaff', {
   path: '/v1/calendar/staff/{email}',
   scope: read,
   summary: 'Retrieve a staff profile',
-  description: "Opening hours are in the account's timezone; `overrides` replace them on single dates.",
+  description:
+    "Opening hours are in the account's timezone; `overrides` replace them on single dates: at most 1,000, and 64 KiB as JSON.",
   params: staffPath,
   status: 200,
   response: Staff,
@@ -124,7 +125,8 @@ export const updateStaff = operation('updateStaff', {
   path: '/v1/calendar/staff/{email}',
   scope: write,
   summary: 'Update a staff profile',
-  description: '`hours` and `overrides` merge by key; null removes a key.',
+  description:
+    '`hours` and `overrides` merge by key; null removes a key. Of overrides there are at most 1,000 dates, and 64 KiB as JSON.',
   params: staffPath,
   body: StaffChange,
   status: 200,

@@ -2,12 +2,15 @@ import { getMember } from '@customer-platform/contracts/accounts';
 import * as contract from '@customer-platform/contracts/calendar';
 import { implement } from '../implement.ts';
 import { withJoinedRanges } from './joined-ranges.ts';
+import { overridesFault } from './overrides-fault.ts';
 import { insertStaff, selectMember, selectStaff, toStaff, upsertMember } from './staff.sql.ts';
 
 export const createStaff = implement(contract.createStaff, {
   async handle({ account, tx, body, fail, prefetch }) {
     const { email, ...given } = body;
     const profile = { ...given, hours: withJoinedRanges(given.hours), overrides: withJoinedRanges(given.overrides) };
+    const fault = overridesFault(profile.overrides);
+    if (fault) return fail('invalid_request', fault, 'overrides');
     const member = await selectMember(tx, account.id, email);
     if (!member) {
       prefetch(async ({ onConnection, ask }) => {

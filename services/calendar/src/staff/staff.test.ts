@@ -107,6 +107,35 @@ describe('a teammate', () => {
     expect(await own.patch(mine, {})).toEqual(changed);
   });
 
+  it('whose values are sent as they are is not written', async () => {
+    const own = await openDesk(platform);
+    const mine = `${path}/${emailOf('ada')}`;
+    const overrides = { '2026-12-24': [['09:00', '12:00']] };
+    const before = await own.patch(mine, { overrides, location: 'Room 1' });
+    const version = async () => {
+      const [row] = await platform.database('calendar')<{ version: string }[]>`
+        select xmin::text as version from staff where account_id = ${own.account.id} and email = ${emailOf('ada')}`;
+      return row!.version;
+    };
+    const written = await version();
+    const { active, hours, location } = before;
+    const halves = [
+      ['10:00', '12:00'],
+      ['09:00', '11:00'],
+    ];
+    for (const same of [
+      {},
+      { location },
+      { active, hours, overrides },
+      { overrides: { '2026-12-25': null, '2026-12-24': halves } },
+    ]) {
+      expect(await own.patch(mine, same)).toEqual(before);
+      expect([same, await version()]).toEqual([same, written]);
+    }
+    await own.patch(mine, { location: 'Room 2' });
+    expect(await version()).not.toBe(written);
+  });
+
   it('who is in nobody’s team is not found', async () => {
     for (const method of ['GET', 'PATCH']) {
       const response = await desk.account.request(method, `${path}/stranger@desk.example`);
@@ -139,6 +168,28 @@ describe('a teammate', () => {
 });
 
 describe('teammates with very many hours of single days', () => {
+  it('have a thousand dates and 64 KiB of them at most', async () => {
+    const own = await openDesk(platform);
+    const mine = `${path}/${emailOf('ada')}`;
+    const hours = (count: number, from = 0, ranges = 3) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [
+          new Date(Date.UTC(2026, 0, 1 + from + index)).toISOString().slice(0, 10),
+          [...Array(ranges).keys()].map((hour) => [`0${2 * hour}:00`, `0${2 * hour + 1}:00`]),
+        ]),
+      );
+    // 69 bytes a date, and the braces in place of the last comma.
+    const most = Math.floor((65_536 - 1) / 69);
+    await own.patch(mine, { overrides: hours(most) });
+    const change = (overrides: object) => own.account.request('PATCH', mine, { body: { overrides } });
+    expect(await change(hours(1, most))).toMatchObject(refusal('overrides'));
+    expect((await change({ ...hours(1, most), '2026-01-01': null })).status).toBe(200);
+    expect(await change(hours(1_001, 0, 0))).toMatchObject(refusal('overrides'));
+    await own.patch(mine, { overrides: hours(1_000, 0, 0) });
+    const body = { email: emailOf('bob'), overrides: hours(1_000) };
+    expect(await (await platform.account()).request('POST', path, { body })).toMatchObject(refusal('overrides'));
+  });
+
   it('end a page sooner, and the pages have them all', async () => {
     const account = await platform.account();
     const ranges = Array.from({ length: 48 }, () => ['09:00', '17:00']);

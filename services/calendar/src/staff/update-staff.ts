@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/calendar';
 import { mergedByKey, withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { withJoinedRanges } from './joined-ranges.ts';
+import { overridesFault } from './overrides-fault.ts';
 import { lockStaff, toStaff, updateStaffRow } from './staff.sql.ts';
 
 export const updateStaff = implement(contract.updateStaff, {
@@ -13,9 +15,9 @@ export const updateStaff = implement(contract.updateStaff, {
       hours: mergedByKey(found.hours, withJoinedRanges(hours)),
       overrides: mergedByKey(found.overrides, withJoinedRanges(overrides)),
     };
-    if (Object.keys(changed.overrides).length > 1_000) {
-      return fail('invalid_request', 'overrides must have at most 1000 dates; remove past ones with null', 'overrides');
-    }
+    const fault = overridesFault(changed.overrides, found.overrides);
+    if (fault) return fail('invalid_request', fault, 'overrides');
+    if (isDeepStrictEqual(changed, found)) return toStaff(found);
     await updateStaffRow(tx, account.id, found.id, changed);
     return toStaff(changed);
   },
