@@ -50,14 +50,16 @@ function boundsOf(text: string): Bounds | undefined {
 }
 
 /**
- * Makes a partition, named by its first day, unless another process is about to change the table's. Nobody who reads or writes waits:
+ * Makes a partition, named by its first day (and the time, where an operator detached and kept one of that name), unless another process is about to change the table's. Nobody who reads or writes waits:
  * it is made apart, and then attached.
  */
 export async function makePartition(sql: Database, table: string, { fromMs, toMs }: Bounds): Promise<void> {
-  const name = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const ofDay = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
   await changeAlone(sql, table, attachLockMs, async (tx, partitions) => {
     // Another process has made it since.
     if (partitions.some((one) => one.fromMs < toMs && fromMs < one.toMs)) return;
+    const [kept] = await tx`select from pg_class where oid = to_regclass(${ofDay})`;
+    const name = kept ? `${ofDay}_${Date.now()}` : ofDay;
     await tx.unsafe(`create table ${name} (like ${table} including all) with (${analyzedOften})`);
     await tx.unsafe(
       `alter table ${table} attach partition ${name} for values from ('${uuidAt(fromMs)}') to ('${uuidAt(toMs)}')`,

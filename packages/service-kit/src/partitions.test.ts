@@ -234,6 +234,25 @@ describe('a table in a database', () => {
     expect(await sql`select from pg_class where relname = 'records_other'`).toHaveLength(1);
   });
 
+  it('gets another in the place of one that was detached and is kept, and those after it', async () => {
+    await keeperOf().keepUp();
+    await sql.unsafe(`alter table records detach partition ${nameOf(1)}`);
+    await keeperOf({ ...daily, ahead: 4 }).keepUp();
+    expect(await names()).toEqual([
+      ...[-3, -2, -1, 0].map(nameOf),
+      expect.stringMatching(new RegExp(`^${nameOf(1)}_\\d+$`)),
+      ...[2, 3, 4].map(nameOf),
+    ]);
+    await sql`drop table ${sql(nameOf(1))}`;
+  });
+
+  it('gets those after one that cannot be made', async () => {
+    await sql`create table records_other partition of records default`;
+    await insert(uuidAt(today + dayMs));
+    await expect(keeperOf().keepUp()).rejects.toThrow('would be violated by some row');
+    expect(await names()).toEqual(['records_before', ...[-3, -2, -1, 0, 2].map(nameOf)].sort());
+  });
+
   /** Does something while another transaction changes the table, as one that builds an index concurrently does. */
   async function whileChanged(work: () => Promise<void>): Promise<void> {
     await inTransaction(sql, async (tx) => {

@@ -177,11 +177,19 @@ export class PartitionKeeper {
     const saw = () => this.#seen.set(table.table, { endsAt, overdue: over.length });
     // Said before anything can fail: operators must hear of it when nothing more is made.
     saw();
+    const failures: unknown[] = [];
     for (const bounds of missing) {
-      await makePartition(this.#sql, table.table, bounds);
-      endsAt = Math.max(endsAt, bounds.toMs);
+      try {
+        await makePartition(this.#sql, table.table, bounds);
+        endsAt = Math.max(endsAt, bounds.toMs);
+      } catch (error) {
+        failures.push(error);
+        // Whoever has the table locked is in the way of all; else one that cannot be made keeps no later one from being made.
+        if (isTemporaryFailure(error)) break;
+      }
     }
     saw();
+    if (failures.length > 0) throw failures[0];
     return { now, over, endsAt };
   }
 
