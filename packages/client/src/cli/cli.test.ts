@@ -128,6 +128,7 @@ describe('listen', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as object);
+    expect(lines.shift()).toEqual({ ready: true, after: 40, secret: expect.stringMatching(/^whsec_/) });
     expect(lines).toMatchObject(
       [41, 42].map((sequence) => ({ sequence, id: `e${sequence}`, type: 'order.created', status: 204, error: null })),
     );
@@ -295,6 +296,7 @@ describe('the tool', () => {
       ['request', 'GET', 'v1/me'],
       ['request', 'POST', '/v1/me', '-d', '{'],
       ['request', 'GET', '/v1/me', '-q', 'limit'],
+      ['request', 'GET', '/v1/me', '-q', 'limit=1', '-q', 'limit=2'],
       ['events', 'tail', '--after', '-1'],
       ['deliveries', 'list', '--limit', '101'],
     ];

@@ -1,4 +1,4 @@
-/** Longest wait between two attempts in milliseconds, whatever a response asks for. */
+/** Longest wait between two attempts in milliseconds: a request that should wait longer fails, for its caller to decide. */
 export const longestWaitMs = 60_000;
 
 /** Longest time in milliseconds that a timer takes: it ends at once where it is given more. */

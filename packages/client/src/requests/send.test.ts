@@ -169,6 +169,12 @@ describe('retries', () => {
   });
 });
 
+it('is not retried where Retry-After is more than a minute, and the error says how long it is', async () => {
+  respondWith(failing(429, { 'retry-after': '61' }));
+  await expect(clientOf().getMe()).rejects.toMatchObject({ status: 429, retryAfter: 61 });
+  expect(server.received).toHaveLength(1);
+});
+
 describe('a call that is aborted', () => {
   it('ends within a request, with the reason of its signal', async () => {
     const controller = new AbortController();
@@ -179,7 +185,7 @@ describe('a call that is aborted', () => {
 
   it('ends within the wait for another attempt', async () => {
     const controller = new AbortController();
-    respondWith(failing(503, { 'retry-after': '3600' }));
+    respondWith(failing(503, { 'retry-after': '60' }));
     const onResponse = () => void setImmediate(() => controller.abort(new Error('enough')));
     await expect(clientOf({ onResponse }).getMe({ signal: controller.signal })).rejects.toThrow('enough');
     expect(server.received).toHaveLength(1);

@@ -10,7 +10,8 @@ export interface ClientOptions {
   /** An API key: `cp_live_…`, or `cp_test_…` for the sandbox. */
   apiKey: string;
   /**
-   * Further attempts after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout; default 2. They are safe: a write
+   * Further attempts after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout; default 2. None where a response
+   * asks to wait for more than a minute: `retryAfter` of the error says how long. They are safe: a write
    * carries one Idempotency-Key in all its attempts.
    */
   retries?: number | undefined;
@@ -50,9 +51,9 @@ export async function send(options: ClientOptions, line: RequestLine, parts: Req
   for (let number = 1; ; number++) {
     const outcome = await outcomeOf(request, options, line, parts.signal);
     if (!('error' in outcome)) return outcome.body;
-    if (!outcome.isTemporary || number > retries) throw outcome.error;
-    const ms = (outcome.retryAfter ?? 0) * 1000 + backoffMs(number, longestBackoffMs);
-    await wait(Math.min(ms, longestWaitMs), parts.signal);
+    const askedMs = (outcome.retryAfter ?? 0) * 1000;
+    if (!outcome.isTemporary || number > retries || askedMs > longestWaitMs) throw outcome.error;
+    await wait(askedMs + backoffMs(number, longestBackoffMs), parts.signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { ConnectionError, isRequestError, PlatformError, ResponseError, TimeoutError } from '../errors.ts';
 import type { Event, EventFilter } from '../generated/types.ts';
-import { backoffMs, longestWaitMs, wait } from '../requests/delays.ts';
+import { backoffMs, wait } from '../requests/delays.ts';
 import { jsonOf } from '../requests/responses.ts';
 import { addressOf, type ClientOptions, send } from '../requests/send.ts';
 import { type Connection, connect } from './connection.ts';
@@ -44,6 +44,8 @@ export interface EventRecord {
 
 const path = '/v1/events/stream';
 const longestBackoffMs = 30_000;
+/** Longest wait until a stream is opened again, whatever the platform asks for. */
+const longestWaitMs = 3_600_000;
 
 /** Iterates over events as they happen, as `Client` describes it. */
 export async function* streamEvents(client: ClientOptions, options: StreamOptions): EventStream {

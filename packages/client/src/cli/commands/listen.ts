@@ -14,7 +14,7 @@ export const listen: Command = {
   arity: [0, 0],
   summary: 'Forward events to a server on your machine',
   description:
-    'Posts each event as the platform posts it to a webhook endpoint, signed with the secret that it prints, one after the other, and shows the response. Started again with the same address and kinds it goes on where it was; what your server refuses is shown and not repeated.',
+    'Posts each event as the platform posts it to a webhook endpoint, signed with the secret that it prints, one after the other, and shows the response; with --json each is a line, and the first has the secret. Started again with the same address and kinds it goes on where it was; what your server refuses is shown and not repeated.',
   options: [
     { name: 'forward-to', value: 'url', description: 'Your server, such as http://localhost:3000/hook' },
     eventsOption,
@@ -35,6 +35,7 @@ export const listen: Command = {
     const begin = await beginOf(call, place, client);
     const secret = secretOf(client.apiKey);
     const onOpen = onFirst(() => {
+      if (call.isJson) call.print(jsonLine({ ready: true, after: begin.sequence, secret }));
       call.note(
         `Forwarding ${types?.join(', ') ?? 'all events'} of ${printable(me.account.name)} (${me.mode}) to ${target}`,
       );

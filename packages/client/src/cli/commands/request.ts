@@ -49,6 +49,9 @@ function queryOf(call: CommandCall): Record<string, string> {
     if (at < 1) throw new UsageError(`--query must be name=value, not ${JSON.stringify(pair)}`);
     return [pair.slice(0, at), pair.slice(at + 1)] as const;
   });
+  const names = pairs.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`--query ${twice} is given twice: a parameter has one value`);
   return Object.fromEntries(pairs);
 }
 
