@@ -39,6 +39,18 @@ it('runs on from there: what is made now is due by this clock', async () => {
   expect(Date.parse(sent.attempts[0]!.started_at)).toBeGreaterThanOrEqual(Date.parse(sendAt));
 });
 
+it('what is refused since it is past by this clock is told what time that is', async () => {
+  const { client } = year;
+  const { now } = await client.getSandboxClock();
+  const channels = [{ channel: 'sms' as const, body: 'Soon' }];
+  const send_at = new Date(Date.now() + dayMs).toISOString();
+  const refused = client.sendMessage({ body: { to: '+4930901822', channels, send_at } });
+  const message = await refused.catch((error: Error) => error.message);
+  const [, told] = /^send_at must be in the future, after (\S+)$/.exec(String(message)) ?? [];
+  expect(Date.parse(told!)).toBeGreaterThanOrEqual(Date.parse(now));
+  expect(Date.parse(told!)).toBeLessThanOrEqual(Date.parse((await client.getSandboxClock()).now));
+});
+
 describe('what is bound to days is so by this clock', () => {
   async function advance(client: Client, days: number): Promise<void> {
     const { now } = await client.getSandboxClock();

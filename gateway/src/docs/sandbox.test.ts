@@ -9,6 +9,7 @@ interface Parameter {
   in: string;
   required?: boolean;
   example?: unknown;
+  schema?: object;
 }
 interface Described {
   operationId: string;
@@ -17,6 +18,7 @@ interface Described {
   responses: Record<string, { content?: Record<string, unknown> }>;
 }
 interface ApiDocument {
+  info: { description: string };
   paths: Record<string, Record<string, Described>>;
   components: { parameters: Record<string, Parameter> };
 }
@@ -28,22 +30,45 @@ const ownFetch = globalThis.fetch;
 
 beforeAll(async () => {
   platform = await startPlatform();
+  // Another account has the ids of the examples that are numbers.
+  await fill(await platform.account({ timezone: 'Europe/Berlin', country: 'DE' }));
   account = await platform.account({ timezone: 'Europe/Berlin', country: 'DE' });
-  await platform.admin('POST', `/admin/accounts/${account.sandboxId}/members`, exampleMember);
-  await fillSandbox(async (method, path, body) => (await send(method, path, body)).body);
+  await fill(account);
+  await addUnworkable();
   // The page's own script, whose paths are relative to the page.
   globalThis.fetch = (path, init) => ownFetch(new URL(String(path), platform.gatewayUrl), init);
   const script = new URL('./browser/sandbox.js', import.meta.url).href;
-  const { forSandbox } = (await import(script)) as { forSandbox(document: object, key: string): Promise<ApiDocument> };
-  shown = await forSandbox((await send('GET', '/v1/openapi.json')).body as object, account.testKey);
+  const { forPage, forSandbox } = (await import(script)) as {
+    forPage(document: object, address: string): object;
+    forSandbox(document: object, key: string): Promise<ApiDocument>;
+  };
+  const document = forPage((await send('GET', '/v1/openapi.json')).body as object, platform.gatewayUrl);
+  shown = await forSandbox(document, account.testKey);
 }, 90_000);
 afterAll(async () => {
   globalThis.fetch = ownFetch;
   await platform?.stop();
 });
 
-async function send(method: string, path: string, body?: unknown) {
-  const response = await account.request(method, path, { ...(body ? { body } : {}), key: account.testKey });
+async function fill(filled: TestAccount) {
+  await platform.admin('POST', `/admin/accounts/${filled.sandboxId}/members`, exampleMember);
+  await fillSandbox(async (method, path, body) => (await send(method, path, body, filled)).body);
+}
+
+/** Makes newer entries of the sandbox ones that nothing can be done with, and another pipeline. */
+async function addUnworkable() {
+  const { testClient: client } = account;
+  await client.createPipeline({ body: { name: 'Another', stages: [{ name: 'First' }, { name: 'Second' }] } });
+  const contact = (await client.listContacts({})).data[0]!.id;
+  const items = [{ sku: 'gone', quantity: 1, name: 'Gone', unit_price_minor: 100 }];
+  const { id: order_id } = await client.createOrder({ body: { contact, items } });
+  await client.declineOrder({ params: { order_id }, body: {} });
+  const { id: deal_id } = await client.createDeal({ body: { title: 'Lost' } });
+  await client.loseDeal({ params: { deal_id }, body: {} });
+}
+
+async function send(method: string, path: string, body?: unknown, of = account) {
+  const response = await of.request(method, path, { ...(body ? { body } : {}), key: of.testKey });
   if (response.status >= 300) throw new Error(`${method} ${path} is ${response.status}: ${response.text}`);
   return response;
 }
@@ -87,6 +112,29 @@ it('what the page shows can be created as it is shown, but for a second profile 
   for (const { method, path, operation } of creating.filter(({ path: each }) => !/\/(files|clock)$/.test(each)))
     if ((await attempt(method, path, operation)) >= 300) refused.push(operation.operationId);
   expect(refused).toEqual(['createStaff']);
+});
+
+it('free times are those of a booking type of the sandbox, without a period that is empty', async () => {
+  const { parameters = [] } = shown.paths['/v1/calendar/free-times']!.get!;
+  const types = (await account.testClient.listBookingTypes({})).data.map(({ id }) => id);
+  expect(types).not.toContain(1);
+  expect(types).toContain(parameters.find(({ name }) => name === 'booking_type')?.example);
+  const period = parameters.filter(({ name }) => name === 'from' || name === 'to');
+  expect(period.map(({ schema }) => schema)).toEqual([
+    expect.not.objectContaining({ examples: expect.anything() }),
+    expect.not.objectContaining({ examples: expect.anything() }),
+  ]);
+});
+
+it('a deal can be moved and won, and an order confirmed and fulfilled, as they are shown', async () => {
+  const path = { deal: '/v1/crm/deals/{deal_id}', order: '/v1/catalogue/orders/{order_id}' };
+  for (const each of [`${path.deal}/move`, `${path.deal}/win`, `${path.order}/confirm`, `${path.order}/fulfil`])
+    expect([each, await attempt('post', each, shown.paths[each]!.post!)]).toEqual([each, 200]);
+});
+
+it('the address of the API is that of the page', () => {
+  expect(shown.info.description).toContain(`curl ${platform.gatewayUrl}/v1/me -H`);
+  expect(JSON.stringify(shown)).not.toContain('{base_url}');
 });
 
 it('the clock can be advanced as it is shown', async () => {

@@ -1,18 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from '@customer-platform/service-kit';
 import { waitFor } from '@customer-platform/testkit';
-import { expect, it } from '@jest/globals';
+import { type RedisProcess, redisPassword, startRedis } from '@customer-platform/testkit/redis-cluster';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { LiveGateways } from './live-gateways.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { ratePolicy } from './rate-policy.ts';
 import { openRedis } from './redis.ts';
 
+/** Returns settings of one Redis; none of its replies is late. */
+const settingsOf = (url: string) => ({
+  REDIS_URL: url,
+  REDIS_PREFIX: `test-${randomUUID()}`,
+  REDIS_MODE: 'single' as const,
+  REDIS_TIMEOUT_MS: 10_000,
+  REDIS_SENTINEL_NAME: 'none',
+  REDIS_SENTINEL_PASSWORD: undefined,
+});
+
 it('a bucket is empty, not spent for an hour, when the clock of Redis has gone back by one', async () => {
-  const settings = {
-    REDIS_URL: process.env.TEST_REDIS_URL!,
-    REDIS_PREFIX: `clock-${randomUUID()}`,
-    REDIS_MODE: 'single' as const,
-    REDIS_TIMEOUT_MS: 10_000,
-    REDIS_SENTINEL_NAME: 'none',
-    REDIS_SENTINEL_PASSWORD: undefined,
-  };
-  const redis = openRedis(settings, () => undefined);
+  const redis = openRedis(settingsOf(process.env.TEST_REDIS_URL!), () => undefined);
   try {
     await waitFor('Redis', () => redis.status === 'ready');
     // What a full bucket of two holds an hour from now, at one request a minute.
@@ -31,4 +38,92 @@ it('a bucket is empty, not spent for an hour, when the clock of Redis has gone b
   } finally {
     redis.disconnect();
   }
+});
+
+describe('while Redis can be read and not be written', () => {
+  let server: RedisProcess;
+  beforeAll(async () => {
+    server = await startRedis((described) => described);
+  }, 60_000);
+  afterAll(() => server?.stop());
+
+  /** Returns a limiter by that Redis, what it told of it, and how many scripts failed there. */
+  async function openLimiter() {
+    const redis = openRedis(settingsOf(`redis://:${redisPassword}@127.0.0.1:${server.port}`), () => undefined);
+    await waitFor('Redis', () => redis.status === 'ready');
+    const told: string[] = [];
+    const count = { failed: 0, connected: 0 };
+    const run = redis.takeRequests.bind(redis);
+    redis.takeRequests = (...given) =>
+      run(...given).catch((error: unknown) => {
+        count.failed++;
+        throw error;
+      });
+    redis.on('ready', () => count.connected++);
+    const log = { warn: (_fields: unknown, message?: string) => told.push(message ?? String(_fields)) };
+    const limiter = new RateLimiter(redis, { count: () => 1 } as LiveGateways, log as unknown as Logger);
+    const policy = ratePolicy(randomUUID(), { per_minute: 60_000, burst: 1_000 });
+    const take = () => limiter.take(policy, 1);
+    return { redis, limiter, told, count, take, look: () => limiter.take(policy, 0) };
+  }
+
+  const wentAway = 'Redis unavailable; each gateway limits its share of the rate';
+  const cameBack = 'Redis available again';
+
+  it.each<[string, [unwritable: string[], writable: string[]]]>([
+    [
+      'since its memory is full',
+      [
+        ['CONFIG', 'SET', 'maxmemory', '1'],
+        ['CONFIG', 'SET', 'maxmemory', '0'],
+      ],
+    ],
+    [
+      'since it became a replica',
+      [
+        ['REPLICAOF', '127.0.0.1', '1'],
+        ['REPLICAOF', 'NO', 'ONE'],
+      ],
+    ],
+  ])('%s, the limit stays local, and is in Redis again once it can', async (_why, [unwritable, writable]) => {
+    const ask = (command: string[]) => server.ask(...(command as [string, ...string[]]));
+    const { redis, limiter, told, count, take, look } = await openLimiter();
+    try {
+      expect(await take()).toBeGreaterThanOrEqual(0);
+      await ask(unwritable);
+      await waitFor('the limit to be local', async () => {
+        await Promise.all([look(), take()]);
+        return limiter.isRedisUnavailable();
+      });
+      const before = count.failed;
+      await waitFor('three more tries', async () => {
+        expect(await take()).toBeGreaterThanOrEqual(0);
+        return count.failed >= before + 3;
+      });
+      expect(told).toEqual([wentAway]);
+      await ask(writable);
+      await waitFor('the limit to be in Redis', async () => {
+        await take();
+        return !limiter.isRedisUnavailable();
+      });
+      expect(told).toEqual([wentAway, cameBack]);
+    } finally {
+      redis.disconnect();
+      await ask(writable);
+    }
+  });
+
+  it('since it became a replica, it is dialled again: its name may lead to its successor', async () => {
+    const { redis, count, take } = await openLimiter();
+    try {
+      await server.ask('REPLICAOF', '127.0.0.1', '1');
+      await waitFor('a new connection', async () => {
+        await take();
+        return count.connected > 0;
+      });
+    } finally {
+      redis.disconnect();
+      await server.ask('REPLICAOF', 'NO', 'ONE');
+    }
+  });
 });

@@ -11,7 +11,7 @@ const plainTypes = new Map<string, DocumentType>([
   ['.markdown', 'md'],
   ['.csv', 'csv'],
 ]);
-/** What every Word document has in its archive: this file, and this folder. */
+/** A file, and the folder of others, that the archive of every Word document has. */
 const contentTypes = Buffer.from('[Content_Types].xml');
 const wordFolder = Buffer.from('word/');
 /** Bytes searched for a page's first element. */

@@ -45,8 +45,8 @@ export async function startHttpProvider(): Promise<HttpProvider> {
 export interface Shop {
   account: TestAccount;
   hooks: Record<string, string>;
-  /** Posts to a channel's hook, signed with its provider's secret. */
-  hook(channel: Channel, body: object, secret?: string): Promise<RawResponse>;
+  /** Posts a body, or a text as it is, to a channel's hook, signed with its provider's secret. */
+  hook(channel: Channel, body: object | string, secret?: string): Promise<RawResponse>;
 }
 
 export async function openShop(
@@ -65,7 +65,7 @@ export async function openShop(
     account,
     hooks,
     hook(channel, body, secret = providers[channel]!.secret) {
-      const text = JSON.stringify(body);
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
       const id = randomUUID();
       const timestamp = Math.floor(platform.clock.now().getTime() / 1_000);
       const signature = signatureHeader(id, timestamp, text, [signingKeyOf(secret)]);

@@ -180,7 +180,11 @@ export function startGraphServer(): Promise<ProviderServer> {
 /** Returns headers and body of a request from Meta, signed like Meta's; `value` is that of its one change. */
 export function graphRequest(value: unknown, appSecret = whatsappSettings.app_secret) {
   const entry = [{ id: '1', changes: [{ field: 'messages', value }] }];
-  const body = JSON.stringify({ object: 'whatsapp_business_account', entry });
+  return signedGraphRequest(JSON.stringify({ object: 'whatsapp_business_account', entry }), appSecret);
+}
+
+/** Returns a body as Meta signs it. */
+export function signedGraphRequest(body: string, appSecret = whatsappSettings.app_secret) {
   const signature = createHmac('sha256', appSecret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
   return { headers, body };

@@ -1,3 +1,19 @@
+/** Returns the document as the page shows it: with the address of the API, which only the page knows. */
+export function forPage(document, address) {
+  return JSON.parse(JSON.stringify(document), (_name, value) => {
+    if (typeof value === 'string') return value.replaceAll('{base_url}', address);
+    if (!isPeriod(value)) return value;
+    // Both have the same examples, and the page fills in the first: nothing is between a date and itself.
+    const { examples: _examples, ...schema } = value.schema;
+    return { ...value, schema };
+  });
+}
+
+/** Returns whether a value is a parameter that may be left out, and that begins or ends a period. */
+function isPeriod(value) {
+  return value?.in === 'query' && !value.required && (value.name === 'from' || value.name === 'to');
+}
+
 /**
  * Returns the document with examples that name resources which the key's account has, as far as there are any: a request that is tried as it
  * is shown succeeds.
@@ -9,7 +25,7 @@ export async function forSandbox(document, key) {
   };
   const found = await Promise.all(
     listsOf(document).map(async ({ name, path, example }) => {
-      const entry = (await get(`${path}?limit=1`))?.data?.[0];
+      const entry = await newestOf(get, path);
       return { name, example, entry, value: entry?.[name in (entry ?? {}) ? name : 'id'] };
     }),
   );
@@ -18,11 +34,10 @@ export async function forSandbox(document, key) {
   const texts = known
     .filter(({ example }) => typeof example === 'string')
     .map(({ example, value }) => [example, value]);
-  const pipeline = known.find(({ name }) => name === 'pipeline_id')?.entry;
   const numbers = {
     booking_type: ids.booking_type_id,
     collection: ids.collection_id,
-    stage: pipeline?.stages[1]?.id,
+    stage: await nextStage(get, known.find(({ name }) => name === 'deal_id')?.entry),
   };
   const starts = await nextStarts(get, ids.booking_type_id);
   const [booked, moved] = exampleStarts(document);
@@ -38,8 +53,8 @@ export async function forSandbox(document, key) {
     if (typeof value === 'string') return replaced.get(value) ?? value;
     if (typeof value === 'number') return numbers[name] ?? value;
     if (name === 'pipelines' && typeof value?.[0] === 'number') return ids.pipeline_id ? [ids.pipeline_id] : value;
-    if (value?.in === 'path' && typeof value.example === 'number')
-      return { ...value, example: ids[value.name] ?? value.example };
+    if (value?.in !== undefined && typeof value.example === 'number')
+      return { ...value, example: ids[value.name] ?? numbers[value.name] ?? value.example };
     return value;
   });
 }
@@ -69,6 +84,25 @@ function listsOf({ paths, components }) {
     const parameter = [...own, ...parameters].find((each) => each.name === name);
     return paths[list]?.get && parameter ? [{ name, path: list, example: parameter.example }] : [];
   });
+}
+
+/** Status in which most of what can be done with an entry of a list is done; it is refused in others. */
+const workable = {
+  '/v1/catalogue/orders': 'new',
+  '/v1/crm/deals': 'open',
+};
+
+/** Returns the newest entry of a list that can be worked with, otherwise the newest one, if there is any. */
+async function newestOf(get, path) {
+  const newest = async (query) => (await get(`${path}?limit=1${query}`))?.data?.[0];
+  const status = workable[path];
+  return (status && (await newest(`&status=${status}`))) ?? (await newest(''));
+}
+
+/** Returns another stage of a deal's own pipeline, to which it can be moved. */
+async function nextStage(get, deal) {
+  const pipeline = deal && (await get(`/v1/crm/pipelines/${deal.pipeline.id}`));
+  return pipeline?.stages.find(({ id }) => id !== deal.stage.id)?.id;
 }
 
 /** Returns the next two free starts of a booking type. */

@@ -1,8 +1,9 @@
-import { forSandbox } from './sandbox.js';
+import { forPage, forSandbox } from './sandbox.js';
 
-const [content, { key }] = await Promise.all(
+const [described, { key }] = await Promise.all(
   ['/v1/openapi.json', '/docs/key.json'].map(async (url) => (await fetch(url)).json()),
 );
+const content = forPage(described, location.origin);
 Scalar.createApiReference('#api', {
   content: key ? await forSandbox(content, key) : content,
   authentication: {

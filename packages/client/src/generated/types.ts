@@ -783,7 +783,7 @@ export interface Operations {
 
   /**
    * Retrieve a staff profile.
-   * Opening hours are in the account's timezone; `overrides` replace them on single dates.
+   * Opening hours are in the account's timezone; `overrides` replace them on single dates: at most 1,000, and 64 KiB as JSON.
    *
    * `GET /v1/calendar/staff/{email}`
    * Scope: `calendar:read`
@@ -840,7 +840,7 @@ export interface Operations {
 
   /**
    * Update a staff profile.
-   * `hours` and `overrides` merge by key; null removes a key.
+   * `hours` and `overrides` merge by key; null removes a key. Of overrides there are at most 1,000 dates, and 64 KiB as JSON.
    *
    * `PATCH /v1/calendar/staff/{email}`
    * Scope: `calendar:write`

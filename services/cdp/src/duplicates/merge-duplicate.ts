@@ -11,7 +11,7 @@ import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
 import { hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
 
-/** What a merge moves at most: it is one transaction here, and one event at each service. */
+/** Most that a merge moves: it is one transaction here, and one event at each service. */
 const mostMoved = { events: 100_000, consents: 100_000, merged: 1_000 };
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {

@@ -20,7 +20,7 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
     order by id for update`;
 }
 
-/** What a merge moves: each is at most so many. */
+/** Bounds of a merge: most of each that it moves. */
 interface Moved {
   events: number;
   consents: number;

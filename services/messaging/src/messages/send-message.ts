@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
-import { activeTrace } from '@customer-platform/service-kit';
+import { activeTrace, formatInstant } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { implement } from '../implement.ts';
 import { addressFor } from './address.ts';
@@ -27,7 +27,11 @@ export const sendMessage = implement(contract.sendMessage, {
       return fail('invalid_request', 'contact or to is required', 'contact');
     if (contact !== undefined && to !== undefined)
       return fail('invalid_request', 'to must be left out if contact is given', 'to');
-    if (send_at && send_at <= now) return fail('invalid_request', 'send_at must be in the future', 'send_at');
+    if (send_at && send_at <= now) {
+      // The time is the account's: a sandbox's may be far ahead.
+      const shown = formatInstant(now, account.timezone);
+      return fail('invalid_request', `send_at must be in the future, after ${shown}`, 'send_at');
+    }
     const named = steps.map(({ channel }) => channel);
     const givenTo = to === undefined ? null : addressFor(to, named, account);
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);

@@ -5,6 +5,7 @@ import {
   outgoing,
   type ProviderServer,
   providerTools,
+  signedGraphRequest,
   startGraphServer,
   whatsappSettings,
 } from '../../test/provider-servers.ts';
@@ -94,6 +95,19 @@ describe('the hook', () => {
       })),
     });
     expect(read({ statuses: [{ ...statuses[0], timestamp: 'soon' }] }).receipts[0]?.at).toEqual(now);
+  });
+
+  it('takes a time that no text can be made of for none, and everything of the request', () => {
+    // JSON.stringify does not get through a list as deep as that.
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const times = ['{"toString":1,"valueOf":1}', deep, '["1735689600"]', 'true', 'null', timestamp, `"${timestamp}"`];
+    const fields = { id: 'wamid.1', status: 'read', from: '4915112345678', timestamp: '{time}' };
+    const entries = times.map((time) => JSON.stringify(fields).replace('"{time}"', time)).join();
+    const given = graphRequest({ statuses: ['{entries}'], messages: ['{entries}'] }).body;
+    const { receipts, messages } = read(null, signedGraphRequest(given.replaceAll('"{entries}"', entries)));
+    const expected = [now, now, now, now, now, at, at];
+    expect(receipts.map((receipt) => receipt.at)).toEqual(expected);
+    expect(messages.map((message) => message.at)).toEqual(expected);
   });
 
   it('reads what customers wrote and pressed, and who they are', () => {

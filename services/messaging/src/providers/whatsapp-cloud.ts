@@ -39,10 +39,13 @@ const refused = z
     };
   });
 
+/** Unix seconds, which Meta sends as text. Anything else is left out: what is no text may not even become one. */
+const seconds = z.union([z.string(), z.number()]).optional().catch(undefined);
+
 const statusEntry = z.object({
   id: providerId,
   status: z.enum(['sent', 'delivered', 'read', 'failed']),
-  timestamp: z.unknown(),
+  timestamp: seconds,
   // The attempt's id, which the send included: it identifies the receipt even if the response to the send was lost.
   biz_opaque_callback_data: providerId.optional().catch(undefined),
 });
@@ -52,7 +55,7 @@ const title = z.object({ title: shown }).optional().catch(undefined);
 const messageEntry = z.object({
   from: z.string().regex(/^\+?\d{7,15}$/),
   id: providerId,
-  timestamp: z.unknown(),
+  timestamp: seconds,
   text: z.object({ body: shown }).optional().catch(undefined),
   button: z.object({ text: shown }).optional().catch(undefined),
   interactive: z
@@ -163,8 +166,8 @@ function bodyOf({ text, button, interactive }: z.output<typeof messageEntry>): s
   return text?.body ?? button?.text ?? button_reply?.title ?? list_reply?.title ?? nfm_reply?.body ?? '';
 }
 
-/** Returns the time of Unix seconds, which Meta sends as text; `now` if they are invalid. */
-function dateOf(timestamp: unknown, now: Date): Date {
+/** Returns the time of Unix seconds; `now` if they are invalid. */
+function dateOf(timestamp: z.output<typeof seconds>, now: Date): Date {
   return /^\d{1,10}$/.test(String(timestamp)) ? new Date(Number(timestamp) * 1000) : now;
 }
 

@@ -11,7 +11,7 @@ import {
   startHttpProvider,
   withStatus,
 } from '../../test/messaging.ts';
-import { twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
+import { graphRequest, signedGraphRequest, twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
 import { dueReceipts, insertInbound, takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
@@ -250,6 +250,28 @@ describe('a call of a hook', () => {
     });
     const statuses = (await Promise.all(calls)).map(({ status }) => status);
     expect(statuses.sort()).toEqual([200, 503, 503, 503]);
+  });
+
+  it('with values that no text can be made of is as one with any other wrong values', async () => {
+    const params = { channel: 'whatsapp' as const };
+    const given = { provider: 'whatsapp_cloud', settings: whatsappSettings };
+    const { hook_url } = await shop.account.client.putChannel({ params, body: given });
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const wrong = ['{"toString":1,"valueOf":1}', deep];
+    const entries = [...wrong, '"soon"'].map((time, n) => `{"id":"w-${n}","from":"4930901820","timestamp":${time}}`);
+    const { body, headers } = signedGraphRequest(
+      graphRequest({ messages: ['{}'] }).body.replace('"{}"', entries.join()),
+    );
+    const sent = { rawBody: body, headers };
+    expect((await rawRequest(platform.gatewayUrl, 'POST', new URL(hook_url).pathname, sent)).status).toBe(200);
+    await waitFor('all messages', () => received().length === entries.length);
+    for (const field of ['type', 'id', 'from', 'name', 'body', 'at']) {
+      for (const value of wrong) {
+        const text = JSON.stringify({ ...inbound('i-1'), [field]: '{}' }).replace('"{}"', value);
+        const response = await shop.hook('sms', text);
+        expect([response.status, response.body.error.field]).toEqual([400, field]);
+      }
+    }
   });
 
   it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
