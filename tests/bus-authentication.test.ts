@@ -85,6 +85,15 @@ it.each(services)('lets %s make its consumers and ask what its sources ask', asy
   await connection.close();
 });
 
+/** Subjects by which the stream is kept. */
+const ofKeeper = ['$JS.API.STREAM.UPDATE.platform', '$JS.API.CONSUMER.LIST.platform'];
+
+it('lets the gateway keep the stream', async () => {
+  const connection = await connectAs(platform, streamKeeper);
+  for (const subject of ofKeeper) expect(await publishing(connection, subject)).toContain('replied to');
+  await connection.close();
+});
+
 describe.each(services)('the user %s', (service) => {
   let connection: NatsConnection;
   beforeAll(async () => {
@@ -123,7 +132,7 @@ describe.each(services)('the user %s', (service) => {
     await refusedAll(
       [
         ...['PURGE', 'DELETE', 'MSG.GET', 'MSG.DELETE'].map((call) => `$JS.API.STREAM.${call}.platform`),
-        ...(service === streamKeeper ? [] : ['$JS.API.STREAM.UPDATE.platform']),
+        ...(service === streamKeeper ? [] : ofKeeper),
         '$JS.API.STREAM.CREATE.other',
         '$JS.API.DIRECT.GET.platform',
         '$JS.API.CONSUMER.CREATE.platform',

@@ -290,6 +290,7 @@ export class Bus {
 
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
+    await this.#stream.close();
     if (this.isConnected()) await this.#requests.finish();
     await this.#connection.close();
   }

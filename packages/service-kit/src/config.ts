@@ -40,7 +40,7 @@ export const baseConfig = z.object({
   }),
   NATS_STREAM_MIB: z.coerce.number().int().min(64).optional().meta({
     description:
-      'Most space for events, in MiB on each server; unlimited without it. Where it is full events wait in the outboxes: none is deleted for another.',
+      'Most space for events, in MiB on each server; unlimited without it. From half of it on, events go that every consumer has finished. Where it is full, events wait in the outboxes.',
   }),
   BUS_REQUEST_TIMEOUT_MS: z.coerce
     .number()

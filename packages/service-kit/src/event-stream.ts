@@ -9,11 +9,8 @@ import { nanos } from '@nats-io/transport-node';
 import type { BusConnection } from './bus-connection.ts';
 import type { BaseConfig } from './config.ts';
 import type { Logger } from './logging.ts';
-
-/** Retention of the stream: a service that was down for less misses no event. */
-const retentionMs = 7 * 24 * 3_600_000;
-/** Window in which the stream recognises a message id that it has. */
-const duplicateWindowMs = 2 * 60_000;
+import { duplicateWindowMs, retentionMs, StreamRoom } from './stream-room.ts';
+import type { WakeLoop } from './wake-loop.ts';
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -28,6 +25,7 @@ export class EventStream {
   readonly #isKeeper: boolean;
   readonly #bounds: StreamBounds;
   readonly #log: Logger;
+  readonly #room: WakeLoop | undefined;
   #ensured: Promise<void> | undefined;
 
   constructor(
@@ -39,6 +37,9 @@ export class EventStream {
     this.#isKeeper = service === streamKeeper;
     this.#bounds = bounds;
     this.#log = log;
+    if (this.#isKeeper && bounds.NATS_STREAM_MIB !== undefined) {
+      this.#room = new StreamRoom(connection, prefix, log).start();
+    }
     connection.onConnection(() => {
       this.#ensured = undefined;
       // Others look for it when they need it.
@@ -56,6 +57,11 @@ export class EventStream {
   /** Has the next call look for the stream again. */
   forget(): void {
     this.#ensured = undefined;
+  }
+
+  /** Ends what it does by itself. To be called before the connection is closed. */
+  async close(): Promise<void> {
+    await this.#room?.stop();
   }
 
   async #make(): Promise<void> {
