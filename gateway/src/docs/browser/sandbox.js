@@ -23,22 +23,25 @@ export async function forSandbox(document, key) {
     const response = await fetch(path, { headers: { authorization: `Bearer ${key}` } });
     return response.ok ? await response.json() : undefined;
   };
-  const found = await Promise.all(
-    listsOf(document).map(async ({ name, path, example }) => {
-      const entry = await newestOf(get, path);
-      return { name, example, entry, value: entry?.[name in (entry ?? {}) ? name : 'id'] };
-    }),
-  );
-  const known = found.filter(({ value }) => value !== undefined);
-  const ids = Object.fromEntries(known.map(({ name, value }) => [name, value]));
+  const places = placesOf(document);
+  const entries = {};
+  // What stands below an entry is looked for once that is known.
+  for (const isBelow of [false, true]) {
+    const now = places.filter(({ list }) => list.includes('{') === isBelow);
+    const found = await Promise.all(now.map((place) => entryAt(get, document, place, entries)));
+    for (const [index, { name }] of now.entries()) if (found[index]) entries[name] = found[index];
+  }
+  const known = places.filter(({ name }) => entries[name]);
+  const ids = Object.fromEntries(known.map(({ name }) => [name, idOf(entries[name], name)]));
   const texts = known
     .filter(({ example }) => typeof example === 'string')
-    .map(({ example, value }) => [example, value]);
+    .map(({ example, name }) => [example, ids[name]]);
   const numbers = {
     booking_type: ids.booking_type_id,
     collection: ids.collection_id,
-    stage: await nextStage(get, known.find(({ name }) => name === 'deal_id')?.entry),
+    stage: await nextStage(get, entries.deal_id),
   };
+  keepOneOfPair(document, entries.duplicate_id);
   const starts = await nextStarts(get, ids.booking_type_id);
   const [booked, moved] = exampleStarts(document);
   makeUnique(document);
@@ -75,28 +78,50 @@ function makeUnique({ paths }) {
   }
 }
 
-/** Returns the lists whose entries the parameters at the ends of paths name: parameter, path of the list and the parameter's example. */
-function listsOf({ paths, components }) {
-  const parameters = Object.values(components.parameters);
-  return Object.keys(paths).flatMap((path) => {
-    const [, list, name] = /^([^{}]*)\/\{(\w+)\}$/.exec(path) ?? [];
-    const own = Object.values(paths[path]).flatMap(({ parameters: each = [] }) => each);
-    const parameter = [...own, ...parameters].find((each) => each.name === name);
-    return paths[list]?.get && parameter ? [{ name, path: list, example: parameter.example }] : [];
-  });
+/** Returns the parameters of paths, each with its example and the path before it, which lists what it names. */
+function placesOf({ paths, components }) {
+  const places = new Map();
+  for (const [path, methods] of Object.entries(paths)) {
+    const own = Object.values(methods).flatMap(({ parameters: each = [] }) => each);
+    for (const { 1: name, index } of path.matchAll(/\/\{(\w+)\}/g)) {
+      const parameter = [...own, ...Object.values(components.parameters)].find((each) => each.name === name);
+      if (parameter) places.set(name, { name, list: path.slice(0, index), example: parameter.example });
+    }
+  }
+  return [...places.values()];
 }
 
-/** Status in which most of what can be done with an entry of a list is done; it is refused in others. */
+/** Returns whether an entry of a list can be worked with: most of what can be done with it is refused in other states. */
 const workable = {
-  '/v1/catalogue/orders': 'new',
-  '/v1/crm/deals': 'open',
+  '/v1/agents': ({ status }) => status === 'live',
+  '/v1/agents/plans': ({ status }) => status === 'awaiting_approval',
+  '/v1/calendar/appointments': ({ status }) => status === 'booked' || status === 'confirmed',
+  '/v1/catalogue/orders': ({ status }) => status === 'new',
+  '/v1/crm/deals': ({ status }) => status === 'open',
+  '/v1/messages': ({ status }) => status === 'scheduled',
 };
 
-/** Returns the newest entry of a list that can be worked with, otherwise the newest one, if there is any. */
-async function newestOf(get, path) {
-  const newest = async (query) => (await get(`${path}?limit=1${query}`))?.data?.[0];
-  const status = workable[path];
-  return (status && (await newest(`&status=${status}`))) ?? (await newest(''));
+/** Returns the newest entry that a parameter can name and that can be worked with, otherwise the newest one; undefined if there is none. */
+async function entryAt(get, { paths }, { list }, entries) {
+  const filled = list.replaceAll(
+    /\{(\w+)\}/g,
+    (_, name) => entries[name] && encodeURIComponent(idOf(entries[name], name)),
+  );
+  if (filled.includes('undefined')) return undefined;
+  const [, above, field] = /\{(\w+)\}\/(\w+)$/.exec(list) ?? [];
+  const listed = paths[list]?.get ? (await get(`${filled}?limit=20`))?.data : entries[above]?.[field];
+  return listed?.find(workable[list] ?? (() => true)) ?? listed?.[0];
+}
+
+/** Returns the value of a parameter that names an entry. */
+function idOf(entry, name) {
+  return entry[name in entry ? name : 'id'];
+}
+
+/** Has the example of a merge keep one of the pair that it names. */
+function keepOneOfPair({ paths }, pair) {
+  const body = exampleBody(paths, '/v1/cdp/duplicates/{duplicate_id}/merge');
+  if (body && pair) body.keep = pair.contacts[0].id;
 }
 
 /** Returns another stage of a deal's own pipeline, to which it can be moved. */
