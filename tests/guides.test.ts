@@ -130,7 +130,7 @@ async function run(blocks: readonly Block[], { key, testKey }: TestAccount, opti
     .replaceAll('http://127.0.0.1:3000', readersServer.url)
     .replaceAll('cp_test_…', testKey)
     .replaceAll('cp_live_…', key)
-    .replaceAll(credential, (asked) => credentials[asked] ?? `${asked.slice(0, -1)}x`)
+    .replaceAll(/\S+/g, (word) => (isCredential(word) ? (credentials[word] ?? `${word.slice(0, -1)}x`) : word))
     .replaceAll('npm run -s admin --', `node ${tool}`);
   const shell = spawn('bash', [options, 'pipefail', '-c', script], {
     env: {
@@ -145,8 +145,8 @@ async function run(blocks: readonly Block[], { key, testKey }: TestAccount, opti
   return { code, outputs: output.split(separator), errors };
 }
 
-/** Text that a reader fills in: a name that is set to something with `…`. */
-const credential = /\b[A-Z_]+=\S*…\S*/g;
+/** Returns whether a word is to be filled in by the reader: a name that is set to something with `…`. */
+const isCredential = (word: string) => /^[A-Z_]+=/.test(word) && word.includes('…');
 const credentials: Record<string, string> = {
   'NUMBER_ID=…': 'NUMBER_ID=106540352242922',
   'ACCOUNT_SID=AC…': `ACCOUNT_SID=AC${'0'.repeat(32)}`,

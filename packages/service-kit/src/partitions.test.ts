@@ -240,7 +240,7 @@ describe('a table in a database', () => {
     await keeperOf({ ...daily, ahead: 4 }).keepUp();
     expect(await names()).toEqual([
       ...[-3, -2, -1, 0].map(nameOf),
-      expect.stringMatching(new RegExp(`^${nameOf(1)}_\\d+$`)),
+      expect.stringContaining(`${nameOf(1)}_`),
       ...[2, 3, 4].map(nameOf),
     ]);
     await sql`drop table ${sql(nameOf(1))}`;

@@ -26,7 +26,7 @@ interface Mark {
 
 /** Bounds of what is kept in any case. */
 interface KeptBounds {
-  /** What came so long before a mark is deleted with it: longer than it takes to change the stream and change it back. */
+  /** Time before a mark whose events stay with those after it: longer than it takes to change the stream and change it back. */
   slackMs: number;
   /** Youngest age that is ever deleted; NATS takes none below its window for duplicates. */
   leastMs: number;
