@@ -1,15 +1,9 @@
-import {
-  JetStreamApiCodes,
-  JetStreamApiError,
-  type JetStreamManager,
-  jetstreamManager,
-  type StreamConfig,
-} from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { BusConnection } from './bus-connection.ts';
 import type { BaseConfig } from './config.ts';
 import type { Logger } from './logging.ts';
-import { duplicateWindowMs, retentionMs, StreamRoom } from './stream-room.ts';
+import { duplicateWindowMs, findStream, retentionMs, StreamRoom } from './stream-room.ts';
 import type { WakeLoop } from './wake-loop.ts';
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
@@ -67,9 +61,7 @@ export class EventStream {
   async #make(): Promise<void> {
     const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
     // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
-    const found = await manager.streams.info(this.#name).catch((error: unknown) => {
-      if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
-    });
+    const found = await findStream(manager, this.#name);
     if (found) {
       if (this.#isKeeper) await this.#adjust(manager, found.config);
       return;

@@ -1,4 +1,10 @@
-import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamInfo,
+} from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { BusConnection } from './bus-connection.ts';
 import type { Logger } from './logging.ts';
@@ -17,6 +23,16 @@ const maxMarks = 24 * 60;
 /** Time that the stream has to delete what is older than it keeps. */
 const deletionMs = 10_000;
 const pauseMs = 250;
+
+/** Returns a stream; undefined where NATS says that there is none. Throws where it cannot say. */
+export async function findStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
+  try {
+    return await manager.streams.info(name);
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
+    throw error;
+  }
+}
 
 /** Last sequence of the stream at a time: what came before that has no higher one. */
 interface Mark {
@@ -70,9 +86,7 @@ export class StreamRoom {
   async makeRoom(): Promise<void> {
     const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
     const nowMs = performance.now();
-    const info = await manager.streams.info(this.#name).catch((error: unknown) => {
-      if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
-    });
+    const info = await findStream(manager, this.#name);
     if (!info) return;
     const { config, state } = info;
     // Whoever made room before may have ended halfway.
