@@ -1,3 +1,4 @@
+import { bytesBefore } from './bytes-before.sql.ts';
 import type { Sql } from './database.ts';
 
 /** A table, not partitioned, whose rows are deleted once they are old enough. */
@@ -20,7 +21,7 @@ export async function forgetOldest(tx: Sql, { table, at, bytes }: KeptRows, befo
       select ctid as place, ${tx(at)} as since, coalesce(octet_length(${tx(bytes)}), 0) as size from ${tx(table)}
       where ${tx(at)} <= ${before} order by ${tx(at)} limit ${mostRows}
     ), summed as (
-      select place, sum(size) over (order by since rows between unbounded preceding and current row) - size as bytes_before from old
+      select place, ${bytesBefore(tx, tx`since`)} as bytes_before from old
     ), forgotten as (
       delete from ${tx(table)} where ctid = any(array(select place from summed where bytes_before < ${mostBytes})) returning 1
     )

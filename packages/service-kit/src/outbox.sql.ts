@@ -1,3 +1,4 @@
+import { bytesBefore } from './bytes-before.sql.ts';
 import type { Sql } from './database.ts';
 import { hasFailed, type KeyedRows, nextLanes } from './due-work/due-rows.ts';
 import type { FailedTry } from './failed-events.sql.ts';
@@ -205,9 +206,7 @@ export async function republishSome(tx: Sql, most: number, oldest: Date): Promis
       select account_id, sequence, octet_length(envelope) as size, published_at from published where ${isAskedFor}
       order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
     ), placed as (
-      select account_id, sequence,
-        sum(size) over (order by published_at rows between unbounded preceding and current row) - size as bytes_before
-      from oldest
+      select account_id, sequence, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
     ), chosen as (
       select account_id, sequence from placed where bytes_before < ${mostRepublishedBytes}
     ), moved as (

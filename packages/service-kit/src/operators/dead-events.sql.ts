@@ -1,4 +1,5 @@
 import type { DeadRecord } from '@customer-platform/contracts/core';
+import { bytesBefore } from '../bytes-before.sql.ts';
 import type { Sql } from '../database.ts';
 import { noAccount } from '../no-account.ts';
 
@@ -102,9 +103,9 @@ export async function requeueDeadEvents(tx: Sql, part: DeadPart, range: DeadRang
       select account_id, id, dead_at, octet_length(bytes) as size from failed_events
       where ${isInRange(tx, part, range)} order by dead_at, id limit ${range.limit} for update skip locked
     ), sized as (
-      select *, sum(size) over (order by dead_at, id rows between unbounded preceding and 1 preceding) as size_before from candidate
+      select *, ${bytesBefore(tx, tx`dead_at, id`)} as bytes_before from candidate
     ), chosen as (
-      select account_id, id, dead_at from sized where coalesce(size_before, 0) < ${maxRequeuedBytes}
+      select account_id, id, dead_at from sized where bytes_before < ${maxRequeuedBytes}
     ), gone as (
       delete from failed_events f using chosen c where f.account_id = c.account_id and f.id = c.id returning f.*
     ), taken as (
