@@ -133,8 +133,8 @@ function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: Ga
 /** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */
 async function startInCells(config: GatewayConfig, described: readonly CellSettings[], clock: () => Date) {
   const { promise: opened, resolve } = Promise.withResolvers<Cells>();
-  const openCarriers: OpenCarriers = async ({ sql, bus, log }) => {
-    const cells = await Cells.open(described, { config, bus, log });
+  const openCarriers: OpenCarriers = async ({ sql, bus, log, clocks }) => {
+    const cells = await Cells.open(described, { config, bus, log, clocks });
     resolve(cells);
     return cellCarriers(cells, (id) => findCell(sql, id));
   };

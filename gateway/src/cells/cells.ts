@@ -1,5 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { Bus, type Logger } from '@customer-platform/service-kit';
+import { Bus, type Foundation } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
 import { type CellSettings, mainCell } from './read-cells.ts';
 
@@ -27,7 +27,7 @@ export class Cells {
   /** Connects to the cells' buses; that of the gateway's own settings has `bus`. Waits 2 s for none that is gone. */
   static async open(
     settings: readonly CellSettings[],
-    { config, bus, log }: { config: GatewayConfig; bus: Bus; log: Logger },
+    { config, bus, log, clocks }: Pick<Foundation<GatewayConfig>, 'config' | 'bus' | 'log' | 'clocks'>,
   ): Promise<Cells> {
     const open = async ({ name, nats }: CellSettings): Promise<Cell> => {
       if (name === mainCell) return { name, bus };
@@ -38,6 +38,7 @@ export class Cells {
         requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
         files: nats,
         stream: config,
+        aheadOf: (accountId) => clocks.aheadOf(accountId),
       });
       return { name, bus: ownBus };
     };

@@ -29,6 +29,8 @@ export interface BusOptions {
   requestTimeoutMs?: number;
   files?: BusFiles;
   stream?: StreamBounds;
+  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
+  aheadOf?: (accountId: string) => number;
 }
 
 export interface PublishedEvent {
@@ -93,7 +95,7 @@ export class Bus {
   }
 
   private constructor(urls: string, options: BusOptions) {
-    const { prefix, service, log, requestTimeoutMs, files = {}, stream = {} } = options;
+    const { prefix, service, log, requestTimeoutMs, files = {}, stream = {}, aheadOf = () => 0 } = options;
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
@@ -102,7 +104,7 @@ export class Bus {
       this.#jetstream = jetstream(connection);
     });
     this.#stream = new EventStream(this.#connection, { prefix, service, bounds: stream, log });
-    const asker = { prefix, service, log, timeoutMs: requestTimeoutMs };
+    const asker = { prefix, service, log, timeoutMs: requestTimeoutMs, aheadOf };
     this.#requests = new RequestReply(this.#connection, asker);
   }
 

@@ -56,7 +56,8 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
     if (slow.length > 0) await orGiveBack(slow, () => setAside(context, name, untried));
     // Events go by the clock of their account: those of the real time in one transaction, as ever.
-    for (const part of events.length > 0 ? context.clocks.split(events, ({ event }) => event.account) : []) {
+    const ownerOf = ({ event }: EventMessage) => (clocks.toldBy(event) > 0 ? event.account : undefined);
+    for (const part of Map.groupBy(events, ownerOf).values()) {
       await orGiveBack(part, () => takeAll(part));
     }
     if (hasRefused || rubbish.length > 0) await restAfter(performance.now() - beganMs);

@@ -34,11 +34,20 @@ export interface Until<Reply> {
   timeoutMs: number;
 }
 
-/** Handles one internal request, for an account. */
+/** Handles one internal request, for an account whose clock is ahead of the real time by `aheadMs`, as far as the asker knows. */
 export type RequestHandler<Request extends InternalRequest> = (
   accountId: string,
   input: z.output<Request['input']>,
+  aheadMs: number,
 ) => Promise<z.input<Request['reply']>>;
+
+/** An internal request on the bus. */
+interface AskedRequest {
+  account_id: string;
+  input: unknown;
+  /** Left out where the account goes by the real time. */
+  ahead_ms?: unknown;
+}
 
 /** Requests between services over NATS, and their replies. */
 export class RequestReply {
@@ -47,19 +56,27 @@ export class RequestReply {
   readonly #service: string;
   readonly #log: Logger;
   readonly #timeoutMs: number;
+  readonly #aheadOf: (accountId: string) => number;
   /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
   #handlers: Subscription[] = [];
   #handling = 0;
 
   constructor(
     connection: BusConnection,
-    asker: { prefix: string; service: string; log: Logger; timeoutMs: number | undefined },
+    asker: {
+      prefix: string;
+      service: string;
+      log: Logger;
+      timeoutMs: number | undefined;
+      aheadOf: (accountId: string) => number;
+    },
   ) {
     this.#connection = connection;
     this.#prefix = asker.prefix;
     this.#service = asker.service;
     this.#log = asker.log;
     this.#timeoutMs = asker.timeoutMs ?? defaultRequestTimeoutMs;
+    this.#aheadOf = asker.aheadOf;
     connection.onConnection(() => {
       this.#handlers = [];
     });
@@ -81,10 +98,11 @@ export class RequestReply {
     return await inSpan(`request ${subject}`, options, async () => {
       const headers = newHeaders();
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
-      const message = await this.#request(subject, JSON.stringify({ account_id: accountId, input }), {
-        headers,
-        timeoutMs,
-      }).catch((cause: unknown) => {
+      // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
+      const aheadMs = this.#aheadOf(accountId);
+      const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
+      const options = { headers, timeoutMs };
+      const message = await this.#request(subject, JSON.stringify(payload), options).catch((cause: unknown) => {
         throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
       });
       if (readHeaders(message)?.get('Failed'))
@@ -205,8 +223,9 @@ export class RequestReply {
         continuesOnly: true,
       } as const;
       await inSpan(`process ${subject}`, traced, async () => {
-        const { account_id, input } = message.json<{ account_id: string; input: unknown }>();
-        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>);
+        const { account_id, input, ahead_ms } = message.json<AskedRequest>();
+        const aheadMs = typeof ahead_ms === 'number' ? ahead_ms : 0;
+        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>, aheadMs);
         message.respond(JSON.stringify(reply));
       });
     } catch (error) {

@@ -44,11 +44,11 @@ export function handleRequests<Resources>(
   const { sql, resources, clock, clocks, connections } = context;
   const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
-    bus.handle(request, (accountId, input) => {
+    bus.handle(request, (accountId, input, aheadMs) => {
       const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
       // Operators ask for no account: what they see of a process must not depend on who has its connections.
       if (accountId === noAccount) return handled() as never;
-      return connections.use(accountId, undefined, () => clocks.by(accountId, handled)) as never;
+      return connections.use(accountId, undefined, () => clocks.by(accountId, handled, aheadMs)) as never;
     });
   }
 }

@@ -96,7 +96,9 @@ const directUrlMissing =
 const kitMigrations = new URL('../migrations/', import.meta.url);
 
 /** Opens what carries a process's events, where that is not its own bus alone: each part of the accounts has one. */
-export type OpenCarriers = (parts: Pick<Foundation, 'sql' | 'bus' | 'log'>) => Promise<readonly EventCarrier[]>;
+export type OpenCarriers = (
+  parts: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clocks'>,
+) => Promise<readonly EventCarrier[]>;
 
 /** Parts of a process that are its own. */
 interface OwnParts {
@@ -127,6 +129,7 @@ export async function startFoundation<Config extends BaseConfig>(
   observeProcess(sql);
   const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
   await keeper.start();
+  const clocks = new Clocks(clock);
   const bus = await Bus.connect(config.NATS_URL, {
     prefix: config.BUS_PREFIX,
     service: name,
@@ -134,9 +137,12 @@ export async function startFoundation<Config extends BaseConfig>(
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
     files: config,
     stream: config,
+    aheadOf: (accountId) => clocks.aheadOf(accountId),
   });
-  const { clocks, queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, config });
-  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log })) ?? [bus], { log, queues, watch });
+  moveClocks(bus, { service: name, sql, clocks });
+  await clocks.start(sql, log);
+  const { queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, clocks, config });
+  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, queues, watch });
   const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
   bus.follow(
     accountUpdated,
@@ -166,7 +172,6 @@ export async function startFoundation<Config extends BaseConfig>(
   };
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
-  moveClocks(bus, { service: name, sql, clocks });
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
@@ -184,14 +189,13 @@ async function openDueWork({
   bus,
   log,
   clock,
+  clocks,
   config,
-}: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clock' | 'config'>) {
-  const clocks = new Clocks(clock);
-  await clocks.start(sql, log);
+}: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clock' | 'clocks' | 'config'>) {
   const queues = await Queues.open(sql, bus, { log, clock });
   const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
-  return { clocks, queues, clockWork, watch };
+  return { queues, clockWork, watch };
 }
 
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */

@@ -134,6 +134,8 @@ export async function takeOnce<Resources>(
 ) {
   const events = batch.map(({ event }) => event);
   const { account } = events[0]!;
+  const { clocks } = context;
+  const toldMs = events.reduce((most, event) => Math.max(most, clocks.toldBy(event)), 0);
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
@@ -154,7 +156,7 @@ export async function takeOnce<Resources>(
   }));
   const taken = await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
     inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
-      context.clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] })))),
+      clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] }))), toldMs),
     ),
   );
   consumer.committed?.(context.resources, events, taken);

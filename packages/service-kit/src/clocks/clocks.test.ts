@@ -3,6 +3,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../database.ts';
 import { createLogger } from '../logging.ts';
+import { uuidAt } from '../timed-ids.ts';
 import { writeClock } from './clocks.sql.ts';
 import { Clocks } from './clocks.ts';
 
@@ -63,14 +64,36 @@ describe('clocks', () => {
     expect(clocks.translated(real, one)).toEqual(later(dayMs));
   });
 
-  it('split items of accounts with clocks from all others, each part in its order', () => {
+  it('have work begin no earlier than what sets it off, also where a move is not known yet', () => {
     const clocks = new Clocks(() => real);
-    expect(clocks.split(['b', 'a'], (item) => item)).toEqual([['b', 'a']]);
-    clocks.learn('c', dayMs);
-    expect(clocks.split(['b1', 'c1', 'a1', 'c2', 'b2'], ([account]) => account!)).toEqual([
-      ['b1', 'a1', 'b2'],
-      ['c1', 'c2'],
-    ]);
+    const [account, other] = [randomUUID(), randomUUID()];
+    const read = () => [clocks.now(), clocks.nowOf(account), clocks.translated(clocks.now(), other), clocks.active];
+    for (const knownMs of [0, dayMs]) {
+      clocks.learn(account, knownMs);
+      expect(clocks.by(account, read, 2 * dayMs)).toEqual([later(2 * dayMs), later(2 * dayMs), real, account]);
+      expect(clocks.nowOf(account)).toEqual(later(knownMs));
+    }
+    clocks.learn(account, 3 * dayMs);
+    expect(clocks.by(account, read, 2 * dayMs)[0]).toEqual(later(3 * dayMs));
+    const nested = () => clocks.by(account, () => clocks.now());
+    expect(clocks.by(account, nested, 4 * dayMs)).toEqual(later(4 * dayMs));
+  });
+
+  it('are told by the events of sandboxes: by their timestamps, as far as those are ahead of their ids and the time here', () => {
+    const clocks = new Clocks(() => real);
+    const account = randomUUID();
+    const idAt = (ms: number) => uuidAt(real.getTime() + ms).replace('-0000-0000-', '-7000-8000-');
+    const event = { id: idAt(-5), account, mode: 'test' as const, timestamp: later(dayMs).toISOString() };
+    expect(clocks.toldBy(event)).toBe(dayMs);
+    expect(clocks.toldBy({ ...event, mode: 'live' })).toBe(0);
+    // Of a machine whose own time is wrong by a day.
+    expect(clocks.toldBy({ ...event, id: idAt(dayMs) })).toBe(0);
+    for (const timestamp of [later(-dayMs).toISOString(), 'tomorrow']) {
+      expect(clocks.toldBy({ ...event, timestamp })).toBe(0);
+    }
+    expect(clocks.toldBy({ ...event, id: randomUUID() })).toBe(0);
+    clocks.learn(account, 2 * dayMs);
+    expect(clocks.toldBy(event)).toBe(2 * dayMs);
   });
 
   it('are known to a process that starts, and to one that missed a move and reads them again', async () => {

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Envelope } from '@customer-platform/contracts/core';
 import type { Database } from '../database.ts';
 import type { Logger } from '../logging.ts';
+import { instantOfUuidV7 } from '../timed-ids.ts';
 import { WakeLoop } from '../wake-loop.ts';
 import { selectMovedClocks, writeClock } from './clocks.sql.ts';
 
@@ -10,6 +12,12 @@ const slowestRetryMs = 10_000;
 /** Moves may commit later than others that are read already: so far back each poll looks again. */
 const overlapMs = 30_000;
 
+/** The account by whose clock work goes, and by how much that is ahead at least, whatever this process knows of it. */
+interface Active {
+  account: string;
+  aheadMs: number;
+}
+
 /**
  * The clocks of one process: the real time, and that of each sandbox account which was advanced, as many milliseconds ahead of it as all
  * services know. Clocks only move forward, so what is learned twice or late does no harm. There is one entry for each advanced sandbox.
@@ -18,8 +26,7 @@ export class Clocks {
   /** The real time. */
   readonly real: () => Date;
   readonly #aheadMs = new Map<string, number>();
-  /** The account by whose clock the work under way goes. */
-  readonly #active = new AsyncLocalStorage<string | undefined>();
+  readonly #active = new AsyncLocalStorage<Active | undefined>();
   readonly #watchers = new Set<(accountId: string) => void>();
   #seenUntil = new Date(0);
   #loop: WakeLoop | undefined;
@@ -46,7 +53,8 @@ export class Clocks {
   /** Returns the time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
   readonly now = (): Date => {
     const real = this.real();
-    return this.#aheadMs.size === 0 ? real : new Date(real.getTime() + this.#aheadOf(this.#active.getStore()));
+    const { account } = this.#active.getStore() ?? {};
+    return account === undefined ? real : this.inTimeOf(account, real);
   };
 
   /** Returns whether any account has a clock of its own. */
@@ -56,7 +64,7 @@ export class Clocks {
 
   /** Returns the account by whose own clock the work under way goes; undefined: by the real time. */
   get active(): string | undefined {
-    return this.#active.getStore();
+    return this.#active.getStore()?.account;
   }
 
   /** Returns the account where it has a clock of its own; undefined for all others, whose time is one. */
@@ -71,26 +79,45 @@ export class Clocks {
 
   /** Returns a real instant in the time of an account. */
   inTimeOf(accountId: string, real: Date): Date {
-    return new Date(real.getTime() + this.#aheadOf(accountId));
+    return new Date(real.getTime() + this.aheadOf(accountId));
+  }
+
+  /** Returns by how many milliseconds an account's clock is ahead of the real time, as far as this process or the work under way knows. */
+  aheadOf(accountId: string): number {
+    const active = this.#active.getStore();
+    const known = this.#aheadMs.get(accountId) ?? 0;
+    return active?.account === accountId ? Math.max(known, active.aheadMs) : known;
+  }
+
+  /**
+   * Returns the same as an event tells it, which may come from a process that knows of a later move: its timestamp is in the account's time
+   * and its id in real time. Only a sandbox's clock is ahead; never more than takes the time here to the event's.
+   */
+  toldBy({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
+    const known = this.aheadOf(account);
+    if (mode !== 'test') return known;
+    const at = Date.parse(timestamp);
+    const told = at - Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
+    return told > known ? told : known;
   }
 
   /** Returns `now`, which is the time of the work under way, in the time of an account: the same where the work is its own. */
   translated(now: Date, accountId: string): Date {
-    if (this.#aheadMs.size === 0) return now;
-    const active = this.#active.getStore();
-    return active === accountId ? now : new Date(now.getTime() - this.#aheadOf(active) + this.#aheadOf(accountId));
+    const { active } = this;
+    if (active === accountId) return now;
+    const ahead = active === undefined ? 0 : this.aheadOf(active);
+    return new Date(now.getTime() - ahead + this.aheadOf(accountId));
   }
 
-  /** Does `work` by the clock of an account: all that it calls and begins reads that as the time. */
-  by<Result>(accountId: string | undefined, work: () => Result): Result {
-    const owner = accountId === undefined ? undefined : this.ownerOf(accountId);
-    return this.#active.getStore() === owner ? work() : this.#active.run(owner, work);
-  }
-
-  /** Splits items by the clock that they go by: those without one of their own in one part. The order within a part stays. */
-  split<Item>(items: readonly Item[], accountOf: (item: Item) => string): Item[][] {
-    if (this.#aheadMs.size === 0) return [[...items]];
-    return [...Map.groupBy(items, (item) => this.ownerOf(accountOf(item))).values()];
+  /**
+   * Does `work` by the clock of an account: all that it calls and begins reads that as the time. `toldMs` is how far ahead whoever set it off
+   * was, in whatever process: nothing that work leads to is before it, also where this process has yet to hear of a move.
+   */
+  by<Result>(accountId: string | undefined, work: () => Result, toldMs = 0): Result {
+    const aheadMs = accountId === undefined ? 0 : Math.max(toldMs, this.aheadOf(accountId));
+    const active = accountId !== undefined && aheadMs > 0 ? { account: accountId, aheadMs } : undefined;
+    const { account, aheadMs: activeMs = 0 } = this.#active.getStore() ?? {};
+    return account === active?.account && activeMs >= aheadMs ? work() : this.#active.run(active, work);
   }
 
   /** Takes note of how far a clock is ahead, and tells those that watch. */
@@ -110,10 +137,6 @@ export class Clocks {
   onMove(moved: (accountId: string) => void): () => void {
     this.#watchers.add(moved);
     return () => this.#watchers.delete(moved);
-  }
-
-  #aheadOf(accountId: string | undefined): number {
-    return accountId === undefined ? 0 : (this.#aheadMs.get(accountId) ?? 0);
   }
 
   async #read(sql: Database): Promise<undefined> {

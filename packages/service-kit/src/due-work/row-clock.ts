@@ -55,8 +55,8 @@ export class RowClock {
     const isEnding = ({ row, leasedUntil }: Run) =>
       leasedUntil.getTime() <= this.nowOf(row).getTime() + (leaseMs * 2) / 3;
     const lost: Run[] = [];
-    for (const part of this.#clocks.split(runs.filter(isEnding), ({ row }) => row.account_id)) {
-      if (part.length === 0) continue;
+    const parts = Map.groupBy(runs.filter(isEnding), ({ row }) => this.#clocks.ownerOf(row.account_id));
+    for (const part of parts.values()) {
       const kept = new Set(await renewLeases(sql, table, part, new Date(this.nowOf(part[0]!.row).getTime() + leaseMs)));
       lost.push(...part.filter((run) => !kept.has(run)));
     }

@@ -18,6 +18,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
+const hourMs = 3_600_000;
 const startsAt = '2026-12-24T16:00:00+01:00';
 
 /** Publishes an event of calendar again, unchanged or with a change. */
@@ -147,6 +148,19 @@ describe('what calendar says', () => {
     const ids = late.map(({ sent }) => sent.id);
     await waitFor('all of it', async () => (await sql`select from inbox where event_id = any(${ids})`).length === 4);
     for (const { appointment } of late) expect(await desk.told(appointment, 0)).toEqual([]);
+  });
+
+  it("of a sandbox is told at its time, also where this service has yet to hear that the sandbox's clock moved", async () => {
+    const desk = await openDesk(platform, { isSandbox: true });
+    const [first] = await desk.told(await desk.book(startsAt), 1);
+    const said = await platform.event(desk.accountId, 'confirmation.due');
+    const appointment = { ...said.data.appointment, id: randomUUID() };
+    const timestamp = new Date(Date.now() + 22 * hourMs).toISOString();
+    await sayAgain(said, { id: randomUUIDv7(), timestamp, data: { ...said.data, appointment } });
+    const [message] = await desk.told(appointment.id, 1);
+    const laterMs = Date.parse(message!.created_at) - Date.parse(first!.created_at);
+    expect(laterMs).toBeGreaterThan(21 * hourMs);
+    expect(laterMs).toBeLessThan(23 * hourMs);
   });
 
   it('of a contact that nobody here has heard of goes to the number that it names', async () => {
