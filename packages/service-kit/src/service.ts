@@ -130,15 +130,8 @@ export async function startFoundation<Config extends BaseConfig>(
   const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
   await keeper.start();
   const clocks = new Clocks(clock);
-  const bus = await Bus.connect(config.NATS_URL, {
-    prefix: config.BUS_PREFIX,
-    service: name,
-    log,
-    requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
-    files: config,
-    stream: config,
-    aheadOf: (accountId) => clocks.aheadOf(accountId),
-  });
+  const bus = await openBus(name, config, { log, clocks });
+  // Before they are read: a move that comes meanwhile is not missed.
   moveClocks(bus, { service: name, sql, clocks });
   await clocks.start(sql, log);
   const { queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, clocks, config });
@@ -181,6 +174,20 @@ export async function startFoundation<Config extends BaseConfig>(
     await stopTelemetry();
   };
   return { foundation, stop };
+}
+
+function openBus(service: ServiceName, config: BaseConfig, { log, clocks }: Pick<Foundation, 'log' | 'clocks'>) {
+  const { BUS_PREFIX: prefix, BUS_REQUEST_TIMEOUT_MS: requestTimeoutMs } = config;
+  const aheadOf = (accountId: string) => clocks.aheadOf(accountId);
+  return Bus.connect(config.NATS_URL, {
+    prefix,
+    service,
+    log,
+    requestTimeoutMs,
+    files: config,
+    stream: config,
+    aheadOf,
+  });
 }
 
 /** Opens what every process knows of its service's due work. */

@@ -12,6 +12,9 @@ const slowestRetryMs = 10_000;
 /** Moves may commit later than others that are read already: so far back each poll looks again. */
 const overlapMs = 30_000;
 
+/** Fields of an event that say how far ahead its account's clock was. */
+type EventTime = Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>;
+
 /** The account by whose clock work goes, and by how much that is ahead at least, whatever this process knows of it. */
 interface Active {
   account: string;
@@ -93,12 +96,17 @@ export class Clocks {
    * Returns the same as an event tells it, which may come from a process that knows of a later move: its timestamp is in the account's time
    * and its id in real time. Only a sandbox's clock is ahead; never more than takes the time here to the event's.
    */
-  toldBy({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
+  toldBy({ id, timestamp, account, mode }: EventTime): number {
     const known = this.aheadOf(account);
     if (mode !== 'test') return known;
     const at = Date.parse(timestamp);
     const told = at - Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
     return told > known ? told : known;
+  }
+
+  /** Returns the account of an event where it has a clock of its own, as far as is known here or told by the event; undefined for all others. */
+  ownerToldBy(event: EventTime): string | undefined {
+    return this.toldBy(event) > 0 ? event.account : undefined;
   }
 
   /** Returns `now`, which is the time of the work under way, in the time of an account: the same where the work is its own. */
