@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '@customer-platform/testkit';
 import postgres, { type Sql } from 'postgres';
 import type { Fault } from './fault.ts';
+import { contactOf } from './load.ts';
 
 /** Of each second that PostgreSQL is slow, how long it stands still, and how long it runs. */
 const standsStillMs = 800;
@@ -103,6 +105,48 @@ async function endBlockers(sql: Sql): Promise<void> {
       select distinct unnest(pg_blocking_pids(pid)) as blocker from pg_stat_activity) as blockers
     where not exists (select from pg_locks where pid = blocker and not granted)`;
   if (ended.count === 0) throw new Error('no session blocks others');
+}
+
+const unaccountedPage = join(import.meta.dirname, '../../docs/runbooks/deliveries-unaccounted.md');
+
+/** Deletes a delivery before it is tried, as somebody does who changes rows by hand. */
+export const deletedDelivery: Fault = {
+  name: 'row',
+  what: 'somebody deletes a delivery that is due',
+  alerts: [{ name: 'DeliveriesUnaccounted', labels: { job: 'webhooks' } }],
+  async cause({ platform, admin, receiver, say }) {
+    const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
+    await admin('queues', 'pause', 'webhooks', 'deliveries', '--reason', 'a drill deletes a row');
+    const contact = await waitFor('a delivery to be due', () => deleteDelivery(sql));
+    await admin('queues', 'resume', 'webhooks', 'deliveries');
+    const hasCome = () => receiver.received.some((request) => contactOf(request) === contact);
+    return {
+      async remedy() {
+        await admin('services');
+        await admin('audit');
+        if (hasCome()) throw new Error('the webhook came although its delivery was deleted');
+        const statement = readFileSync(unaccountedPage, 'utf8').split('```sql\n')[1]!.split('```')[0]!;
+        say('psql: the statement of the runbook, which makes missing deliveries');
+        await sql.unsafe(statement);
+        await admin('queues', 'retry', 'webhooks', 'deliveries');
+      },
+      prove: async () => void (await waitFor('the webhook whose delivery was deleted', hasCome)),
+      end: () => sql.end({ timeout: 5 }),
+    };
+  },
+};
+
+/** Deletes the newest delivery that is due, once there is one; returns the contact that it tells of. */
+async function deleteDelivery(sql: Sql): Promise<string | undefined> {
+  const [deleted] = await sql<{ contact: string }[]>`
+    with deleted as (
+      delete from webhooks.deliveries where id = (
+        select id from webhooks.deliveries where status = 'pending' and tries_made = 0 order by id desc limit 1)
+      returning account_id, event_id
+    )
+    select e.envelope::jsonb #>> '{data,contact,id}' as contact from webhooks.events e join deleted d
+    on e.account_id = d.account_id and e.id = d.event_id`;
+  return deleted?.contact;
 }
 
 /** Has PostgreSQL stand still most of the time: requests succeed, and are slow. */

@@ -17,6 +17,7 @@ const faults: Fault[] = [
   processFaults.frozenService,
   databaseFaults.forgottenLock,
   databaseFaults.noPartitions,
+  databaseFaults.deletedDelivery,
   processFaults.redisGone,
   processFaults.natsGone,
   queueFaults.hangingEndpoint,
