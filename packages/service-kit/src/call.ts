@@ -14,11 +14,14 @@ import { type ParsedBody, parsedBody } from './parsed-body.ts';
 import type { Prefetch } from './prefetch.ts';
 import { bodyParser, bodySize } from './request-body.ts';
 import type { RequestCount } from './request-count.ts';
+import type { Standby } from './standby.ts';
 import type { Streams } from './streams/streams.ts';
 
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
   sql: Database;
+  /** The server that lists are read from where it can be. */
+  standby?: Pick<Standby, 'current'> | undefined;
   log: Logger;
   /** The time of the account whose request is served. */
   clock: () => Date;
@@ -135,10 +138,16 @@ export class Steps<Resources> {
     return await implementation.handle(call);
   }
 
-  /** Resources of a prefetch, for an account's request. */
-  prefetchCall(call: RequestCall): PrefetchCall {
+  /** Returns whether it is a list: one that is read page by page. */
+  get isList(): boolean {
+    const { method, query } = this.operation;
+    return method === 'GET' && query !== undefined && 'starting_after' in query.shape;
+  }
+
+  /** Resources of a prefetch, for an account's request; what it reads, it reads from `sql`. */
+  prefetchCall(call: RequestCall, sql = this.context.sql): PrefetchCall {
     const { account } = call;
-    const { sql, askFor, clock } = this.context;
+    const { askFor, clock } = this.context;
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);

@@ -1,6 +1,8 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
-import type { ServedResponse, Steps } from './call.ts';
+import type { RequestCall, ServedResponse, Steps } from './call.ts';
+import { type Database, isStatementTimeout } from './database.ts';
+import { ClientGone } from './fair-permits.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import type { StreamSource } from './streams/streams.ts';
@@ -24,9 +26,36 @@ export async function openStream<Resources>(
 }
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
-  const { sql, clock, askFor } = steps.context;
-  const call = { request, account, prefetch: new Prefetch(), body: await steps.bodyOf(request, account) };
-  const askNow = askFor(account);
+  const { sql, standby } = steps.context;
+  const body = await steps.bodyOf(request, account);
+  const onStandby = steps.isList ? standby?.current : undefined;
+  if (onStandby) {
+    try {
+      return await resultOn(onStandby, steps, { request, account, body });
+    } catch (error) {
+      if (!mayBeStandbys(error)) throw error;
+    }
+  }
+  return await resultOn(sql, steps, { request, account, body });
+}
+
+/**
+ * Returns whether a list may fail by its standby alone, which lacks what it is of, or has gone: the primary decides then. Not what took as long as a
+ * statement may, nor what found no place in this process: it would wait twice.
+ */
+function mayBeStandbys(error: unknown): boolean {
+  const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503);
+  return !(isBusy || error instanceof ClientGone || isStatementTimeout(error));
+}
+
+async function resultOn<Resources>(
+  sql: Database,
+  steps: Steps<Resources>,
+  from: Pick<RequestCall, 'request' | 'account' | 'body'>,
+): Promise<unknown> {
+  const { clock, askFor } = steps.context;
+  const call = { ...from, prefetch: new Prefetch() };
+  const askNow = askFor(call.account);
   const run = () =>
     steps.onConnection(call, ({ without }) => {
       const ask: Ask = (asked, input) => without(() => askNow(asked, input));
@@ -37,7 +66,7 @@ async function result<Resources>(steps: Steps<Resources>, request: Request, acco
       return await run();
     } catch (error) {
       if (!(error instanceof PrefetchNeeded)) throw error;
-      await error.work(steps.prefetchCall(call));
+      await error.work(steps.prefetchCall(call, sql));
     }
   }
 }

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountUpdated, getAccountContext, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
+import type { ServiceIn, ServiceName } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
-import { AccountDirectory, contextHeader, contextReader } from './account-context.ts';
+import { type AccountDirectory, contextHeader, contextReader } from './account-context.ts';
 import { bindOperations } from './bind-operations.ts';
-import { Bus, type EventCarrier } from './bus.ts';
-import { ClockWork } from './clocks/clock-work.ts';
+import type { Bus, EventCarrier } from './bus.ts';
+import type { ClockWork } from './clocks/clock-work.ts';
 import { Clocks } from './clocks/clocks.ts';
 import { type BaseConfig, type baseConfig, readConfig } from './config.ts';
 import { Connections } from './connections.ts';
 import type { Consumer } from './consumer.ts';
 import { startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase, standsStillMs } from './database.ts';
-import { DueWatch } from './due-work/due-watch.ts';
+import type { DueWatch } from './due-work/due-watch.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
@@ -20,6 +20,7 @@ import { type Job, startJob, type WorkContext } from './jobs.ts';
 import { createApp, type Listener, listen } from './listener.ts';
 import { createLogger, type Logger } from './logging.ts';
 import { migrate } from './migrate.ts';
+import { openAccounts, openBus, openDueWork } from './open-parts.ts';
 import type { Ask, BoundOperation, Implements } from './operation.ts';
 import { announce, handleDescribeApi } from './operators/announce-operations.ts';
 import { Dependencies, describeItself } from './operators/describe-process.ts';
@@ -29,11 +30,12 @@ import { startRelays } from './outbox-relays.ts';
 import { type PartitionedTable, PartitionKeeper } from './partitions.ts';
 import { endPatient, openPatientDatabase } from './patient-database.ts';
 import { observeProcess } from './process-metrics.ts';
-import { Queues } from './queues/queues.ts';
+import type { Queues } from './queues/queues.ts';
 import { RequestCount } from './request-count.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from './requests.ts';
 import { endWithEnvelopes } from './responses.ts';
 import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
+import { openStandby } from './standby.ts';
 import { Streams } from './streams/streams.ts';
 import { startTelemetry } from './telemetry.ts';
 import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
@@ -136,12 +138,7 @@ export async function startFoundation<Config extends BaseConfig>(
   await clocks.start(sql, log);
   const { queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, clocks, config });
   const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, queues, watch });
-  const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
-  bus.follow(
-    accountUpdated,
-    (id) => accounts.forget(id),
-    () => accounts.forget('all'),
-  );
+  const accounts = openAccounts(bus);
   const requests = new RequestCount();
   const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
   const dependencies = new Dependencies();
@@ -176,35 +173,6 @@ export async function startFoundation<Config extends BaseConfig>(
   return { foundation, stop };
 }
 
-function openBus(service: ServiceName, config: BaseConfig, { log, clocks }: Pick<Foundation, 'log' | 'clocks'>) {
-  const { BUS_PREFIX: prefix, BUS_REQUEST_TIMEOUT_MS: requestTimeoutMs } = config;
-  const aheadOf = (accountId: string) => clocks.aheadOf(accountId);
-  return Bus.connect(config.NATS_URL, {
-    prefix,
-    service,
-    log,
-    requestTimeoutMs,
-    files: config,
-    stream: config,
-    aheadOf,
-  });
-}
-
-/** Opens what every process knows of its service's due work. */
-async function openDueWork({
-  sql,
-  bus,
-  log,
-  clock,
-  clocks,
-  config,
-}: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clock' | 'clocks' | 'config'>) {
-  const queues = await Queues.open(sql, bus, { log, clock });
-  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
-  const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
-  return { queues, clockWork, watch };
-}
-
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
 export async function startService<Schema extends z.ZodObject, Resources>(
   definition: Startable<Schema, Resources>,
@@ -217,7 +185,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { log, bus, requests, connections, health, queues, clockWork } = foundation;
+  const { log, sql, bus, requests, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -228,8 +196,10 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     if (!serveHealth(request, response)) next();
   });
   const streams = new Streams(log);
+  const standby = openStandby(config, { service: definition.name, sql, log });
   bindOperations(app, Object.values(definition.operations), {
     ...work,
+    standby,
     requests,
     connections,
     authenticate: ({ headers, method, originalUrl }) =>
@@ -249,7 +219,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     startConsumer(bus, consumer, { ...work, retriesOf }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config, foundation.sql);
+  const patientSql = openPatientDatabase(definition, config, sql);
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
   );
@@ -263,7 +233,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       stopAnnouncing();
       await drained([listener, streams], config);
-      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((running) => running.stop()));
+      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork, standby].map((part) => part?.stop()));
       if (patientSql) await endPatient(patientSql, stopped);
       await stopped;
       await resources?.stop?.();

@@ -1,0 +1,60 @@
+import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { askServer, type Pair, startPair } from './postgres-pair.ts';
+
+let pair: Pair;
+let platform: Platform;
+const serverBefore = process.env.TEST_DATABASE_URL!;
+
+beforeAll(async () => {
+  pair = await startPair({ synchronous: false });
+  process.env.TEST_DATABASE_URL = pair.primaryUrl;
+  const [primary, standby] = [new URL(pair.primaryUrl).host, new URL(pair.standbyUrl).host];
+  platform = await startPlatform({
+    services: ['cdp', 'webhooks'],
+    env: { LOG_LEVEL: 'silent' },
+    databaseEnv: (direct) => ({ DATABASE_URL: direct, DATABASE_READ_URL: direct.replace(primary, standby) }),
+  });
+}, 120_000);
+afterAll(async () => {
+  process.env.TEST_DATABASE_URL = serverBefore;
+  await platform?.stop();
+  await pair?.stop();
+}, 60_000);
+
+/** Returns the statements that sessions of a service ran last at the standby. */
+const statementsAtStandby = (service: string) =>
+  askServer(pair.standbyUrl, async (sql) => {
+    const rows = await sql<{ query: string }[]>`
+      select query from pg_stat_activity where application_name = ${service}`;
+    return rows.map(({ query }) => query).join('\n');
+  });
+
+const atStandby = (statement: string) => askServer(pair.standbyUrl, (sql) => sql.unsafe(statement));
+
+async function listsAt(account: TestAccount): Promise<void> {
+  await waitFor('lists to come from the standby', async () => {
+    await account.client.listContacts({});
+    return (await statementsAtStandby('cdp')).includes('from contacts');
+  });
+}
+
+it('lists are read from the standby, and from the primary while it is behind, lacks what they are of, or is gone', async () => {
+  const account = await platform.account();
+  const { client } = account;
+  await listsAt(account);
+  await atStandby('select pg_wal_replay_pause()');
+  // What is asked for by its id is always the primary's; so is a list that the standby has nothing of yet.
+  const { id } = await client.createContact({ body: { name: 'Ada' } });
+  expect((await client.getContact({ params: { contact_id: id } })).name).toBe('Ada');
+  const endpoint = await client.createEndpoint({ body: { url: 'http://127.0.0.1:9/', events: ['order.declined'] } });
+  expect((await client.listDeliveries({ params: { endpoint_id: endpoint.id } })).data).toEqual([]);
+  await waitFor('the standby to be too far behind', async () => {
+    const { data } = await client.listContacts({});
+    return data.some((contact) => contact.id === id);
+  });
+  await atStandby('select pg_wal_replay_resume()');
+  await listsAt(account);
+  process.kill(pair.standby.pid, 'SIGKILL');
+  for (let count = 0; count < 20; count++) expect((await client.listContacts({})).data).toHaveLength(1);
+}, 180_000);
