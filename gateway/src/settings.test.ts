@@ -45,6 +45,10 @@ describe("the gateway's settings", () => {
       readConfig(gatewayConfig, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES;
     expect(isInRanges('10.1.2.3', ranges('::ffff:10.0.0.0/104'))).toBe(true);
     expect(() => ranges('::ffff:0:0/80')).toThrow(/^ *TRUSTED_PROXIES: .*IPv4 range/m);
+    for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96']) {
+      expect(() => ranges(everybody)).toThrow(/^ *TRUSTED_PROXIES: .*is everybody/m);
+    }
+    expect(ranges('128.0.0.0/1')).toHaveLength(1);
   });
 
   it.each([

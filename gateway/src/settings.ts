@@ -12,6 +12,14 @@ const serviceUrl = z
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
 
+/** Parses a range of proxies. Throws for what `parseRange` throws for, and for all addresses: any client could say that it is another. */
+function proxyRange(text: string): AddressRange {
+  const range = parseRange(text);
+  if (range[1] === 0)
+    throw new Error(`${text} is everybody, who could all say that they are another; name the proxies`);
+  return range;
+}
+
 const shape = baseConfig.extend({
   GATEWAY_HOST: z.string().default('127.0.0.1').meta({ description: 'Address of the public listener.' }),
   GATEWAY_PORT: portSetting.default(8080).meta({ description: 'Port of the public listener; 0 picks a free one.' }),
@@ -46,7 +54,7 @@ const shape = baseConfig.extend({
     .default('')
     .transform((text, context): AddressRange[] => {
       try {
-        return text.split(',').flatMap((range) => (range.trim() === '' ? [] : [parseRange(range.trim())]));
+        return text.split(',').flatMap((range) => (range.trim() === '' ? [] : [proxyRange(range.trim())]));
       } catch (error) {
         context.addIssue(
           `must be CIDR ranges separated by commas, such as 10.0.0.0/8,192.0.2.7: ${(error as Error).message}`,

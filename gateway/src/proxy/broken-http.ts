@@ -18,18 +18,25 @@ export function setProtectiveHeaders(response: ServerResponse): void {
 const lingerMs = 2_000;
 const lingerBytes = 8 * 1_048_576;
 
-/** Returns the refusal of a request without a Host header (HTTP/1.1) or with two, undefined if it is valid. */
-export function hostRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
-  if (headers.host === undefined) {
-    if (httpVersion !== '1.1') return undefined;
+/** Headers that would be read as one that nobody sent, were they sent twice. */
+const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
+
+/** Returns the refusal of a request without a Host header (HTTP/1.1), or with two of one that must be sent once; undefined if it is valid. */
+export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  if (headers.host === undefined && httpVersion === '1.1') {
     return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
   }
-  let hosts = 0;
+  const twice = sentOnce.find(({ lowerCase }) => isSentTwice(rawHeaders, lowerCase));
+  return twice && new ApiError('invalid_request', `The ${twice.name} header must be sent once`, { field: twice.name });
+}
+
+function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean {
+  let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    if (name.length === lowerCase.length && name.toLowerCase() === lowerCase) count++;
   }
-  return hosts > 1 ? new ApiError('invalid_request', 'The Host header must be sent once') : undefined;
+  return count > 1;
 }
 
 /** Refuses requests that no handler sees, each with a line in the log and in a metric. */

@@ -19,9 +19,10 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-function expectRefusal(reply: RawReply, status: number): void {
+function expectRefusal(reply: RawReply, status: number, field?: string): void {
   expect(reply.status).toBe(status);
-  expect(JSON.parse(reply.body)).toEqual({ error: { code: 'invalid_request', message: expect.any(String) } });
+  const error = { code: 'invalid_request', message: expect.any(String), ...(field ? { field } : {}) };
+  expect(JSON.parse(reply.body)).toEqual({ error });
   expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(reply.headers['request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
   expect(reply.headers.connection).toBe('close');
@@ -55,9 +56,11 @@ describe.each([
     expect((await send('GET /healthz HTTP/1.0')).status).toBe(200);
   });
 
-  it('refuses a request with two Hosts likewise', async () => {
-    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', 'X-Other: y', 'hOST: x'), 400);
-    expectRefusal(await send('GET /healthz HTTP/1.0', 'Host: x', 'Host: y'), 400);
+  it('refuses a request with two Hosts or two Idempotency-Keys likewise', async () => {
+    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', 'X-Other: y', 'hOST: x'), 400, 'Host');
+    expectRefusal(await send('GET /healthz HTTP/1.0', 'Host: x', 'Host: y'), 400, 'Host');
+    const keys = ['Idempotency-Key: a', 'idempotency-key: a'];
+    expectRefusal(await send('POST /healthz HTTP/1.1', 'Host: x', ...keys), 400, 'Idempotency-Key');
   });
 
   it('lets a client read why its headers are too large, however much it sends', async () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Logger, listen } from '@customer-platform/service-kit';
-import { hostRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
+import { headRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { UnreadResponses } from './unread-responses.ts';
 
@@ -42,7 +42,7 @@ export async function listenWithEnvelopes(
     }
     unread.begin(request.socket, response);
     setProtectiveHeaders(response);
-    const refusal = hostRefusal(request);
+    const refusal = headRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);
     else handle(request, response, continues);
   };

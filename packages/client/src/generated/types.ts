@@ -122,7 +122,7 @@ export interface Operations {
 
   /**
    * List workflow versions.
-   * Newest first.
+   * Newest first, with the number of their blocks: retrieve a version for the blocks.
    *
    * `GET /v1/agents/{agent_id}/workflow/versions`
    * Scope: `agents:read`
@@ -248,7 +248,7 @@ export interface Operations {
 
   /**
    * List knowledge sources.
-   * Newest first.
+   * Newest first, with those that are being read and those that failed. A source is listed if it matches every filter given.
    *
    * `GET /v1/agents/knowledge/sources`
    * Scope: `agents.knowledge:read`
@@ -336,7 +336,7 @@ export interface Operations {
 
   /**
    * List plans.
-   * Newest first.
+   * Newest first, with their steps. A plan is listed if it matches every filter given.
    *
    * `GET /v1/agents/plans`
    * Scope: `agents:read`
@@ -414,7 +414,7 @@ export interface Operations {
 
   /**
    * List contacts.
-   * Newest first.
+   * Newest first, without those that were merged into another. A contact is listed if it matches every filter given.
    *
    * `GET /v1/cdp/contacts`
    * Scope: `cdp.contacts:read`
@@ -442,7 +442,7 @@ export interface Operations {
 
   /**
    * List a contact's consents.
-   * Newest first.
+   * All statements, the last recorded first. The latest in time counts, of each channel and purpose.
    *
    * `GET /v1/cdp/contacts/{contact_id}/consents`
    * Scope: `cdp.contacts:read`
@@ -521,7 +521,7 @@ export interface Operations {
 
   /**
    * List audiences.
-   * Newest first.
+   * Newest first, each with the number of its members.
    *
    * `GET /v1/cdp/audiences`
    * Scope: `cdp.audiences:read`
@@ -793,7 +793,7 @@ export interface Operations {
 
   /**
    * List booking types.
-   * Newest first.
+   * Newest first, inactive ones included.
    *
    * `GET /v1/calendar/booking-types`
    * Scope: `calendar:read`
@@ -938,7 +938,7 @@ export interface Operations {
 
   /**
    * List orders.
-   * Newest first.
+   * Newest first, with their lines. An order is listed if it matches every filter given.
    *
    * `GET /v1/catalogue/orders`
    * Scope: `catalogue.orders:read`
@@ -947,7 +947,7 @@ export interface Operations {
 
   /**
    * List products.
-   * Newest first.
+   * Newest first, inactive ones included.
    *
    * `GET /v1/catalogue/products`
    * Scope: `catalogue.products:read`
@@ -1024,7 +1024,7 @@ export interface Operations {
 
   /**
    * List deals.
-   * Newest first.
+   * Newest first. A deal is listed if it matches every filter given.
    *
    * `GET /v1/crm/deals`
    * Scope: `crm.deals:read`
@@ -1150,7 +1150,7 @@ export interface Operations {
 
   /**
    * List messages.
-   * Newest first.
+   * Newest first. A message is listed if it matches every filter given.
    *
    * `GET /v1/messages`
    * Scope: `messages:read`
@@ -1256,7 +1256,7 @@ export interface Operations {
 
   /**
    * List webhook endpoints.
-   * Newest first.
+   * Newest first, inactive and paused ones included, without their secrets.
    *
    * `GET /v1/webhooks`
    * Scope: `webhooks:read`

@@ -84,7 +84,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}/keys',
     scope: null,
     summary: "List an account's API keys",
-    description: 'Newest first.',
+    description: 'Newest first, revoked and expired ones included, without the keys themselves.',
     params: accountPath,
     query: list,
     status: 200,

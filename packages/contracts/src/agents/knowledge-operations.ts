@@ -26,7 +26,8 @@ export const listSources = operation('listSources', {
   path: '/v1/agents/knowledge/sources',
   scope: read,
   summary: 'List knowledge sources',
-  description: 'Newest first.',
+  description:
+    'Newest first, with those that are being read and those that failed. A source is listed if it matches every filter given.',
   query: z.object({ kind: sourceKind.optional(), collection: integerId.optional(), ...pageQuery }),
   status: 200,
   response: pageOf(KnowledgeSource),

@@ -186,7 +186,7 @@ export const listWorkflowVersions = operation('listWorkflowVersions', {
   path: '/v1/agents/{agent_id}/workflow/versions',
   scope: read,
   summary: 'List workflow versions',
-  description: 'Newest first.',
+  description: 'Newest first, with the number of their blocks: retrieve a version for the blocks.',
   params: agentPath,
   query: z.object(pageQuery),
   status: 200,

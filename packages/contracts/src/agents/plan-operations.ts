@@ -15,7 +15,7 @@ export const listPlans = operation('listPlans', {
   path: '/v1/agents/plans',
   scope: read,
   summary: 'List plans',
-  description: 'Newest first.',
+  description: 'Newest first, with their steps. A plan is listed if it matches every filter given.',
   query: z.object({
     status: z.enum(['awaiting', 'open']).optional().meta({
       description: 'awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead.',

@@ -27,7 +27,7 @@ export const listBookingTypes = operation('listBookingTypes', {
   path: '/v1/calendar/booking-types',
   scope: read,
   summary: 'List booking types',
-  description: 'Newest first.',
+  description: 'Newest first, inactive ones included.',
   query: list,
   status: 200,
   response: pageOf(BookingType),

@@ -26,7 +26,7 @@ export const listProducts = operation('listProducts', {
   path: '/v1/catalogue/products',
   scope: readProducts,
   summary: 'List products',
-  description: 'Newest first.',
+  description: 'Newest first, inactive ones included.',
   query: z.object(pageQuery),
   status: 200,
   response: pageOf(Product),
@@ -86,7 +86,7 @@ export const listOrders = operation('listOrders', {
   path: '/v1/catalogue/orders',
   scope: readOrders,
   summary: 'List orders',
-  description: 'Newest first.',
+  description: 'Newest first, with their lines. An order is listed if it matches every filter given.',
   query: z.object({
     status: orderStatus.optional(),
     contact: uuid.optional(),

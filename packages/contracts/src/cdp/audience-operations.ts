@@ -22,7 +22,7 @@ export const listAudiences = operation('listAudiences', {
   path: '/v1/cdp/audiences',
   scope: read,
   summary: 'List audiences',
-  description: 'Newest first.',
+  description: 'Newest first, each with the number of its members.',
   query: z.object(pageQuery),
   status: 200,
   response: pageOf(Audience),

@@ -13,7 +13,7 @@ export const listConsents = operation('listConsents', {
   path: '/v1/cdp/contacts/{contact_id}/consents',
   scope: 'cdp.contacts:read',
   summary: "List a contact's consents",
-  description: 'Newest first.',
+  description: 'All statements, the last recorded first. The latest in time counts, of each channel and purpose.',
   params: contactPath,
   query: z.object(pageQuery),
   status: 200,

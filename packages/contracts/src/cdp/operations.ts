@@ -26,7 +26,8 @@ export const listContacts = operation('listContacts', {
   path: '/v1/cdp/contacts',
   scope: 'cdp.contacts:read',
   summary: 'List contacts',
-  description: 'Newest first.',
+  description:
+    'Newest first, without those that were merged into another. A contact is listed if it matches every filter given.',
   query: z.object({
     q: text(200, 1).optional().meta({ description: 'Part of a name, phone, email or external id, ignoring case.' }),
     phone: z.string().optional().meta({ description: 'Only contacts with this phone number.' }),

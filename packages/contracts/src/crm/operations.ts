@@ -85,7 +85,7 @@ export const listDeals = operation('listDeals', {
   path: '/v1/crm/deals',
   scope: read,
   summary: 'List deals',
-  description: 'Newest first.',
+  description: 'Newest first. A deal is listed if it matches every filter given.',
   query: z.object({
     pipeline: integerId.optional(),
     stage: integerId.optional(),

@@ -15,7 +15,7 @@ export const listMessages = operation('listMessages', {
   path: '/v1/messages',
   scope: read,
   summary: 'List messages',
-  description: 'Newest first.',
+  description: 'Newest first. A message is listed if it matches every filter given.',
   query: z.object({
     ...pageQuery,
     reference: z.string().optional().meta({ description: 'Only messages with exactly this reference.' }),

@@ -46,7 +46,7 @@ export const listEndpoints = operation('listEndpoints', {
   path: '/v1/webhooks',
   scope: read,
   summary: 'List webhook endpoints',
-  description: 'Newest first.',
+  description: 'Newest first, inactive and paused ones included, without their secrets.',
   query: z.object(pageQuery),
   status: 200,
   response: pageOf(Endpoint),
