@@ -206,11 +206,11 @@ describe('what a page is refused for', () => {
     expect(await read(['/page', '/good'])).toMatchObject({ replaced: [0, 1], passages: [{ page: 1, text: 'good' }] });
   });
 
-  it('ten thousand links are read like any text, and not followed', async () => {
-    const links = Array.from({ length: 10_000 }, (_, index) => `<a href="/${index}">${index}</a>`).join(' ');
+  it('two thousand links are read like any text, and not followed', async () => {
+    const links = Array.from({ length: 2_000 }, (_, index) => `<a href="/${index}">${index}</a>`).join(' ');
     site.paths.set('/', html(`<p>Links</p>${links}`));
     const reading = await read(['/']);
-    expect(reading.passages.length).toBeGreaterThan(10);
+    expect(reading.passages.length).toBeGreaterThan(2);
     expect(site.requests).toEqual(['/']);
   });
 
