@@ -1,7 +1,10 @@
-import type { ProcessPlatform } from '@customer-platform/testkit';
-import { type Child, startChild } from './child-process.ts';
+import { rmSync } from 'node:fs';
+import { newDataFolder, type ProcessPlatform } from '@customer-platform/testkit';
+import { startChild } from './child-process.ts';
 import { atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
 import { closedLoop, type LoadResult, openLoop, requestBytes } from './load.ts';
+import { gatewayPeers, startGatewayPeer } from './peers/gateways.ts';
+import { startPeers } from './peers/peer.ts';
 import { startPlatform } from './platform.ts';
 import { cpuSeconds, watchMemory } from './process-usage.ts';
 
@@ -28,9 +31,10 @@ export interface Subject {
 export const gatewayBench: Bench = {
   name: 'gateway',
   summary: 'what the gateway costs and adds to one GET of 1 KB, all checks included',
-  async measure() {
-    const children: Child[] = [];
+  async measure(beside) {
+    const children: { stop(): Promise<void> }[] = [];
     let platform: ProcessPlatform | undefined;
+    const directory = newDataFolder();
     try {
       const stub = await startChild('fixed-response.ts');
       children.push(stub);
@@ -45,18 +49,28 @@ export const gatewayBench: Bench = {
       children.push(plain);
       const gateway = subject('gateway', { url: platform.gatewayUrl, pid: platform.pidOf('gateway')! });
       const bare = [subject('express', express), subject('http', plain)];
-      const { figures, maxPerSecond } = await cost(gateway, bare);
+      const checks = { key, redisUrl: platform.redisUrl, directory };
+      const known = beside.filter((name) => name in gatewayPeers);
+      const peers = await startPeers(known, (name) => startGatewayPeer(name, stub.url, checks));
+      children.push(...peers.map(({ peer }) => peer));
+      const others = peers.map(({ name, peer: { url, pids } }) => subject(gatewayPeers[name]!, { url, pid: pids[0]! }));
+      const { figures, maxPerSecond } = await cost(gateway, bare, others);
       return [...figures, ...(await delay(gateway, bare[0]!, subject('direct', stub), Math.round(maxPerSecond / 2)))];
     } finally {
       await platform?.stop();
       for (const child of children) await child.stop();
+      rmSync(directory, { recursive: true, force: true });
     }
   },
 };
 
 /** Measures CPU time per request of each subject in turn; also memory and the maximum requests per second. */
-async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figure[]; maxPerSecond: number }> {
-  const subjects = [gateway, ...bare];
+async function cost(
+  gateway: Subject,
+  bare: Subject[],
+  others: Subject[],
+): Promise<{ figures: Figure[]; maxPerSecond: number }> {
+  const subjects = [gateway, ...bare, ...others];
   const micros = new Map(subjects.map(({ name }) => [name, [] as number[]]));
   const rates: number[] = [];
   for (const subject of subjects) await saturate(subject, warmUpMs);
@@ -81,6 +95,7 @@ async function cost(gateway: Subject, bare: Subject[]): Promise<{ figures: Figur
     told('CPU of a GET: gateway', ofGateway, 'µs'),
     told('CPU of a GET: bare on Express', onExpress, 'µs'),
     told('CPU of a GET: bare on node:http', onHttp, 'µs'),
+    ...others.map(({ name }) => told(`CPU of a GET: ${name}`, median(micros.get(name)!), 'µs')),
     told(`most GETs a second of one gateway process (${connections} connections)`, maxPerSecond, '/s'),
     atMost('gateway memory under that load', memory.stop(), 150, 'MiB'),
   ];

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { bookingBench } from './booking.ts';
 import { cellsBench } from './cells.ts';
 import { clockBench } from './clock.ts';
@@ -17,6 +18,7 @@ import { messagesBench } from './messages.ts';
 import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { partitionsBench } from './partitions.ts';
+import { gatewayPeers } from './peers/gateways.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
@@ -50,6 +52,8 @@ const benches: Bench[] = [
   growthBench,
   soakBench,
 ];
+/** Systems of others that `--beside` names. */
+const peers = Object.keys(gatewayPeers);
 const page = join(import.meta.dirname, '../docs/performance.md');
 
 /** Returns where and when figures were measured, including the machine's other load. */
@@ -69,7 +73,7 @@ function write(bench: Bench, table: string): void {
 }
 
 /** Runs the named benches, by default all that do not take long. Returns whether every target was met. */
-async function run(names: string[], isWritten: boolean): Promise<boolean> {
+async function run(names: string[], { beside, isWritten }: { beside: string[]; isWritten: boolean }): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
     throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
@@ -79,7 +83,7 @@ async function run(names: string[], isWritten: boolean): Promise<boolean> {
   for (const bench of benches.filter(isWanted)) {
     const loadBefore = loadavg()[0]!;
     console.log(`\n${bench.name}: ${bench.summary}`);
-    const figures = await bench.measure();
+    const figures = await bench.measure(beside);
     const head = ['| what | measured | target | holds |', '|:-|-:|-:|:-|'];
     const table = [`${circumstances(loadBefore)}`, '', ...head, ...tableLines(figures)].join('\n');
     console.log(table);
@@ -98,8 +102,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     void stopPlatforms().finally(() => process.exit(130));
   });
 }
-const names = process.argv.slice(2).filter((argument) => argument !== '--write');
-const allHold = await run(names, process.argv.includes('--write')).catch((error: unknown) => {
+const { values, positionals } = parseArgs({
+  options: { write: { type: 'boolean', default: false }, beside: { type: 'string', default: '' } },
+  allowPositionals: true,
+});
+const beside = values.beside.split(',').filter(Boolean);
+const strangers = beside.filter((name) => !peers.includes(name));
+if (strangers.length > 0) throw new Error(`${strangers.join(', ')} cannot be measured beside: ${peers.join(', ')} can`);
+const allHold = await run(positionals, { beside, isWritten: values.write }).catch((error: unknown) => {
   // A bench fails when its platform is stopped: that must not end this process before all platforms are stopped.
   if (isBrokenOff) return false;
   throw error;

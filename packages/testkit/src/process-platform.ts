@@ -31,6 +31,7 @@ export interface ProcessPlatform {
   /** Returns the bus URL of a service, with its password; without a service only the server's address. */
   natsUrl(service?: string): string;
   databaseUrl: string;
+  redisUrl: string;
   /** Folders, ports and secrets, to start more processes with. */
   deployment: Deployment;
   /** Names of the gateway and each service. */
@@ -116,6 +117,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}, rootOf: RootOf 
       adminToken: secrets.ADMIN_TOKEN,
       natsUrl,
       databaseUrl: platform.databaseUrl,
+      redisUrl: platform.redisUrl,
       deployment: platform,
       processNames: [gateway.name, ...names],
       output,
