@@ -6,7 +6,7 @@ import { bookingBench } from './booking.ts';
 import { cellsBench } from './cells.ts';
 import { clockBench } from './clock.ts';
 import { customerDataBench } from './customer-data.ts';
-import { eventsBench } from './events.ts';
+import { eventsBench, senderPeers } from './events.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
@@ -53,7 +53,7 @@ const benches: Bench[] = [
   soakBench,
 ];
 /** Systems of others that `--beside` names. */
-const peers = Object.keys(gatewayPeers);
+const peers = [...Object.keys(gatewayPeers), ...senderPeers];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
 /** Returns where and when figures were measured, including the machine's other load. */

@@ -25,7 +25,8 @@ interface PeerProgram {
 /** Starts a peer's program, from PATH or its Debian package, with its files in `directory`. Throws where there is none, or it does not listen. */
 export async function startPeerProgram(peer: PeerProgram, directory: string): Promise<Peer> {
   const say = (line: string) => console.log(line);
-  const { command, env } = await findProgram({ program: peer.program, cacheDirectory: programsFolder(), say });
+  const wanted = { program: peer.program, versionArgument: '-v', cacheDirectory: programsFolder(), say };
+  const { command, env } = await findProgram(wanted);
   const port = await freePort();
   const configFile = join(directory, `${peer.name}.conf`);
   writeFileSync(configFile, peer.config(port, directory));

@@ -24,6 +24,8 @@ export interface WantedProgram {
   program: string;
   /** Debian package that holds it, if it is not named as the program is. */
   debianPackage?: string;
+  /** Argument by which it says its version and ends; --version unless given. */
+  versionArgument?: string;
   /** Folder in which a downloaded package is kept. */
   cacheDirectory: string;
   /** Called with one line for each slow step. */
@@ -114,7 +116,7 @@ async function fromDebian(wanted: WantedProgram): Promise<Program | null> {
   const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
   const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib'].map((folder) => join(root, folder));
   const env = { LD_LIBRARY_PATH: libraries.join(':') };
-  const trial = spawnSync(command, ['--version'], { env, timeout: 10_000, encoding: 'utf8' });
+  const trial = spawnSync(command, [wanted.versionArgument ?? '--version'], { env, timeout: 10_000, encoding: 'utf8' });
   if (trial.status !== 0)
     throw new Error(`Debian's ${wanted.program} does not run here: ${trial.error?.message ?? trial.stderr}`);
   return { command, env };
