@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '@customer-platform/testkit';
 import postgres, { type Sql } from 'postgres';
+import { childrenOf, signalAll } from '../processes.ts';
 import type { Fault } from './fault.ts';
 import { contactOf } from './load.ts';
 
@@ -213,28 +214,4 @@ export const frozenDatabase: Fault = {
 interface Described {
   service: string;
   pool: { waiting: number };
-}
-
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // it has ended
-    }
-  }
-}
-
-/** Returns the processes that a process started. */
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      // After the name in parentheses: state and parent.
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
-      return Number(stat[1]) === parent ? [Number(name)] : [];
-    } catch {
-      return []; // it has ended
-    }
-  });
 }

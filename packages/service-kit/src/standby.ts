@@ -7,6 +7,8 @@ import { WakeLoop } from './wake-loop.ts';
 /** Lists are read from the primary while the standby may be further behind than this. */
 const mostBehindMs = 5_000;
 const lookEveryMs = 1_000;
+/** A standby that has not said for so long how far it is may be frozen: lists would wait for as long as a statement may take. */
+const silentMs = 1_000;
 const slowestRetryMs = 5_000;
 /** Looks at the primary that the standby may have yet to reach. */
 const maxMarks = 8;
@@ -38,6 +40,7 @@ export class Standby {
   #marks: Mark[] = [];
   /** The latest time whose writes the standby is known to have, on the monotonic clock. */
   #reachedMs = Number.NEGATIVE_INFINITY;
+  #askedMs: number | undefined;
   #wasUsed = false;
 
   constructor(primary: Database, standby: Database, log: Logger) {
@@ -50,9 +53,10 @@ export class Standby {
     });
   }
 
-  /** The standby's pool; undefined while it may be too far behind, or is gone. */
+  /** The standby's pool; undefined while it may be too far behind, is silent, or gone. */
   get current(): Database | undefined {
-    return this.#behindMs <= mostBehindMs ? this.#standby : undefined;
+    const isSilent = this.#askedMs !== undefined && performance.now() - this.#askedMs > silentMs;
+    return this.#behindMs <= mostBehindMs && !isSilent ? this.#standby : undefined;
   }
 
   async stop(): Promise<void> {
@@ -70,14 +74,24 @@ export class Standby {
     const [primary] = await this.#primary<{ position: number }[]>`
       select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as position`;
     this.#marks = [...this.#marks, { atMs, position: primary!.position }].slice(-maxMarks);
-    // Null of a server that never was a standby: it reaches nothing.
-    const [standby] = await this.#standby<{ position: number | null }[]>`
-      select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 as position`;
-    const reached = this.#marks.findLast(({ position }) => position <= (standby!.position ?? 0));
+    const replayed = await this.#replayed();
+    const reached = this.#marks.findLast(({ position }) => position <= replayed);
     this.#reachedMs = Math.max(this.#reachedMs, reached?.atMs ?? Number.NEGATIVE_INFINITY);
     const isUsed = this.current !== undefined;
     if (isUsed !== this.#wasUsed) this.#log.info({ isUsed }, 'whether lists are read from the standby has changed');
     this.#wasUsed = isUsed;
+  }
+
+  /** Returns how far the standby has replayed the log, in bytes; 0 of a server that never was a standby. */
+  async #replayed(): Promise<number> {
+    this.#askedMs = performance.now();
+    try {
+      const [standby] = await this.#standby<{ position: number | null }[]>`
+        select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 as position`;
+      return standby!.position ?? 0;
+    } finally {
+      this.#askedMs = undefined;
+    }
   }
 }
 
