@@ -126,7 +126,11 @@ async function figuresOfPeers(beside: readonly string[], receiver: Child): Promi
   const peers = await startPeers(known, () => startSvix(receiver.url, directory));
   try {
     const figures: Figure[] = [];
-    for (const { name, peer } of peers) figures.push(...(await figuresOfPeer(name, subjectOf(peer, receiver))));
+    for (const { name, peer } of peers) {
+      const measured = figuresOfPeer(name, subjectOf(peer, receiver));
+      // Ours are measured: a fault of another's loses none of them.
+      figures.push(...(await measured.catch((error: Error) => [told(`${name}: failed`, error.message)])));
+    }
     return figures;
   } finally {
     for (const { peer } of peers) await peer.stop();
@@ -164,7 +168,8 @@ function subjectOf({ url, pids, request }: Sender, receiver: Child): Subject {
     receiver,
     next: () => request,
     madeMs: (id) => madeMs.get(id),
-    onResponse({ body, ms }) {
+    onResponse({ status, body, ms }) {
+      if (status >= 300) throw new Error(`it responded with ${status}`);
       const { id } = JSON.parse(body.toString()) as { id: string };
       madeMs.set(id, performance.timeOrigin + performance.now() - ms);
     },

@@ -19,6 +19,7 @@ import { neighboursBench } from './neighbours.ts';
 import { ordersBench } from './orders.ts';
 import { partitionsBench } from './partitions.ts';
 import { gatewayPeers } from './peers/gateways.ts';
+import { stopPeers } from './peers/peer.ts';
 import { stopPlatforms } from './platform.ts';
 import { queuesBench } from './queues.ts';
 import { rollingBench } from './rolling.ts';
@@ -99,7 +100,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     isBrokenOff = true;
     process.on('uncaughtException', () => undefined); // errors of connections to servers that are being stopped
-    void stopPlatforms().finally(() => process.exit(130));
+    void Promise.allSettled([stopPlatforms(), stopPeers()]).finally(() => process.exit(130));
   });
 }
 const { values, positionals } = parseArgs({

@@ -53,15 +53,27 @@ export const listens = (url: string): Promise<boolean> =>
     () => false,
   );
 
+const running = new Set<Peer>();
+
+/** Stops all started peers, for an interrupted bench. */
+export async function stopPeers(): Promise<void> {
+  await Promise.all([...running].map((peer) => peer.stop()));
+}
+
 /** Starts those of the named peers that are on this machine; says which are left out, and why. */
-export async function startPeers<Started>(
+export async function startPeers<Started extends Peer>(
   names: readonly string[],
   start: (name: string) => Promise<Started>,
 ): Promise<{ name: string; peer: Started }[]> {
   const started: { name: string; peer: Started }[] = [];
   for (const name of names) {
     try {
-      started.push({ name, peer: await start(name) });
+      const peer = await start(name);
+      running.add(peer);
+      const stop = async () => {
+        if (running.delete(peer)) await peer.stop();
+      };
+      started.push({ name, peer: { ...peer, stop } });
     } catch (error) {
       console.log(`left out: ${name}: ${(error as Error).message.trim().split('\n').at(-1)}`);
     }

@@ -45,10 +45,10 @@ describe("the gateway's settings", () => {
       readConfig(gatewayConfig, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES;
     expect(isInRanges('10.1.2.3', ranges('::ffff:10.0.0.0/104'))).toBe(true);
     expect(() => ranges('::ffff:0:0/80')).toThrow(/^ *TRUSTED_PROXIES: .*IPv4 range/m);
-    for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96']) {
-      expect(() => ranges(everybody)).toThrow(/^ *TRUSTED_PROXIES: .*is everybody/m);
+    for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96', '8.0.0.0/7', '2000::/15']) {
+      expect(() => ranges(everybody)).toThrow(/^ *TRUSTED_PROXIES: .*is nearly everybody/m);
     }
-    expect(ranges('128.0.0.0/1')).toHaveLength(1);
+    expect(ranges('10.0.0.0/8,2000::/16,::ffff:10.0.0.0/104')).toHaveLength(3);
   });
 
   it.each([

@@ -12,12 +12,16 @@ const serviceUrl = z
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
 
-/** Parses a range of proxies. Throws for what `parseRange` throws for, and for all addresses: any client could say that it is another. */
+/** Shortest prefixes of a range of proxies: the private 10.0.0.0/8, and what a provider of networks has. */
+const shortestPrefix = { ipv4: 8, ipv6: 16 };
+
+/** Parses a range of proxies. Throws for what `parseRange` throws for, and for more than anybody has: any client could say that it is another. */
 function proxyRange(text: string): AddressRange {
-  const range = parseRange(text);
-  if (range[1] === 0)
-    throw new Error(`${text} is everybody, who could all say that they are another; name the proxies`);
-  return range;
+  const [network, bits] = parseRange(text);
+  const least = shortestPrefix[network.kind()];
+  if (bits < least)
+    throw new Error(`${text} is nearly everybody, who could all say that they are another: /${least} at least`);
+  return [network, bits];
 }
 
 const shape = baseConfig.extend({

@@ -118,7 +118,8 @@ export const deletedDelivery: Fault = {
   async cause({ platform, admin, receiver, say }) {
     const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
     await admin('queues', 'pause', 'webhooks', 'deliveries', '--reason', 'a drill deletes a row');
-    const contact = await waitFor('a delivery to be due', () => deleteDelivery(sql));
+    const [row] = await sql<{ now: Date }[]>`select now()`;
+    const contact = await waitFor('a delivery to be due', () => deleteDelivery(sql, row!.now));
     await admin('queues', 'resume', 'webhooks', 'deliveries');
     const hasCome = () => receiver.received.some((request) => contactOf(request) === contact);
     return {
@@ -128,7 +129,7 @@ export const deletedDelivery: Fault = {
         if (hasCome()) throw new Error('the webhook came although its delivery was deleted');
         const statement = readFileSync(unaccountedPage, 'utf8').split('```sql\n')[1]!.split('```')[0]!;
         say('psql: the statement of the runbook, which makes missing deliveries');
-        await sql.unsafe(statement);
+        await sql.unsafe(`set role platform_webhooks; ${statement}; reset role`);
         await admin('queues', 'retry', 'webhooks', 'deliveries');
       },
       prove: async () => void (await waitFor('the webhook whose delivery was deleted', hasCome)),
@@ -137,12 +138,12 @@ export const deletedDelivery: Fault = {
   },
 };
 
-/** Deletes the newest delivery that is due, once there is one; returns the contact that it tells of. */
-async function deleteDelivery(sql: Sql): Promise<string | undefined> {
+/** Deletes a delivery that was made since a time, once there is one; returns the contact that it tells of. */
+async function deleteDelivery(sql: Sql, since: Date): Promise<string | undefined> {
   const [deleted] = await sql<{ contact: string }[]>`
     with deleted as (
       delete from webhooks.deliveries where id = (
-        select id from webhooks.deliveries where status = 'pending' and tries_made = 0 order by id desc limit 1)
+        select id from webhooks.deliveries where status = 'pending' and tries_made = 0 and created_at > ${since} limit 1)
       returning account_id, event_id
     )
     select e.envelope::jsonb #>> '{data,contact,id}' as contact from webhooks.events e join deleted d

@@ -23,7 +23,7 @@ interface ListenerOptions {
 }
 
 /**
- * Listens. Invalid HTTP, CONNECT and a request without Host or with two included, gets an envelope with a Request-Id too; an
+ * Listens. Invalid HTTP, CONNECT and a request without Host, or with two of it or of Idempotency-Key, included, gets an envelope with a Request-Id too; an
  * expectation other than 100-continue is ignored. A client that reads nothing of its responses for 40 s is cut off. With `bodies` the handler
  * itself bounds how long a body takes.
  */

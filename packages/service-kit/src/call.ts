@@ -1,4 +1,4 @@
-import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
+import { type AccountContext, ApiError, type Operation, pageQuery } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from './clocks/clocks.ts';
 import { type Compute, computed } from './compute.ts';
@@ -14,7 +14,7 @@ import { type ParsedBody, parsedBody } from './parsed-body.ts';
 import type { Prefetch } from './prefetch.ts';
 import { bodyParser, bodySize } from './request-body.ts';
 import type { RequestCount } from './request-count.ts';
-import type { Standby } from './standby.ts';
+import type { ReadServer, Standby } from './standby.ts';
 import type { Streams } from './streams/streams.ts';
 
 /** Resources of the process that requests are served with. */
@@ -89,12 +89,13 @@ export class Steps<Resources> {
     return await parsedBody(() => this.#parseBody(request), arrived);
   }
 
-  /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
+  /** Does `work` with one of the connections that the account's owner may have at a server; throws what `Connections.use` throws. */
   async onConnection<Result>(
     { account, request }: RequestCall,
     work: (connection: HeldConnection) => Promise<Result>,
+    { connections }: Pick<ReadServer, 'connections'> = this.context,
   ): Promise<Result> {
-    return await this.context.connections.use(account.owner, request.res, work);
+    return await connections.use(account.owner, request.res, work);
   }
 
   /**
@@ -138,17 +139,18 @@ export class Steps<Resources> {
     return await implementation.handle(call);
   }
 
-  /** Returns whether it is a list: one that is read page by page. */
+  /** Returns whether it is a list: one that is read page by page. Free times, which begin after an instant, are none. */
   get isList(): boolean {
     const { method, query } = this.operation;
-    return method === 'GET' && query !== undefined && 'starting_after' in query.shape;
+    return method === 'GET' && query?.shape.starting_after === pageQuery.starting_after;
   }
 
-  /** Resources of a prefetch, for an account's request; what it reads, it reads from `sql`. */
-  prefetchCall(call: RequestCall, sql = this.context.sql): PrefetchCall {
+  /** Resources of a prefetch, for an account's request, which reads from `server`. */
+  prefetchCall(call: RequestCall, server: ReadServer = this.context): PrefetchCall {
     const { account } = call;
     const { askFor, clock } = this.context;
-    const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
+    const onConnection: PrefetchCall['onConnection'] = (work) =>
+      this.onConnection(call, () => work(server.sql), server);
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);
     const compute: Compute = (pieces) => computed(pieces, { owner: account.owner, response: call.request.res! });

@@ -56,7 +56,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
     if (slow.length > 0) await orGiveBack(slow, () => setAside(context, name, untried));
     // Events go by the clock of their account: those of the real time in one transaction, as ever.
-    for (const part of Map.groupBy(events, ({ event }) => clocks.ownerToldBy(event)).values()) {
+    for (const part of clocks.split(events)) {
       await orGiveBack(part, () => takeAll(part));
     }
     if (hasRefused || rubbish.length > 0) await restAfter(performance.now() - beganMs);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from './database.ts';
 import { limitReached } from './limits.ts';
+import { lockNumber } from './lock-number.ts';
 import { openText, sealText } from './sealed-text.ts';
 
 /** Retention of a stored response. */
@@ -52,7 +53,7 @@ export function fingerprintOf(body: Buffer): Buffer {
 export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Promise<KnownKey | undefined> {
   const { accountId, method, path, key } = claim;
   const [row] = await tx<(StoredResponse & { held: boolean; fingerprint: Buffer | null })[]>`
-    select pg_try_advisory_xact_lock(hashtextextended(${`${accountId} ${method} ${path} ${key}`}, 0)) as held, stored.*
+    select pg_try_advisory_xact_lock(${lockNumber('key', accountId, method, path, key)}::bigint) as held, stored.*
     from (select 1) as one
     left join (
       select fingerprint, status, answer as body from idempotency

@@ -34,6 +34,7 @@ export { jsonBytes } from './json-bytes.ts';
 export { someStructural } from './json-structure.ts';
 export { type LimitName, limitReached } from './limits.ts';
 export { createApp, type Listener, listen } from './listener.ts';
+export { lockNumber } from './lock-number.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';

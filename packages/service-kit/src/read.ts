@@ -1,10 +1,11 @@
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { RequestCall, ServedResponse, Steps } from './call.ts';
-import { type Database, isStatementTimeout } from './database.ts';
+import { isStatementTimeout } from './database.ts';
 import { ClientGone } from './fair-permits.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
+import type { ReadServer } from './standby.ts';
 import type { StreamSource } from './streams/streams.ts';
 
 /** Serves one read: its statements run on the pool, without a transaction. Throws what it is refused with. */
@@ -26,30 +27,21 @@ export async function openStream<Resources>(
 }
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
-  const { sql, standby } = steps.context;
   const body = await steps.bodyOf(request, account);
-  const onStandby = steps.isList ? standby?.current : undefined;
-  if (onStandby) {
+  const standby = steps.isList ? steps.context.standby?.current : undefined;
+  if (standby) {
     try {
-      return await resultOn(onStandby, steps, { request, account, body });
+      return await resultOn(standby, steps, { request, account, body });
     } catch (error) {
-      if (!mayBeStandbys(error)) throw error;
+      // It may lack what the list is of, or have gone: the primary decides. What took as long as a statement may would take as long there.
+      if (error instanceof ClientGone || isStatementTimeout(error)) throw error;
     }
   }
-  return await resultOn(sql, steps, { request, account, body });
-}
-
-/**
- * Returns whether a list may fail by its standby alone, which lacks what it is of, or has gone: the primary decides then. Not what took as long as a
- * statement may, nor what found no place in this process: it would wait twice.
- */
-function mayBeStandbys(error: unknown): boolean {
-  const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503);
-  return !(isBusy || error instanceof ClientGone || isStatementTimeout(error));
+  return await resultOn(steps.context, steps, { request, account, body });
 }
 
 async function resultOn<Resources>(
-  sql: Database,
+  server: ReadServer,
   steps: Steps<Resources>,
   from: Pick<RequestCall, 'request' | 'account' | 'body'>,
 ): Promise<unknown> {
@@ -57,16 +49,20 @@ async function resultOn<Resources>(
   const call = { ...from, prefetch: new Prefetch() };
   const askNow = askFor(call.account);
   const run = () =>
-    steps.onConnection(call, ({ without }) => {
-      const ask: Ask = (asked, input) => without(() => askNow(asked, input));
-      return steps.run({ ...call, ask }, sql, clock(), []);
-    });
+    steps.onConnection(
+      call,
+      ({ without }) => {
+        const ask: Ask = (asked, input) => without(() => askNow(asked, input));
+        return steps.run({ ...call, ask }, server.sql, clock(), []);
+      },
+      server,
+    );
   for (;;) {
     try {
       return await run();
     } catch (error) {
       if (!(error instanceof PrefetchNeeded)) throw error;
-      await error.work(steps.prefetchCall(call, sql));
+      await error.work(steps.prefetchCall(call, server));
     }
   }
 }

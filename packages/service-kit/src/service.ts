@@ -196,7 +196,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     if (!serveHealth(request, response)) next();
   });
   const streams = new Streams(log);
-  const standby = openStandby(config, { service: definition.name, sql, log });
+  const standby = openStandby(config, { service: definition.name, primary: sql, requests, log });
   bindOperations(app, Object.values(definition.operations), {
     ...work,
     standby,

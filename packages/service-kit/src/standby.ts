@@ -1,15 +1,17 @@
 import type { BaseConfig } from './config.ts';
-import { type Database, openDatabase } from './database.ts';
+import { Connections } from './connections.ts';
+import { type Database, openDatabase, standsStillMs } from './database.ts';
 import type { Logger } from './logging.ts';
 import { meter } from './meter.ts';
+import type { RequestCount } from './request-count.ts';
 import { WakeLoop } from './wake-loop.ts';
 
 /** Lists are read from the primary while the standby may be further behind than this. */
 const mostBehindMs = 5_000;
 const lookEveryMs = 1_000;
+const slowestRetryMs = 5_000;
 /** A standby that has not said for so long how far it is may be frozen: lists would wait for as long as a statement may take. */
 const silentMs = 1_000;
-const slowestRetryMs = 5_000;
 /** Looks at the primary that the standby may have yet to reach. */
 const maxMarks = 8;
 
@@ -20,6 +22,12 @@ const gauges = {
       'Time by which the server of DATABASE_READ_URL is behind at most; above 5 lists are read from the primary.',
   },
 };
+
+/** A server that requests read from, and the connections that their accounts may have there. */
+export interface ReadServer {
+  sql: Database;
+  connections: Connections;
+}
 
 /** Position of the primary's log at a time, in bytes. */
 interface Mark {
@@ -33,62 +41,68 @@ interface Mark {
  */
 export class Standby {
   readonly #primary: Database;
-  readonly #standby: Database;
+  readonly #server: ReadServer;
   readonly #log: Logger;
   readonly #loop: WakeLoop;
   readonly #stopGauges: () => void;
+  readonly #beganMs = performance.now();
   #marks: Mark[] = [];
   /** The latest time whose writes the standby is known to have, on the monotonic clock. */
   #reachedMs = Number.NEGATIVE_INFINITY;
   #askedMs: number | undefined;
   #wasUsed = false;
 
-  constructor(primary: Database, standby: Database, log: Logger) {
+  constructor(primary: Database, server: ReadServer, log: Logger) {
     this.#primary = primary;
-    this.#standby = standby;
+    this.#server = server;
     this.#log = log;
     this.#loop = new WakeLoop('standby', { everyMs: lookEveryMs, slowestRetryMs, log }, () => this.#look());
     this.#stopGauges = meter.observe(gauges, (observe) => {
-      if (Number.isFinite(this.#reachedMs)) observe('db.standby.lag', this.#behindMs / 1_000);
+      const sinceMs = Math.max(this.#reachedMs, this.#beganMs);
+      observe('db.standby.lag', (performance.now() - sinceMs) / 1_000);
     });
   }
 
-  /** The standby's pool; undefined while it may be too far behind, is silent, or gone. */
-  get current(): Database | undefined {
-    const isSilent = this.#askedMs !== undefined && performance.now() - this.#askedMs > silentMs;
-    return this.#behindMs <= mostBehindMs && !isSilent ? this.#standby : undefined;
+  /** The standby; undefined while it may be too far behind, is silent, or gone. */
+  get current(): ReadServer | undefined {
+    const nowMs = performance.now();
+    const isSilent = this.#askedMs !== undefined && nowMs - this.#askedMs > silentMs;
+    return nowMs - this.#reachedMs <= mostBehindMs && !isSilent ? this.#server : undefined;
   }
 
   async stop(): Promise<void> {
     this.#stopGauges();
     await this.#loop.stop();
-    await this.#standby.end({ timeout: 5 });
-  }
-
-  get #behindMs(): number {
-    return performance.now() - this.#reachedMs;
+    await this.#server.sql.end({ timeout: 5 });
   }
 
   async #look(): Promise<undefined> {
-    const atMs = performance.now();
-    const [primary] = await this.#primary<{ position: number }[]>`
-      select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as position`;
-    this.#marks = [...this.#marks, { atMs, position: primary!.position }].slice(-maxMarks);
-    const replayed = await this.#replayed();
-    const reached = this.#marks.findLast(({ position }) => position <= replayed);
-    this.#reachedMs = Math.max(this.#reachedMs, reached?.atMs ?? Number.NEGATIVE_INFINITY);
-    const isUsed = this.current !== undefined;
-    if (isUsed !== this.#wasUsed) this.#log.info({ isUsed }, 'whether lists are read from the standby has changed');
-    this.#wasUsed = isUsed;
+    try {
+      const atMs = performance.now();
+      const [primary] = await this.#primary<{ position: number }[]>`
+        select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as position`;
+      this.#marks = [...this.#marks, { atMs, position: primary!.position }].slice(-maxMarks);
+      const replayed = await this.#replayed();
+      const reached = this.#marks.findLast(({ position }) => position <= replayed);
+      if (reached) this.#reachedMs = reached.atMs;
+    } finally {
+      const isUsed = this.current !== undefined;
+      if (isUsed !== this.#wasUsed) this.#log.info({ isUsed }, 'whether lists are read from the standby has changed');
+      this.#wasUsed = isUsed;
+    }
   }
 
-  /** Returns how far the standby has replayed the log, in bytes; 0 of a server that never was a standby. */
+  /** Returns how far the standby has replayed the log, in bytes; less than anything of a server that is none, such as one that was promoted. */
   async #replayed(): Promise<number> {
     this.#askedMs = performance.now();
     try {
-      const [standby] = await this.#standby<{ position: number | null }[]>`
-        select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 as position`;
-      return standby!.position ?? 0;
+      const [standby] = await this.#server.sql<{ position: number | null }[]>`
+        select case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 end as position`;
+      if (standby!.position === null) this.#reachedMs = Number.NEGATIVE_INFINITY;
+      return standby!.position ?? Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      this.#reachedMs = Number.NEGATIVE_INFINITY;
+      throw error;
     } finally {
       this.#askedMs = undefined;
     }
@@ -98,8 +112,10 @@ export class Standby {
 /** Opens the standby of the settings, with as many connections as the primary's pool; undefined where they have none. */
 export function openStandby(
   { DATABASE_READ_URL: url, DATABASE_POOL: pool, DATABASE_POOLER }: BaseConfig,
-  { service, sql, log }: { service: string; sql: Database; log: Logger },
+  { service, primary, requests, log }: { service: string; primary: Database; requests: RequestCount; log: Logger },
 ): Standby | undefined {
   if (!url) return undefined;
-  return new Standby(sql, openDatabase(url, { pool, service, isPooled: DATABASE_POOLER === 'transaction' }), log);
+  const sql = openDatabase(url, { pool, service, isPooled: DATABASE_POOLER === 'transaction' });
+  const connections = new Connections(pool, requests, () => standsStillMs(sql));
+  return new Standby(primary, { sql, connections }, log);
 }

@@ -133,9 +133,10 @@ export async function takeOnce<Resources>(
   also: (tx: Sql) => Promise<void> = async () => undefined,
 ) {
   const events = batch.map(({ event }) => event);
-  const { account } = events[0]!;
   const { clocks } = context;
-  const toldMs = events.reduce((most, event) => Math.max(most, clocks.toldBy(event)), 0);
+  // Of several accounts none has a clock of its own, also where one got it since they were put together.
+  const account = events.every((event) => event.account === events[0]!.account) ? events[0]!.account : undefined;
+  const toldMs = account === undefined ? 0 : Math.max(...events.map((event) => clocks.toldBy(event)));
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
@@ -160,7 +161,7 @@ export async function takeOnce<Resources>(
     ),
   );
   consumer.committed?.(context.resources, events, taken);
-  context.clockWork.wake(account);
+  if (account !== undefined) context.clockWork.wake(account);
 }
 
 /** Notes events in the inbox of a consumer; returns those that were not there. */

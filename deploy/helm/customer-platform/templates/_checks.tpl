@@ -42,7 +42,7 @@
 
 {{/* Of: field, settings, known (names of settings). Node's, malloc's and OpenTelemetry's own variables are not listed. */}}
 {{- define "platform.settingsCheck" -}}
-{{- $secret := "^(DATABASE_URL|NATS_URL|REDIS_URL|REDIS_SENTINEL_PASSWORD|CONTEXT_SECRET|ADMIN_TOKENS?|TRACE_TOKEN|[A-Z]+_SECRET_KEY|OTEL_EXPORTER_OTLP_HEADERS)$" }}
+{{- $secret := "^(DATABASE_((DIRECT|READ)_)?URL|NATS_URL|REDIS_URL|REDIS_SENTINEL_PASSWORD|CONTEXT_SECRET|ADMIN_TOKENS?|TRACE_TOKEN|[A-Z]+_SECRET_KEY|OTEL_EXPORTER_OTLP_HEADERS)$" }}
 {{- $byValue := dict "DRAIN_DELAY_SECONDS" "drain.delaySeconds" "DRAIN_SECONDS" "drain.seconds" "PUBLIC_URL" "publicUrl"
   "WEBHOOKS_ALLOWED_RANGES" "outboundAllowedRanges" "NODE_EXTRA_CA_CERTS" "trust" "NATS_TLS_CA_FILE" "trust"
   "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" "CELLS" "cells" }}

@@ -109,6 +109,16 @@ export class Clocks {
     return this.toldBy(event) > 0 ? event.account : undefined;
   }
 
+  /**
+   * Splits what came with events by the clock that it goes by: all of an account of which one event tells a clock of its own is a part, and what
+   * is of others is one. The order within a part stays.
+   */
+  split<Item extends { event: EventTime }>(items: readonly Item[]): Item[][] {
+    const owners = new Set(items.map(({ event }) => this.ownerToldBy(event)));
+    const ownerOf = ({ event: { account } }: Item) => (owners.has(account) ? account : undefined);
+    return [...Map.groupBy(items, ownerOf).values()];
+  }
+
   /** Returns `now`, which is the time of the work under way, in the time of an account: the same where the work is its own. */
   translated(now: Date, accountId: string): Date {
     const { active } = this;

@@ -2,6 +2,7 @@ import { firstCodePoints } from '@customer-platform/contracts/core';
 import { isSuccess, type Poster, type PostResult, parseUrl } from '@customer-platform/outbound';
 import { LRUCache } from '@customer-platform/service-kit';
 import { z } from 'zod';
+import { firstOf } from './first-of.ts';
 import { jsonOf } from './json-of.ts';
 import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { simulatedCompletion } from './simulated-ai.ts';
@@ -110,19 +111,24 @@ function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }
 
 /** Mistral's models send parts; those that are not text are its reasoning. */
 const ContentPart = z.object({ type: z.string(), text: z.unknown().optional() });
+/** Parts of a completion that are read. */
+const maxParts = 1_000;
 const tokens = z.number().nullish();
 const CompletionBody = z.object({
-  choices: z
-    .array(
-      z.object({
-        message: z.object({
-          content: z.union([z.string(), z.array(ContentPart)]).nullish(),
-          refusal: z.unknown().optional(),
+  choices: firstOf(
+    z
+      .array(
+        z.object({
+          message: z.object({
+            content: firstOf(z.union([z.string(), z.array(ContentPart)]), maxParts).nullish(),
+            refusal: z.unknown().optional(),
+          }),
+          finish_reason: z.string().nullish(),
         }),
-        finish_reason: z.string().nullish(),
-      }),
-    )
-    .min(1),
+      )
+      .min(1),
+    1,
+  ),
   usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens }).nullish(),
 });
 

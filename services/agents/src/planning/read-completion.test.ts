@@ -22,6 +22,13 @@ const followUp = (delay_minutes: number, goal = 'Ask again') => {
 const move = (stage: unknown) => ({ action: 'move_stage', params: { stage } });
 const letters = (count: number) => 'x'.repeat(count);
 
+it('of lists of any length no more is looked at than can be used', () => {
+  const reasons = Array.from({ length: 30_000 }, (_, index) => (index < 10 ? `Reason ${index}` : index));
+  expect(read({ ...planOf(), approval_reasons: reasons })).toMatchObject({ approvalReasons: reasons.slice(0, 10) });
+  const steps = Array.from({ length: 20_000 }, (_, index) => (index < 11 ? message('Hello') : index));
+  expect(problemOf({ ...planOf(), steps })).toBe('steps must be a list of at most 10 steps');
+});
+
 it('a plan whose texts are too long for its events is a problem', () => {
   const long = (character: string) => planOf(...Array.from({ length: 10 }, () => message(character.repeat(4_096))));
   expect(problemOf(long('長'))).toBeUndefined();

@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { maxPlanBytes } from '../plans/plan-size.ts';
 import type { NewStep } from '../plans/plans.sql.ts';
 import { channelRule } from '../plans/reachable-channels.ts';
+import { firstOf } from './first-of.ts';
 import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
@@ -60,18 +61,21 @@ function wholeNumber(min: number, max: number) {
 const PlanJson = z.object({
   goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text that is not empty' }),
   rationale: shownOrNone(2_000),
-  approval_reasons: z.array(shownText(300)).nullish(),
-  steps: z
-    .array(
-      z.object({
-        action: agentAction,
-        title: shownOrNone(200),
-        reason: shownOrNone(1_000),
-        delay_minutes: wholeNumber(0, maxDelayMinutes).nullish(),
-        params: z.record(z.string(), z.unknown()),
-      }),
-    )
-    .max(maxSteps, { error: `must be a list of at most ${maxSteps} steps` }),
+  approval_reasons: firstOf(z.array(shownText(300)), maxReasons).nullish(),
+  steps: firstOf(
+    z
+      .array(
+        z.object({
+          action: agentAction,
+          title: shownOrNone(200),
+          reason: shownOrNone(1_000),
+          delay_minutes: wholeNumber(0, maxDelayMinutes).nullish(),
+          params: z.record(z.string(), z.unknown()),
+        }),
+      )
+      .max(maxSteps, { error: `must be a list of at most ${maxSteps} steps` }),
+    maxSteps + 1,
+  ),
 });
 type CompletedStep = z.output<typeof PlanJson>['steps'][number];
 

@@ -6,7 +6,7 @@ import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
 import { dayBefore } from './day.ts';
-import { countPlans, selectNamesInPlans, selectUsage, type UsageRow } from './usage.sql.ts';
+import { countPlans, selectNamesInPlans, selectUsage, type Usage } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
 /** Reports agents that are not archived and those with activity, in a fixed number of statements. */
@@ -21,7 +21,7 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
       selectUsage(tx, account.id, from, today),
       countPlans(tx, account.id, instantOf(from, account.timezone)),
     ]);
-    const active = new Set([...usage.map(({ agent_id }) => agent_id), ...plans.keys()]);
+    const active = new Set([...usage.purposes.map(({ agent_id }) => agent_id), ...plans.keys()]);
     const agents = await selectAgentsFor(tx, account.id, [...active]);
     // A plan may have been requested on the day before its call.
     const since = instantOf(dayBefore(from, 1), account.timezone);
@@ -33,10 +33,10 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
 type UsageCall = Pick<HandlerCall<typeof contract.getAgentUsage, unknown, unknown>, 'account' | 'tx' | 'ask'>;
 
 /** Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names. */
-async function listedPipelines(call: UsageCall, agents: readonly AgentRow[], usage: readonly UsageRow[], since: Date) {
+async function listedPipelines(call: UsageCall, agents: readonly AgentRow[], usage: Usage, since: Date) {
   const { account, tx, ask } = call;
   const kept = new Map(agents.flatMap((agent) => agent.pipelines).map(({ id, name }) => [id, name]));
-  const used = usage.map(({ pipeline_id }) => pipeline_id).filter((id) => id !== 0);
+  const used = usage.pipelines.map(({ pipeline_id }) => pipeline_id);
   const ids = [...new Set([...kept.keys(), ...used])].sort((one, other) => one - other);
   const current = account.modules.includes('crm') ? await currentNames(ids, ask) : new Map<number, string>();
   const unnamed = ids.filter((id) => !current.has(id) && !kept.has(id));

@@ -39,14 +39,22 @@ export async function selectHeldTokens(tx: Sql, call: NewCall) {
   return row!;
 }
 
+/** Models whose tokens are counted each for itself on one day of an account: a name is any text. Further ones are counted together. */
+const maxModels = 100;
+const otherModels = 'other models';
+
 /** Inserts a call with its reservation. Returns its id. */
 export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<string> {
   const { accountId, day, agentId, pipelineId, planId, kind, provider, model, tokens } = call;
   const [row] = await tx<{ id: string }[]>`
-    with begun as (
+    with known as (
+      select distinct u.provider, u.model from usage_days u where u.account_id = ${accountId} and u.day = ${day}::text::date
+    ), begun as (
       insert into ai_calls (account_id, day, agent_id, pipeline_id, plan_id, kind, provider, model, reserved_tokens, began_at)
-      values (${accountId}, ${day}::text::date, ${agentId}, ${pipelineId ?? 0}, ${planId}, ${kind}, ${provider}, ${model},
-        ${tokens}, ${now})
+      select ${accountId}, ${day}::text::date, ${agentId}, ${pipelineId ?? 0}, ${planId}, ${kind}, ${provider},
+        case when (select count(*) from known) < ${maxModels}
+          or exists (select from known k where k.provider = ${provider} and k.model = ${model}) then ${model} else ${otherModels} end,
+        ${tokens}, ${now}
       returning *
     ), held as (
       insert into usage_days (account_id, day, agent_id, pipeline_id, kind, provider, model, reserved_tokens)

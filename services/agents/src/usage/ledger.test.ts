@@ -3,7 +3,7 @@ import { everybody, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../../test/agents.ts';
-import { reserve, settle, usual } from '../../test/usage.ts';
+import { reserve, settle, use, usual } from '../../test/usage.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
 import { settleCall, settleOpenCalls } from './ledger.sql.ts';
 import { reserveCall } from './ledger.ts';
@@ -55,6 +55,22 @@ describe('a reservation', () => {
     expect(await sums()).toEqual([1, 300, 50, 0]);
     const stranger = await openLedger();
     await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(/no call/);
+  });
+
+  it('of more than a hundred models a day is counted for each of the first, and for the others together', async () => {
+    const { call } = await openLedger();
+    for (let index = 0; index < 103; index++) await use(database, { ...call, model: `model-${index}` }, [1, 1]);
+    await use(database, { ...call, model: 'model-5' }, [1, 1]);
+    const models = await database<{ model: string; calls: number }[]>`
+      select model, calls::int as calls from usage_days where account_id = ${call.accountId} order by model`;
+    expect(models).toHaveLength(101);
+    const calls = Object.fromEntries(models.map(({ model, calls }) => [model, calls]));
+    expect([calls['other models'], calls['model-5'], calls['model-99'], calls['model-100']]).toEqual([
+      3,
+      2,
+      1,
+      undefined,
+    ]);
   });
 
   it('that was refused counts a call and no tokens; one whose end is unknown all that it held', async () => {

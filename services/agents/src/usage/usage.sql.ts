@@ -1,29 +1,44 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Tokens used on one day by one agent for one purpose. */
-export interface UsageRow {
-  day: string;
-  agent_id: number;
-  /** 0 if the plans had none. */
-  pipeline_id: number;
-  kind: string;
-  provider: string;
-  model: string;
-  /** Number of settled calls. */
+/** Tokens of settled calls, and the number of these. */
+export interface UsedTokens {
   calls: number;
   prompt_tokens: number;
   completion_tokens: number;
   tokens: number;
+  /** Of `tokens` those of the last day. */
+  tokens_today: number;
 }
 
-/** Returns the tokens of settled calls from the date `from` to the date `to`, without reservations. */
-export async function selectUsage(sql: Sql, accountId: string, from: string, to: string): Promise<UsageRow[]> {
-  return await sql<UsageRow[]>`
-    select day::text as day, agent_id, pipeline_id, kind, provider, model, calls, prompt_tokens, completion_tokens,
-      prompt_tokens + completion_tokens as tokens
+/** Tokens of settled calls, summed in each of the ways that the report shows. */
+export interface Usage {
+  days: (UsedTokens & { day: string; agent_id: number })[];
+  purposes: (UsedTokens & { agent_id: number; kind: string })[];
+  /** Without those of plans that had no pipeline. */
+  pipelines: (UsedTokens & { pipeline_id: number })[];
+  models: (UsedTokens & { provider: string; model: string })[];
+}
+
+/**
+ * Returns the tokens of settled calls from the date `from` to the date `to`, without reservations. Summed by PostgreSQL: an account may have a row
+ * for each agent, pipeline and model of each day.
+ */
+export async function selectUsage(sql: Sql, accountId: string, from: string, to: string): Promise<Usage> {
+  const rows = await sql<(Usage[keyof Usage][number] & { part: keyof Usage })[]>`
+    select case when grouping(day) = 0 then 'days' when grouping(kind) = 0 then 'purposes'
+        when grouping(pipeline_id) = 0 then 'pipelines' else 'models' end as part,
+      day::text as day, agent_id, pipeline_id, kind, provider, model, sum(calls)::bigint as calls,
+      sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens,
+      sum(prompt_tokens + completion_tokens)::bigint as tokens,
+      coalesce(sum(prompt_tokens + completion_tokens) filter (where day = ${to}::text::date), 0)::bigint as tokens_today
     from usage_days
     where account_id = ${accountId} and day between ${from}::text::date and ${to}::text::date and calls > 0
-    order by day, agent_id, pipeline_id`;
+    group by grouping sets ((day, agent_id), (agent_id, kind), (pipeline_id), (provider, model))
+    order by day, agent_id`;
+  const parts = Map.groupBy(rows, ({ part }) => part);
+  const of = <Part extends keyof Usage>(part: Part) => (parts.get(part) ?? []) as unknown as Usage[Part];
+  const pipelines = of('pipelines').filter(({ pipeline_id }) => pipeline_id !== 0);
+  return { days: of('days'), purposes: of('purposes'), pipelines, models: of('models') };
 }
 
 /** Returns the number of plans that each agent made since an instant. */

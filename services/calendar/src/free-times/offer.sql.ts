@@ -47,11 +47,10 @@ const rangesMs = (tx: Sql, start: string, end: string) => tx`
 const epochsMs = (tx: Sql, column: string) => tx`
   to_json(coalesce(array_agg(round(date_part('epoch', ${tx(column)}) * 1000)), '{}'))`;
 
-/** Selects the overrides of the window's dates; three extra days cover every zone and every skipped day. */
+/** Selects the overrides of the window's dates, whose texts are made once: a teammate may have a thousand, of a hundred. */
 const overridesNear = (tx: Sql) => tx`
   (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.overrides)
-   where key between to_char(o.window_start - interval '3 days', 'YYYY-MM-DD')
-     and to_char(o.window_end + interval '3 days', 'YYYY-MM-DD'))`;
+   where key between o.first_day and o.last_day)`;
 
 /**
  * Returns everything that decides about starts in a window, in one statement whatever the number of days, teammates and
@@ -66,12 +65,16 @@ export async function selectOffer(tx: Sql, request: OfferRequest) {
       select booking_type_id, round(date_part('epoch', ends_at - starts_at) / 60) as duration_minutes,
         round(date_part('epoch', starts_at - blocked_from) / 60) as prep_minutes
       from appointments where account_id = ${accountId} and id = ${exclude}::uuid
-    ), offered as (
+    ), windows as (
       select b.*,
         ${from}::timestamptz - make_interval(mins => coalesce(e.prep_minutes, b.prep_minutes)::integer) as window_start,
         ${to}::timestamptz + make_interval(mins => coalesce(e.duration_minutes, b.duration_minutes)::integer) as window_end
       from booking_types b left join excluded e on e.booking_type_id = b.id
       where b.account_id = ${accountId} and b.id = ${bookingTypeId}
+    ), offered as materialized (
+      -- Three extra days cover every zone and every skipped day.
+      select *, to_char(window_start - interval '3 days', 'YYYY-MM-DD') as first_day,
+        to_char(window_end + interval '3 days', 'YYYY-MM-DD') as last_day from windows
     ), team as (
       select s.id, s.email, m.name, s.active and m.active as active, m.active as in_team, s.hours, s.location, s.meeting_link,
         ${overridesNear(tx)} as overrides, s.id is not distinct from o.default_staff_id as is_default, listed.position,

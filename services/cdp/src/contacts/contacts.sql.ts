@@ -1,5 +1,12 @@
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type Fragment, type JsonValue, maxPageBytes, type PageBounds, type Sql } from '@customer-platform/service-kit';
+import {
+  type Fragment,
+  type JsonValue,
+  lockNumber,
+  maxPageBytes,
+  type PageBounds,
+  type Sql,
+} from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
@@ -88,7 +95,7 @@ export async function findOldestByExternalId(
   accountId: string,
   externalId: string,
 ): Promise<ContactRow | undefined> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`${accountId} ${externalId}`}, 1))`;
+  await sql`select pg_advisory_xact_lock(${lockNumber('external_id', accountId, externalId)}::bigint)`;
   const [row] = await sql<ContactRow[]>`
     select ${columns(sql)} from contacts
     where account_id = ${accountId} and id = ${oldestByExternalId(sql, sql`${accountId}`, sql`${externalId}`)} for update`;
@@ -108,7 +115,7 @@ export const oldestByExternalId = (sql: Sql, accountId: Fragment, externalId: Fr
  * under `holdIdentities`: the contact is then neither merged nor deleted before the transaction ends.
  */
 export async function findOldestByAddress(tx: Sql, accountId: string, column: 'phone' | 'email', address: string) {
-  await tx`select pg_advisory_xact_lock(hashtextextended(${`${column} ${accountId} ${address}`}, 2))`;
+  await tx`select pg_advisory_xact_lock(${lockNumber(column, accountId, address)}::bigint)`;
   const [row] = await tx<ContactRow[]>`
     select ${columns(tx)} from contacts
     where account_id = ${accountId} and id = ${oldestBy(tx, column, tx`${accountId}`, tx`${address}`)}`;

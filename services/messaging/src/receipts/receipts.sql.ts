@@ -52,8 +52,15 @@ export async function hasWaitingReceipts(sql: Sql, accountId: string, count: num
   return rows.length === 1;
 }
 
+/** Returns whether that many inbound messages of an account wait to be announced. */
+export async function hasWaitingInbound(sql: Sql, accountId: string, count: number): Promise<boolean> {
+  const rows = await sql`
+    select 1 from inbound_messages where account_id = ${accountId} and due_at is not null offset ${count - 1} limit 1`;
+  return rows.length === 1;
+}
+
 /**
- * The same at the end of a transaction that inserted receipts: until it ends, those of other calls are either visible or wait for it. Call
+ * Returns whether that many receipts wait, at the end of a transaction that inserted some: until it ends, those of other calls are either visible or wait for it. Call
  * it last: the account's other calls wait meanwhile.
  */
 export async function lockWaitingReceipts(tx: Sql, accountId: string, count: number): Promise<boolean> {

@@ -96,6 +96,18 @@ describe('a receipt', () => {
   });
 });
 
+it('inbound messages are taken while fewer than 5,000 of the account wait to be announced, then refused until some have been', async () => {
+  const { id } = shop.account;
+  const later = new Date(platform.clock.now().getTime() + 3_600_000);
+  await sql`
+    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
+    select ${id}, 'sms', 'waits ' || n, '+4930901820', '', 'Hello', ${later}, ${later}, ${later} from generate_series(1, 5000) as n`;
+  expect((await shop.hook('sms', inbound('one more'))).status).toBe(503);
+  await sql`delete from inbound_messages where account_id = ${id} and provider_id = 'waits 1'`;
+  expect((await shop.hook('sms', inbound('one more'))).status).toBe(200);
+  await sql`delete from inbound_messages where account_id = ${id} and provider_id like 'waits %'`;
+});
+
 it('calls of a customer that wait for each other leave connections to its neighbours', async () => {
   const neighbour = await platform.account();
   const { promise: over, resolve: end } = Promise.withResolvers<undefined>();

@@ -4,7 +4,13 @@ import { type Hook, meter } from '@customer-platform/service-kit';
 import { channelByToken } from '../channels/channels.sql.ts';
 import type { MessagingResources } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import { hasWaitingReceipts, insertInbound, insertReceipts, lockWaitingReceipts } from './receipts.sql.ts';
+import {
+  hasWaitingInbound,
+  hasWaitingReceipts,
+  insertInbound,
+  insertReceipts,
+  lockWaitingReceipts,
+} from './receipts.sql.ts';
 
 const refused = meter.createCounter('messages.hooks_refused', {
   description: 'Calls of hooks with a wrong signature.',
@@ -18,6 +24,8 @@ const tokenForm = /^[A-Za-z0-9_-]{32}$/;
  * A provider retries refused requests.
  */
 const maxWaitingReceipts = 5_000;
+/** The same of inbound messages, which are announced one after the other: calls of hooks have no rate of their account. */
+const maxWaitingInbound = 5_000;
 
 /**
  * Handles a provider's request: stores its content and responds; the content is processed later. HEAD tells whether the hook exists, by
@@ -44,7 +52,9 @@ export const takeHook: Hook<MessagingResources> = {
       at: call.inTimeOf(account_id, given.at),
     });
     if (receipts.length > 0 && (await hasWaitingReceipts(call.sql, account_id, maxWaitingReceipts)))
-      throw tooManyReceipts();
+      throw tooManyWaiting('receipts');
+    if (messages.length > 0 && (await hasWaitingInbound(call.sql, account_id, maxWaitingInbound)))
+      throw tooManyWaiting('inbound messages');
     if (receipts.length + messages.length > 0) {
       await change(account_id, async ({ tx }) => {
         const inserted = await insertReceipts(
@@ -55,7 +65,7 @@ export const takeHook: Hook<MessagingResources> = {
         await insertInbound(tx, { account_id, channel }, messages.map(inTime), now);
         // Calls at the same moment all found room: of those only the first to commit has it.
         if (inserted > 0 && (await lockWaitingReceipts(tx, account_id, maxWaitingReceipts + inserted)))
-          throw tooManyReceipts();
+          throw tooManyWaiting('receipts');
       });
       if (messages.length > 0) resources.inbound.wake();
     }
@@ -63,8 +73,8 @@ export const takeHook: Hook<MessagingResources> = {
   },
 };
 
-function tooManyReceipts(): ApiError {
-  return new ApiError('service_unavailable', 'Too many receipts are waiting; send this one again later');
+function tooManyWaiting(what: 'receipts' | 'inbound messages'): ApiError {
+  return new ApiError('service_unavailable', `Too many ${what} are waiting; send this one again later`);
 }
 
 function readOrCount<Content>(read: () => Content): Content {
