@@ -14,6 +14,7 @@ import {
   listen,
   ResponseSeal,
 } from './index.ts';
+import { lockNumber } from './lock-number.ts';
 import type { PrefetchCall } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import { RequestCount } from './request-count.ts';
@@ -74,11 +75,11 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   let timesAsked = 0;
   let isHeld = false;
   let readings = 0;
-  const text = `${account.id} POST /v1/cdp/notes one-key`;
+  const key = lockNumber('key', account.id, 'POST', '/v1/cdp/notes', 'one-key');
   const prefetch = async () => {
     timesAsked++;
     if (timesAsked === 1) {
-      await other`select pg_advisory_lock(hashtextextended(${text}, 0))`;
+      await other`select pg_advisory_lock(${key}::bigint)`;
       isHeld = true;
     }
     throw new ApiError('invalid_request', 'url must be public', { field: 'url' });
@@ -86,7 +87,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   let released: Promise<unknown> = Promise.resolve();
   // Its first reading is that of the refusal, which cannot be stored while the key is held; the next is that of another attempt.
   const clock = () => {
-    if (isHeld && ++readings === 2) released = other`select pg_advisory_unlock(hashtextextended(${text}, 0))`.execute();
+    if (isHeld && ++readings === 2) released = other`select pg_advisory_unlock(${key}::bigint)`.execute();
     return new Date();
   };
   const url = await serve(prefetch, clock);
