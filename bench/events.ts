@@ -196,8 +196,9 @@ async function round(
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   const seconds = (performance.now() - began) / 1_000;
-  const delaysMs = [...arrivals]
-    .flatMap(([id, at]) => at - (madeMs(id) ?? Number.NaN))
-    .filter((ms) => !Number.isNaN(ms));
+  const delaysMs = [...arrivals].flatMap(([id, at]) => {
+    const since = madeMs(id);
+    return since === undefined ? [] : [at - since];
+  });
   return { made, seconds, delaysMs, cpuMs: (cpuOf(pids) - cpuBefore) * 1_000 };
 }

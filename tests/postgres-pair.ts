@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
 import { postgresServer } from '@customer-platform/deploy/postgres';
-import { newDataFolder, waitFor } from '@customer-platform/testkit';
+import { newDataFolder, type Platform, startPlatform, type TestedService, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 
 type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** A PostgreSQL server and its streaming standby. */
-export interface Pair {
+interface Pair {
   primary: Server;
   standby: Server;
   /** URLs of their superusers. */
@@ -20,7 +20,7 @@ export interface Pair {
 }
 
 /** Starts a pair of servers, whose primary acknowledges a commit once the standby has it where it is `synchronous`; `stop` ends them and deletes their data. */
-export async function startPair({ synchronous }: { synchronous: boolean }): Promise<Pair> {
+async function startPair({ synchronous }: { synchronous: boolean }): Promise<Pair> {
   const directory = newDataFolder();
   const [port, standbyPort] = [await freePort(), await freePort()];
   const first = await postgresServer({ directory: join(directory, 'primary'), port });
@@ -53,6 +53,42 @@ export async function startPair({ synchronous }: { synchronous: boolean }): Prom
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A platform with its databases on a pair of servers. */
+export interface PairedPlatform {
+  pair: Pair;
+  platform: Platform;
+  stop(): Promise<void>;
+}
+
+/** Starts services on a pair of servers; `databaseEnv` returns a service's settings from its URL at the primary and the hosts of both. */
+export async function startOnPair(
+  services: readonly TestedService[],
+  { synchronous }: { synchronous: boolean },
+  databaseEnv: (direct: string, primary: string, standby: string) => Record<string, string>,
+): Promise<PairedPlatform> {
+  const serverBefore = process.env.TEST_DATABASE_URL!;
+  const pair = await startPair({ synchronous });
+  process.env.TEST_DATABASE_URL = pair.primaryUrl;
+  const [primary, standby] = [new URL(pair.primaryUrl).host, new URL(pair.standbyUrl).host];
+  let platform: Platform | undefined;
+  const stop = async () => {
+    process.env.TEST_DATABASE_URL = serverBefore;
+    await platform?.stop();
+    await pair.stop();
+  };
+  try {
+    platform = await startPlatform({
+      services,
+      env: { LOG_LEVEL: 'silent' },
+      databaseEnv: (direct) => databaseEnv(direct, primary, standby),
+    });
+    return { pair, platform, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 function configure({ cwd }: ServerProcess, settings: string): void {

@@ -1,38 +1,27 @@
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { askServer, type Pair, startPair } from './postgres-pair.ts';
+import { askServer, type PairedPlatform, startOnPair } from './postgres-pair.ts';
 import { childrenOf, signalAll } from './processes.ts';
 
-let pair: Pair;
-let platform: Platform;
-const serverBefore = process.env.TEST_DATABASE_URL!;
-
+let paired: PairedPlatform;
 beforeAll(async () => {
-  pair = await startPair({ synchronous: false });
-  process.env.TEST_DATABASE_URL = pair.primaryUrl;
-  const [primary, standby] = [new URL(pair.primaryUrl).host, new URL(pair.standbyUrl).host];
-  platform = await startPlatform({
-    services: ['cdp', 'webhooks'],
-    env: { LOG_LEVEL: 'silent' },
-    databaseEnv: (direct) => ({ DATABASE_URL: direct, DATABASE_READ_URL: direct.replace(primary, standby) }),
-  });
+  paired = await startOnPair(['cdp', 'webhooks'], { synchronous: false }, (direct, primary, standby) => ({
+    DATABASE_URL: direct,
+    DATABASE_READ_URL: direct.replace(primary, standby),
+  }));
 }, 120_000);
-afterAll(async () => {
-  process.env.TEST_DATABASE_URL = serverBefore;
-  await platform?.stop();
-  await pair?.stop();
-}, 60_000);
+afterAll(() => paired?.stop(), 60_000);
 
 /** Returns the time at the standby, and the statements that sessions of a service began there since a time. */
 const lookAtStandby = (service: string, since = new Date()) =>
-  askServer(pair.standbyUrl, async (sql) => {
+  askServer(paired.pair.standbyUrl, async (sql) => {
     const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`;
     const rows = await sql<{ query: string }[]>`
       select query from pg_stat_activity where application_name = ${service} and query_start > ${since}`;
     return { now: row!.now, statements: rows.map(({ query }) => query).join('\n') };
   });
 
-const atStandby = (statement: string) => askServer(pair.standbyUrl, (sql) => sql.unsafe(statement));
+const atStandby = (statement: string) => askServer(paired.pair.standbyUrl, (sql) => sql.unsafe(statement));
 
 async function listsAtStandby(account: TestAccount): Promise<void> {
   const { now } = await lookAtStandby('cdp');
@@ -43,6 +32,7 @@ async function listsAtStandby(account: TestAccount): Promise<void> {
 }
 
 it('lists are read from the standby, and from the primary while it is behind, lacks what they are of, or is gone', async () => {
+  const { pair, platform } = paired;
   const account = await platform.account();
   const { client } = account;
   await listsAtStandby(account);

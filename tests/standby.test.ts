@@ -1,33 +1,20 @@
-import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { pagesOf, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { askServer, type Pair, startPair } from './postgres-pair.ts';
+import { askServer, type PairedPlatform, startOnPair } from './postgres-pair.ts';
 
 /** Contacts that are made before the primary is killed, and after it. */
 const madeEach = 100;
 
-let pair: Pair;
-let platform: Platform;
-const serverBefore = process.env.TEST_DATABASE_URL!;
-
+let paired: PairedPlatform;
 beforeAll(async () => {
-  pair = await startPair({ synchronous: true });
-  process.env.TEST_DATABASE_URL = pair.primaryUrl;
-  const [first, second] = [new URL(pair.primaryUrl).host, new URL(pair.standbyUrl).host];
-  platform = await startPlatform({
-    services: ['cdp', 'crm', 'webhooks'],
-    env: { LOG_LEVEL: 'silent' },
-    databaseEnv: (direct) => ({
-      DATABASE_URL: `${direct.replace(first, `${first},${second}`)}?target_session_attrs=primary`,
-    }),
-  });
+  paired = await startOnPair(['cdp', 'crm', 'webhooks'], { synchronous: true }, (direct, primary, standby) => ({
+    DATABASE_URL: `${direct.replace(primary, `${primary},${standby}`)}?target_session_attrs=primary`,
+  }));
 }, 120_000);
-afterAll(async () => {
-  process.env.TEST_DATABASE_URL = serverBefore;
-  await platform?.stop();
-  await pair?.stop();
-}, 60_000);
+afterAll(() => paired?.stop(), 60_000);
 
 it('goes on with a standby that is promoted, without a restart, and has every write that was acknowledged', async () => {
+  const { pair, platform } = paired;
   const account = await platform.account();
   const acknowledged: string[] = [];
   let isOver = false;

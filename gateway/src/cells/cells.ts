@@ -1,5 +1,5 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { Bus, type Foundation } from '@customer-platform/service-kit';
+import { type Bus, type Foundation, openBus } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
 import { type CellSettings, mainCell } from './read-cells.ts';
 
@@ -31,15 +31,7 @@ export class Cells {
   ): Promise<Cells> {
     const open = async ({ name, nats }: CellSettings): Promise<Cell> => {
       if (name === mainCell) return { name, bus };
-      const ownBus = await Bus.connect(nats.NATS_URL, {
-        prefix: config.BUS_PREFIX,
-        service: 'gateway',
-        log: log.child({ cell: name }),
-        requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
-        files: nats,
-        stream: config,
-        aheadOf: (accountId) => clocks.aheadOf(accountId),
-      });
+      const ownBus = await openBus('gateway', config, { log: log.child({ cell: name }), clocks }, nats);
       return { name, bus: ownBus };
     };
     return new Cells(await Promise.all(settings.map(open)));

@@ -40,6 +40,7 @@ export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
 export { isOfAccount } from './of-account.sql.ts';
+export { openBus } from './open-parts.ts';
 export * from './operation.ts';
 export * from './outbox.ts';
 export type { OutboxPart } from './outbox-part.ts';

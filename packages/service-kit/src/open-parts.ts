@@ -1,6 +1,7 @@
 import { accountUpdated, getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
 import { AccountDirectory } from './account-context.ts';
 import { Bus } from './bus.ts';
+import type { BusFiles } from './bus-connection.ts';
 import { ClockWork } from './clocks/clock-work.ts';
 import type { Clocks } from './clocks/clocks.ts';
 import type { BaseConfig } from './config.ts';
@@ -31,16 +32,24 @@ export function openAccounts(bus: Bus): AccountDirectory {
   return accounts;
 }
 
-/** Connects a process to its bus; what it asks of others says how far the clock of the account is. Waits 2 s at most for NATS. */
-export function openBus(service: ServiceName, config: BaseConfig, { log, clocks }: Pick<Parts, 'log' | 'clocks'>) {
+/**
+ * Connects a process to a bus, by default that of its own settings; what it asks of others says how far the clock of the account is. Waits 2 s at
+ * most for NATS.
+ */
+export function openBus(
+  service: ServiceName,
+  config: BaseConfig,
+  { log, clocks }: Pick<Parts, 'log' | 'clocks'>,
+  nats: Pick<BaseConfig, 'NATS_URL'> & BusFiles = config,
+) {
   const { BUS_PREFIX: prefix, BUS_REQUEST_TIMEOUT_MS: requestTimeoutMs } = config;
   const aheadOf = (accountId: string) => clocks.aheadOf(accountId);
-  return Bus.connect(config.NATS_URL, {
+  return Bus.connect(nats.NATS_URL, {
     prefix,
     service,
     log,
     requestTimeoutMs,
-    files: config,
+    files: nats,
     stream: config,
     aheadOf,
   });

@@ -92,7 +92,7 @@ export function readCompletion(text: string, context: CompletionContext): Planne
       throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to another plan`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     quoteExactFaq(planned, context.document);
-    const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '').slice(0, maxReasons);
+    const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '');
     // A text that a step sends is shown twice.
     if (jsonBytes({ goal, rationale, approvalReasons }) + 2 * jsonBytes(planned) > maxPlanBytes)
       throw new UnusableCompletion(`its texts must be shorter: the plan has more than ${maxPlanBytes} bytes as JSON`);
