@@ -175,6 +175,25 @@ describe('code that runs in the process that reads documents', () => {
       expect([code, await refusalOf(`return ${code};`)]).toEqual([code, expect.stringMatching(denied)]);
   });
 
+  it('gets no socket of what prepares a process that may not be started', async () => {
+    const cluster = `
+      const { EventEmitter } = process.getBuiltinModule('events');
+      let socket;
+      const worker = Object.assign(new EventEmitter(), { send: (_message, handle) => (socket = handle) });
+      process.getBuiltinModule('child_process').fork = () => worker;
+      process.getBuiltinModule('cluster').fork();
+      const query = { cmd: 'NODE_CLUSTER', act: 'queryServer', address: '127.0.0.1', port: 0, addressType: 'udp4' };
+      worker.emit('internalMessage', { ...query, seq: 1, index: 0, data: null, flags: 0 });
+      return socket.send({}, [Buffer.from('a')], 1, ${udpPort}, '127.0.0.1', false);`;
+    expect(await refusalOf(cluster)).toMatch(denied);
+    const spawn = `
+      const spawned = { file: '/bin/true', args: [], stdio: ['pipe', 'pipe', 'ipc'], envPairs: [] };
+      try { new (process.getBuiltinModule('child_process').ChildProcess)().spawn(spawned); } catch {}
+      return spawned.stdio[0].handle.bind(${JSON.stringify(`${written}.socket`)});`;
+    expect(await refusalOf(spawn)).toMatch(denied);
+    expect(existsSync(`${written}.socket`)).toBe(false);
+  });
+
   it('is still closed for the next document', async () => {
     await refusalOf(`
       const net = process.getBuiltinModule('net');

@@ -25,6 +25,8 @@ const closedModules = [
   '_http_server',
   '_tls_common',
   '_tls_wrap',
+  'child_process',
+  'cluster',
   'sqlite',
   'trace_events',
   'v8',

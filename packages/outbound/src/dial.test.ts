@@ -126,6 +126,23 @@ it('has it wait as well for what is dear once the connection is secure', async (
   await expectOnlyDearToWait(port, meter);
 });
 
+it('refuses a server that sends too much while its owner rests, before TLS has begun', async () => {
+  const { promise: hasClosed, resolve: closed } = Promise.withResolvers<void>();
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).once('close', closed);
+    socket.write(Buffer.alloc(20_000));
+  });
+  const port = await portOf(server);
+  let nowMs = 0;
+  const meter = new WorkMeter({ freeMs: 0, restRatio: 1 }, () => nowMs);
+  meter.run('ada', () => {
+    nowMs += 300;
+  });
+  const refused = expect(dial(port, 'ada', meter)).rejects.toThrow('more bytes came');
+  await hasClosed;
+  await refused;
+});
+
 it('passes on all that came before the server closed the connection, after the rest of its owner', async () => {
   const server = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
   const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();

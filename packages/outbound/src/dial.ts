@@ -58,7 +58,10 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
         callback(...result);
       };
       // The start takes half a millisecond already, also for a server that ends the connection there.
-      meter.run(owner ?? '', () => secure({ ...target, httpSocket: metered as unknown as Socket }, secured));
+      meter.run(owner ?? '', () => {
+        if (metered.errored) callback(metered.errored, null);
+        else secure({ ...target, httpSocket: metered as unknown as Socket }, secured);
+      });
     });
   };
 }

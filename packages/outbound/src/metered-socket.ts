@@ -28,6 +28,8 @@ export class MeteredSocket extends Duplex {
     this.#meter = meter;
     this.#owner = owner;
     allowBytes(this, meter.wasDear(owner) ? maxBytesAfterDear : maxHandshakeBytes);
+    // Bytes come before TLS listens, which waits until the owner has rested; who starts it looks at `errored`.
+    this.on('error', () => undefined);
     socket.on('data', (bytes) => {
       if (takeBytes(this, bytes.length)) this.#pass(bytes);
     });

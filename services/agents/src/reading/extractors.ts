@@ -9,34 +9,51 @@ import {
 } from '@customer-platform/documents';
 import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
-/** A pool of processes that read documents, shared fairly, document by document, by all accounts. */
+/** An extractor that nobody uses, and whose documents its process has read. */
+interface Free {
+  extractor: Extractor;
+  owner: string;
+}
+
+/**
+ * A pool of processes that read documents, shared fairly, document by document, by all accounts. A process reads the documents of one account only: one
+ * that a document took over learns nothing of another account's.
+ */
 export class Extractors {
-  readonly #free: Extractor[];
-  readonly #all: readonly Extractor[];
+  /** In the order in which they were released. */
+  readonly #free: Free[];
   readonly #permits: FairSemaphore;
 
   constructor(permits: Permits, options: ExtractorOptions = {}) {
-    this.#all = Array.from({ length: permits.most }, () => new Extractor(options));
-    this.#free = [...this.#all];
-    this.#permits = new FairSemaphore(permits);
+    this.#free = Array.from({ length: permits.most }, () => ({ extractor: new Extractor(options), owner: '' }));
+    const isReady = (owner: string) =>
+      this.#free.some((free) => free.owner === owner && free.extractor.pid !== undefined);
+    this.#permits = new FairSemaphore(permits, { isReady });
   }
 
   /** Ends the processes. Nothing must be being read. */
   close(): void {
-    for (const extractor of this.#all) extractor.close();
+    for (const { extractor } of this.#free) extractor.close();
   }
 
   /** Runs `work` with an extractor once one is free. Throws as a FairSemaphore does. */
   use<Result>(owner: string, signal: AbortSignal, work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     return this.#permits.use(owner, signal, async () => {
-      // The one released last: its process is the likeliest to be running.
-      const extractor = this.#free.pop()!;
+      const extractor = this.#take(owner);
       try {
         return await work(extractor);
       } finally {
-        this.#free.push(extractor);
+        this.#free.push({ extractor, owner });
       }
     });
+  }
+
+  /** Takes the owner's own that was released last, or else the one released first, whose process ends. */
+  #take(owner: string): Extractor {
+    const own = this.#free.findLastIndex((free) => free.owner === owner);
+    const [{ extractor }] = this.#free.splice(Math.max(own, 0), 1) as [Free];
+    if (own === -1) extractor.close();
+    return extractor;
   }
 }
 

@@ -9,10 +9,10 @@ const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Returns work that ends on command, and the order in which it began; `owed` are milliseconds that owners have held permits for. */
-function worklist(permits: Permits, owed: Record<string, number> = {}) {
+function worklist(permits: Permits, owed: Record<string, number> = {}, ready: readonly string[] = []) {
   const debts = new Debts(10);
   for (const [owner, ms] of Object.entries(owed)) debts.add(owner, ms);
-  const semaphore = new FairSemaphore(permits, debts);
+  const semaphore = new FairSemaphore(permits, { debts, isReady: (owner) => ready.includes(owner) });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   return {
@@ -46,6 +46,18 @@ describe('permits', () => {
     expect(debts.of('ada')).toBeGreaterThan(3_000);
     for (const name of ['3', '5']) await end(name);
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4', '5']);
+  });
+
+  it('go on with whom all is ready for, until it has held them for two seconds more than another', async () => {
+    const { begun, end, add, debts } = worklist({ most: 1 }, { ada: 1_000 }, ['ada']);
+    const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'ada')];
+    await settled();
+    await end('1');
+    expect(begun).toEqual(['1', '3']);
+    debts.add('ada', 1_500);
+    for (const name of ['3', '2', '4']) await end(name);
+    expect(begun).toEqual(['1', '3', '2', '4']);
+    expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
   });
 
   it('are kept for whoever held them for a short time lately', async () => {

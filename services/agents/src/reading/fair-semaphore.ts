@@ -13,6 +13,8 @@ export interface Permits {
 /** Time that an owner has held permits is forgotten in ten times as long. */
 const forgetRatio = 10;
 const heavyMs = 5_000;
+/** An owner for which all is ready goes on until it has held permits for so much longer than another: what makes ready takes a third of a second. */
+const sliceMs = 2_000;
 /** Time after which those that wait beside a free permit are looked at again: what they held is forgotten, and others hold theirs for longer. */
 const lookMs = 500;
 
@@ -27,17 +29,30 @@ interface Held {
   sinceMs: number;
 }
 
-/** A semaphore whose next permit goes to the owner that has held permits for the shortest time lately; among equals, to the first waiter. */
+/** How a semaphore weighs owners. */
+export interface Weights {
+  /** What owners owe for permits that they have held. */
+  debts?: Debts;
+  /** Returns whether an owner's next work can begin at once, where another's needs something made ready for it. Default: all the same. */
+  isReady?(owner: string): boolean;
+}
+
+/**
+ * A semaphore whose next permit goes to the owner that has held permits for the shortest time lately, with two seconds in favour of those that are
+ * ready; among equals, to the first waiter.
+ */
 export class FairSemaphore {
   readonly #permits: Required<Permits>;
   readonly #debts: Debts;
+  readonly #isReady: (owner: string) => boolean;
   readonly #held = new Set<Held>();
   #waiting: Waiting[] = [];
   #again: NodeJS.Timeout | undefined;
 
-  constructor({ most, kept = 0 }: Permits, debts: Debts = new Debts(forgetRatio)) {
+  constructor({ most, kept = 0 }: Permits, { debts = new Debts(forgetRatio), isReady = () => false }: Weights = {}) {
     this.#permits = { most, kept };
     this.#debts = debts;
+    this.#isReady = isReady;
   }
 
   /** Runs `work` with a permit. Throws the signal's reason if that is aborted before; errors of `work` pass through. */
@@ -85,7 +100,8 @@ export class FairSemaphore {
     const isOpen = free > this.#permits.kept;
     const [first, ...others] = this.#waiting.filter(({ owner }) => isOpen || this.#isLight(owner));
     if (!first) return false;
-    const next = others.reduce((least, one) => (this.#owed(one.owner) < this.#owed(least.owner) ? one : least), first);
+    const weight = (owner: string) => this.#owed(owner) - (this.#isReady(owner) ? sliceMs : 0);
+    const next = others.reduce((least, one) => (weight(one.owner) < weight(least.owner) ? one : least), first);
     this.#waiting = this.#waiting.filter((one) => one !== next);
     next.begin();
     return true;
