@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
 import { natsServer } from '@customer-platform/deploy/nats';
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import { newDataFolder, type Platform, programsFolder, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -11,6 +12,8 @@ import { connect } from '@nats-io/transport-node';
 let directory: string;
 let nats: Awaited<ReturnType<typeof startServer>>;
 let platform: Platform;
+/** Settings of a process that reaches the bus, with a client's certificate and key by their names in the directory. */
+let settingsWith: (certificate: string, key: string) => Record<string, string>;
 
 /** Starts NATS with TLS only, which requires client certificates of its authority. */
 beforeAll(async () => {
@@ -24,14 +27,15 @@ beforeAll(async () => {
   const tls = { cert_file: certificate, key_file: key, ca_file: certificate, verify: true };
   writeFileSync(join(directory, 'server.conf'), `tls: ${JSON.stringify(tls)}\n`);
   nats = await startServer(described);
+  settingsWith = (ofClient, keyOfClient) => ({
+    NATS_URL: `tls://127.0.0.1:1,tls://127.0.0.1:${port}`,
+    NATS_TLS_CA_FILE: certificate,
+    NATS_TLS_CERT_FILE: join(directory, ofClient),
+    NATS_TLS_KEY_FILE: join(directory, keyOfClient),
+  });
   platform = await startPlatform({
     services: ['cdp', 'webhooks'],
-    env: {
-      NATS_URL: `tls://127.0.0.1:1,tls://127.0.0.1:${port}`,
-      NATS_TLS_CA_FILE: certificate,
-      NATS_TLS_CERT_FILE: certificate,
-      NATS_TLS_KEY_FILE: key,
-    },
+    env: settingsWith('certificate.pem', 'key.pem'),
   });
 }, 60_000);
 afterAll(async () => {
@@ -48,6 +52,21 @@ it('carries events over TLS, by the first server of a list that responds', async
     async () => (await client.listEvents({ query: { type: 'contact.created' } })).data[0],
   );
   expect((event.data as { contact: { id: string } }).contact.id).toBe(id);
+});
+
+it('dials with a certificate that came while the process ran', async () => {
+  const files = { 'renewed.pem': testCertificate, 'renewed-key.pem': testCertificateKey };
+  for (const name of Object.keys(files)) writeFileSync(join(directory, name), 'not there yet');
+  const { NATS_URL, ...renewed } = settingsWith('renewed.pem', 'renewed-key.pem');
+  const log = createLogger('test', 'silent');
+  const bus = await Bus.connect(NATS_URL!, { prefix: 'renewed', service: 'cdp', log, files: renewed });
+  try {
+    expect(bus.isConnected()).toBe(false);
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
+    await waitFor('the connection', () => bus.isConnected());
+  } finally {
+    await bus.close();
+  }
 });
 
 it('is refused without a certificate of the authority', async () => {

@@ -31,6 +31,37 @@ async function listsAtStandby(account: TestAccount): Promise<void> {
   });
 }
 
+/** Has a database's contacts take a minute to be read at the standby, by a policy for their owner, until it is lifted. */
+const slowAtStandby = {
+  set: `alter table cdp.contacts enable row level security; alter table cdp.contacts force row level security;
+    create policy slow on cdp.contacts using (not pg_is_in_recovery() or pg_sleep(60)::text = '')`,
+  lift: `drop policy slow on cdp.contacts; alter table cdp.contacts no force row level security;
+    alter table cdp.contacts disable row level security`,
+};
+
+it('a standby that is too slow and not behind costs an account one slow list, and no refusal', async () => {
+  const { platform, pair } = paired;
+  const account = await platform.account();
+  await account.client.createContact({ body: { name: 'Ada' } });
+  await listsAtStandby(account);
+  const { pathname } = new URL(platform.env('cdp').DATABASE_URL!);
+  const [atPrimary, atStandby] = [pair.primaryUrl, pair.standbyUrl].map((url) => new URL(pathname, url).href) as [
+    string,
+    string,
+  ];
+  await askServer(atPrimary, (sql) => sql.unsafe(slowAtStandby.set));
+  await waitFor(
+    'the policy',
+    async () => (await askServer(atStandby, (sql) => sql`select from pg_policies`)).length > 0,
+  );
+  await listsAtStandby(account);
+  const { now } = await lookAtStandby('cdp');
+  for (let count = 0; count < 3; count++) expect((await account.client.listContacts({})).data).toHaveLength(1);
+  expect((await lookAtStandby('cdp', now)).statements).not.toContain('from contacts');
+  await askServer(atPrimary, (sql) => sql.unsafe(slowAtStandby.lift));
+  await listsAtStandby(await platform.account());
+}, 120_000);
+
 it('lists are read from the standby, and from the primary while it is behind, lacks what they are of, or is gone', async () => {
   const { pair, platform } = paired;
   const account = await platform.account();

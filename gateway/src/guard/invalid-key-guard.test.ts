@@ -1,6 +1,7 @@
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, type Relay, rawRequest, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { newKey } from '../keys/key-format.ts';
 import { startGateway } from '../main.ts';
 
 const wrong = 'cp_live_0000000000000000000000000000000000000000';
@@ -109,6 +110,29 @@ describe('an address that tries keys', () => {
       for (const url of urls) {
         for (const key of keys) await waitFor('a good key', async () => (await ask(url, key, shared)).status === 200);
         expect((await ask(url, wrong, shared)).status).toBe(429);
+      }
+    });
+  });
+
+  it('becomes a shared one by keys that were in use, however many others are tried, and is one in its next block', async () => {
+    await withPlatform(async (platform) => {
+      const keys = await Promise.all(Array.from({ length: 3 }, async () => (await platform.account()).key));
+      const shared = '198.51.100.12';
+      for (const key of keys) expect((await ask(platform.gatewayUrl, key, '198.51.100.13')).status).toBe(200);
+      // Later, when none of them is fresh; and then time stands still, so that one key more is looked up and no other.
+      const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 70_000);
+      try {
+        await blockAt(platform.gatewayUrl, shared);
+        const statuses: number[] = [];
+        for (const key of [newKey('live'), ...keys])
+          statuses.push((await ask(platform.gatewayUrl, key, shared)).status);
+        expect(statuses).toEqual([429, 429, 429, 200]);
+        clock.mockReturnValue(performance.now() + 61_000);
+        await waitFor('its next block', async () => (await ask(platform.gatewayUrl, wrong, shared)).status === 429);
+        const { body } = await platform.admin('GET', '/admin/addresses');
+        expect(body.data).toMatchObject([{ address: shared, shared: true }]);
+      } finally {
+        clock.mockRestore();
       }
     });
   });

@@ -71,9 +71,10 @@ export class InvalidKeyGuard {
     this.#seen.set(network, new Map([...accounts, [record.ownerId, nowMs] as const].slice(-sharedFrom)));
   }
 
-  /** Notes that a valid key came from an address that is blocked. */
-  noteAtBlock(block: AddressBlock, ownerId: string): void {
-    this.#blocked.addAccount(block, ownerId);
+  /** Notes that a valid key came from an address that is blocked; if that is blocked again, it is known there too. */
+  noteAtBlock(block: AddressBlock, record: SeenKey, address: string): void {
+    this.note(record, address);
+    this.#blocked.addAccount(block, record.ownerId);
   }
 
   /** Counts one invalid key of an address; blocks the address at the twentieth. Never throws. */

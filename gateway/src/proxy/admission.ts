@@ -34,18 +34,21 @@ export async function checkBlock(parts: AdmissionParts, request: IncomingMessage
   const block = parts.guard.blockOf(address);
   if (!block || isShared(block)) return;
   const record = await keyAtBlock(parts, request, block);
-  if (record && record.expiresAtMs > parts.clock().getTime()) parts.guard.noteAtBlock(block, record.ownerId);
+  if (record && record.expiresAtMs > parts.clock().getTime()) parts.guard.noteAtBlock(block, record, address);
   if (!isShared(block)) throw tooManyKeys(block);
 }
 
-/** Returns the record of a key from a blocked address; of those that are not cached ten a second are looked up. */
+/**
+ * Returns the record of a key from a blocked address. Of those that nobody has used here ten a second are looked up, most of which whoever sends most
+ * keys takes: keys that are in use must not depend on them.
+ */
 async function keyAtBlock({ keys }: AdmissionParts, request: IncomingMessage, block: AddressBlock) {
   const key = keyOf(request);
   if (key === undefined || !isWellFormedKey(key)) return undefined;
   const hash = hashOfKey(key);
-  const cached = keys.peek(hash);
+  const last = keys.last(hash);
   const nowMs = performance.now();
-  if (cached !== undefined || nowMs < block.lookUpFromMs) return cached;
+  if (last !== undefined || nowMs < block.lookUpFromMs) return last;
   block.lookUpFromMs = nowMs + lookUpMs;
   return await keys.find(hash);
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ConnectionOptions,
@@ -157,7 +157,7 @@ function connectionOptions(urls: string, files: BusFiles, service: string): Conn
   return {
     servers,
     ...(user === undefined ? {} : { user, pass: pass ?? '' }),
-    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
+    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(latest(NATS_CREDENTIALS_FILE)) } : {}),
     ...(tls ? { tls } : {}),
     name: service,
     // Replies to this process nobody else may read.
@@ -174,14 +174,25 @@ function connectionOptions(urls: string, files: BusFiles, service: string): Conn
   };
 }
 
-function tlsOptions(isTls: boolean, files: BusFiles): TlsOptions | undefined {
-  const { NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
-  if (!NATS_TLS_CA_FILE && !NATS_TLS_CERT_FILE && !NATS_TLS_KEY_FILE && !isTls) return undefined;
-  return {
-    ...(NATS_TLS_CA_FILE ? { ca: readFileSync(NATS_TLS_CA_FILE, 'utf8') } : {}),
-    ...(NATS_TLS_CERT_FILE ? { cert: readFileSync(NATS_TLS_CERT_FILE, 'utf8') } : {}),
-    ...(NATS_TLS_KEY_FILE ? { key: readFileSync(NATS_TLS_KEY_FILE, 'utf8') } : {}),
+/** Returns what a file has at each dial: credentials are renewed while a process runs. One that is just being replaced has what it had before. */
+function latest(file: string): () => Uint8Array {
+  let content = readFileSync(file);
+  return () => {
+    try {
+      content = readFileSync(file);
+    } catch {
+      // There again by the next dial; until then the server decides whether the earlier ones still hold.
+    }
+    return content;
   };
+}
+
+/** Returns what TLS takes, by files that are read at each dial. Throws where one cannot be read. */
+function tlsOptions(isTls: boolean, files: BusFiles): TlsOptions | undefined {
+  const { NATS_TLS_CA_FILE: caFile, NATS_TLS_CERT_FILE: certFile, NATS_TLS_KEY_FILE: keyFile } = files;
+  for (const file of [caFile, certFile, keyFile]) if (file) accessSync(file, constants.R_OK);
+  if (!caFile && !certFile && !keyFile && !isTls) return undefined;
+  return { ...(caFile ? { caFile } : {}), ...(certFile ? { certFile } : {}), ...(keyFile ? { keyFile } : {}) };
 }
 
 /** Servers of a bus as a setting names them. */

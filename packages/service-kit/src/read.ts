@@ -28,13 +28,15 @@ export async function openStream<Resources>(
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
   const body = await steps.bodyOf(request, account);
-  const standby = steps.isList ? steps.context.standby?.current : undefined;
-  if (standby) {
+  const { standby } = steps.context;
+  const server = steps.isList ? standby?.for(account.id) : undefined;
+  if (server) {
     try {
-      return await resultOn(standby, steps, { request, account, body });
+      return await resultOn(server, steps, { request, account, body });
     } catch (error) {
-      // It may lack what the list is of, or have gone: the primary decides. What took as long as a statement may would take as long there.
-      if (error instanceof ClientGone || isStatementTimeout(error)) throw error;
+      // It may lack what the list is of, be too busy, or have gone: the primary decides.
+      if (error instanceof ClientGone) throw error;
+      if (isStatementTimeout(error)) standby!.avoid(account.id);
     }
   }
   return await resultOn(steps.context, steps, { request, account, body });

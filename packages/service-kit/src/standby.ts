@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BaseConfig } from './config.ts';
 import { Connections } from './connections.ts';
 import { type Database, openDatabase, standsStillMs } from './database.ts';
@@ -12,6 +13,9 @@ const lookEveryMs = 1_000;
 const slowestRetryMs = 5_000;
 /** A standby that has not said for so long how far it is may be frozen: lists would wait for as long as a statement may take. */
 const silentMs = 1_000;
+/** An account one of whose lists the standby did not bring in the time of a statement has its lists from the primary for so long. */
+const avoidedMs = 30_000;
+const maxAvoiding = 10_000;
 /** Looks at the primary that the standby may have yet to reach. */
 const maxMarks = 8;
 
@@ -47,6 +51,8 @@ export class Standby {
   readonly #stopGauges: () => void;
   readonly #beganMs = performance.now();
   #marks: Mark[] = [];
+  /** Accounts that avoid the standby. */
+  readonly #avoiding = new LRUCache<string, true>({ max: maxAvoiding, ttl: avoidedMs });
   /** The latest time whose writes the standby is known to have, on the monotonic clock. */
   #reachedMs = Number.NEGATIVE_INFINITY;
   #askedMs: number | undefined;
@@ -63,11 +69,20 @@ export class Standby {
     });
   }
 
-  /** The standby; undefined while it may be too far behind, is silent, or gone. */
-  get current(): ReadServer | undefined {
+  /** Returns the standby for an account's list; undefined while it may be too far behind, is silent, or gone, or the account avoids it. */
+  for(accountId: string): ReadServer | undefined {
+    return this.#isCurrent && !this.#avoiding.has(accountId) ? this.#server : undefined;
+  }
+
+  /** Has an account avoid the standby for 30 s: it did not bring a list of it in time, which it may be too busy for. Others find out by themselves. */
+  avoid(accountId: string): void {
+    this.#avoiding.set(accountId, true);
+  }
+
+  get #isCurrent(): boolean {
     const nowMs = performance.now();
     const isSilent = this.#askedMs !== undefined && nowMs - this.#askedMs > silentMs;
-    return nowMs - this.#reachedMs <= mostBehindMs && !isSilent ? this.#server : undefined;
+    return nowMs - this.#reachedMs <= mostBehindMs && !isSilent;
   }
 
   async stop(): Promise<void> {
@@ -86,7 +101,7 @@ export class Standby {
       const reached = this.#marks.findLast(({ position }) => position <= replayed);
       if (reached) this.#reachedMs = reached.atMs;
     } finally {
-      const isUsed = this.current !== undefined;
+      const isUsed = this.#isCurrent;
       if (isUsed !== this.#wasUsed) this.#log.info({ isUsed }, 'whether lists are read from the standby has changed');
       this.#wasUsed = isUsed;
     }
