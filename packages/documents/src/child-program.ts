@@ -38,7 +38,7 @@ export function startChild(program: readonly string[] = [childFile]): Child {
     ? [
         '/bin/sh',
         '-c',
-        `ulimit -t ${maxCpuSeconds}; ulimit -c 0; unset PWD OLDPWD SHLVL; exec "$0" "$@"`,
+        `ulimit -t ${maxCpuSeconds}; ulimit -c 0; ulimit -f 0; unset PWD OLDPWD SHLVL; exec "$0" "$@"`,
         process.execPath,
         ...args,
       ]

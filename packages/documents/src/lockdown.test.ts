@@ -102,6 +102,9 @@ describe('code that runs in the process that reads documents', () => {
     `new (await import('node:sqlite')).DatabaseSync(${JSON.stringify(written)})`,
     `(await import('node:trace_events')).createTracing({ categories: ['node'] }).enable()`,
     'process.report.writeReport()',
+    "(await import('node:process')).report.writeReport()",
+    // Written by Node itself, whatever it permits, where the process runs out of memory.
+    "(process.getBuiltinModule('node:process').report.reportOnFatalError = true)",
     `(await import('node:v8')).writeHeapSnapshot(${JSON.stringify(written)})`,
     // V8 has flags that write to any path, whatever Node permits.
     `(await import('node:v8')).setFlagsFromString('--redirect-code-traces-to=${written}')`,

@@ -81,6 +81,8 @@ function lockDown(): void {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   for (const name of ['stdout', 'stderr'])
     Object.defineProperty(process, name, { value: nowhere, configurable: false });
+  // Of a process that runs out of memory it writes a report to any file, over what is there.
+  Object.defineProperty(process, 'report', { value: undefined, configurable: false });
   Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: false });
   syncBuiltinESMExports();
 }

@@ -1,7 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { RequestCall, ServedResponse, Steps } from './call.ts';
-import { isStatementTimeout } from './database.ts';
+import { isDatabaseUnavailable, isStatementTimeout } from './database.ts';
 import { ClientGone } from './fair-permits.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
@@ -34,9 +34,9 @@ async function result<Resources>(steps: Steps<Resources>, request: Request, acco
     try {
       return await resultOn(server, steps, { request, account, body });
     } catch (error) {
-      // It may lack what the list is of, be too busy, or have gone: the primary decides.
+      // It may lack what the list is of, have no connection free, be too slow, or have gone: the primary decides.
       if (error instanceof ClientGone) throw error;
-      if (isStatementTimeout(error)) standby!.avoid(account.id);
+      if (isStatementTimeout(error) || isDatabaseUnavailable(error)) standby!.avoid(account.id);
     }
   }
   return await resultOn(steps.context, steps, { request, account, body });

@@ -131,6 +131,6 @@ export function openStandby(
 ): Standby | undefined {
   if (!url) return undefined;
   const sql = openDatabase(url, { pool, service, isPooled: DATABASE_POOLER === 'transaction' });
-  const connections = new Connections(pool, requests, () => standsStillMs(sql));
+  const connections = new Connections(pool, requests, () => standsStillMs(sql), true);
   return new Standby(primary, { sql, connections }, log);
 }
