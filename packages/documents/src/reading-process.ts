@@ -3,6 +3,8 @@ import { type Child, startChild } from './child-program.ts';
 
 /** Maximum length of a reply: a document's pieces at their limits, as JSON. */
 const maxReplyBytes = 16 * 1_048_576;
+/** Most parts that a reply may come in: a pipe brings 4 KiB or more of one that is written whole, and each part costs as much as a page of them. */
+const maxParts = 8_192;
 /** Length of a frame to the process, so that a file is never in memory here as a whole. */
 const frameBytes = 1_048_576;
 
@@ -86,7 +88,8 @@ export class ReadingProcess {
     if (this.#hasEnded) return;
     this.#parts.push(part);
     this.#size += part.length;
-    if (this.#size < 4) return;
+    if (this.#parts.length > maxParts) this.kill();
+    if (this.#hasEnded || this.#size < 4) return;
     // Once, and not with each part that follows: one that was taken over could keep this process busy with copies.
     if (this.#parts[0]!.length < 4) this.#parts = [Buffer.concat(this.#parts)];
     const length = this.#parts[0]!.readUInt32BE();

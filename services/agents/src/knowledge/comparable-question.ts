@@ -1,3 +1,5 @@
+import { firstCodePoints } from '@customer-platform/contracts/core';
+
 /** Variants of the same character: ’ and ' in "it's", an emoji with and without its variation selector. */
 const singleQuotes = /[‘’‛ʼ`´]/g;
 const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
@@ -6,12 +8,16 @@ const opening = /^(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+/;
 /** Punctuation at its end, except the inch mark of 5". */
 const closing = /(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])$/;
 
+/** Characters that are compared, twice as many as a question may have: there are characters that stand for eighteen. */
+const maxCompared = 1_000;
+
 /**
  * Returns a question in the form that is compared: lower case, single spaces, without punctuation that ends or encloses a sentence.
  * Other symbols stay (C++, C#, -5), and so does a text of punctuation alone. migrations/0004 does the same in SQL.
  */
 export function comparableQuestion(text: string): string {
-  const written = text.normalize('NFKC').toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
+  const normal = firstCodePoints(text.normalize('NFKC'), maxCompared);
+  const written = normal.toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
   return spaced(written.replace(/\S+/g, unframed)) || spaced(written);
 }
 
@@ -31,18 +37,19 @@ function spaced(text: string): string {
 const symbols = /[\p{Sm}\p{Sc}#%&*°]|^-(?=[\p{L}\p{N}])/gu;
 
 /**
- * Returns whether the words of a query have the same symbols as in this question: C matches neither C++ nor C#. Only valid if the
- * question has all words of the query.
+ * Returns a test whether a question has the symbols that the words of a query have: C matches neither C++ nor C#. Only valid of questions that have all
+ * words of the query.
  */
-export function hasSymbolsOf(question: string, query: string): boolean {
-  const asked = new Set(comparableQuestion(question).split(' '));
-  const bareAsked = new Set(Array.from(asked, withoutSymbols));
-  const searched = new Set(comparableQuestion(query).split(' '));
-  return Array.from(searched).every((word) => {
-    const bare = withoutSymbols(word);
-    return bareAsked.has(bare) ? asked.has(word) : bare === word;
-  });
+export function hasSymbolsOf(query: string): (question: string) => boolean {
+  const searched = Array.from(wordsOf(query), (word) => ({ word, bare: withoutSymbols(word) }));
+  return (question) => {
+    const asked = wordsOf(question);
+    const bareAsked = new Set(Array.from(asked, withoutSymbols));
+    return searched.every(({ word, bare }) => (bareAsked.has(bare) ? asked.has(word) : bare === word));
+  };
 }
+
+const wordsOf = (text: string) => new Set(comparableQuestion(text).split(' '));
 
 function withoutSymbols(word: string): string {
   return word.replace(symbols, '');

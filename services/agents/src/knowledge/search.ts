@@ -2,7 +2,13 @@ import type { SearchResult } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 import { candidateQueries, maxCandidates, weightOf } from './candidate-queries.ts';
 import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
-import { type FoundRow, selectCorpusStats, selectExactAnswers, selectFoundPassages } from './search.sql.ts';
+import {
+  type ExactRow,
+  type FoundRow,
+  selectCorpusStats,
+  selectExactAnswers,
+  selectFoundPassages,
+} from './search.sql.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
 /** A search result; `exact` marks a matching FAQ whose text is to be sent verbatim. */
@@ -11,6 +17,8 @@ export type FoundPassage = SearchResult & { exact: boolean };
 /** Maximum number of terms of a query that count, the rarest. */
 const maxTerms = 24;
 const maxExact = 5;
+/** Maximum number of ways of asking whose symbols are compared with the query's, of the FAQs that match best. */
+const maxWays = 100;
 
 /**
  * Returns the passages that match a query best, best first, at most `limit`, from active sources that were read, of these collections
@@ -43,9 +51,7 @@ export async function searchPassages(
     selectExactAnswers(sql, account.id, ranking, { queries: within(asked), configuration, question, allTerms }),
     selectFoundPassages(sql, account.id, ranking, { queries: within(queries), frequent: within(frequent), limit }),
   ]);
-  const exact = possible
-    .filter(({ is_asked, ways }) => is_asked || ways.some((way) => hasSymbolsOf(way, query)))
-    .slice(0, Math.min(limit, maxExact));
+  const exact = exactOf(possible, query).slice(0, limit);
   const toFound = (row: FoundRow, score: number, isExact: boolean): FoundPassage => {
     const source = { id: row.source_id, kind: row.kind, title: row.title };
     return { text: row.text, score, heading_path: row.heading_path, source, exact: isExact };
@@ -56,4 +62,18 @@ export async function searchPassages(
   const exactIds = new Set(exact.map((row) => row.source_id));
   const others = found.filter((row) => !exactIds.has(row.source_id)).map((row) => toFound(row, row.score, false));
   return [...exactFound, ...others].slice(0, limit);
+}
+
+/** Returns those of the FAQs that are to be answered exactly: one of their questions is the query, or has its symbols as well as its terms. */
+function exactOf(possible: readonly ExactRow[], query: string): ExactRow[] {
+  const hasSymbols = hasSymbolsOf(query);
+  const exact: ExactRow[] = [];
+  let left = maxWays;
+  for (const row of possible) {
+    const ways = row.is_asked ? [] : row.ways.slice(0, left);
+    left -= ways.length;
+    if (row.is_asked || ways.some(hasSymbols)) exact.push(row);
+    if (exact.length === maxExact) break;
+  }
+  return exact;
 }

@@ -206,8 +206,10 @@ function withoutKey(text: string, apiKey: string | null): string {
   const key = (apiKey ?? '').toLowerCase();
   const told = lettersOf(text);
   if (partsOf(lettersOf(key), 6).some((part) => told.includes(part))) return '';
-  const parts = partsOf(key, 4);
-  const words = text.split(' ').map((word) => (parts.some((part) => word.toLowerCase().includes(part)) ? '…' : word));
+  const parts = new Set(partsOf(key, 4));
+  const hasPart = (word: string) =>
+    partsOf(word.toLowerCase(), Math.min(4, key.length)).some((part) => parts.has(part));
+  const words = text.split(' ').map((word) => (hasPart(word) ? '…' : word));
   return firstCodePoints(words.join(' '), maxErrorLength);
 }
 
