@@ -21,7 +21,7 @@ import type { Streams } from './streams/streams.ts';
 export interface BindingContext<Resources> {
   sql: Database;
   /** The server that lists are read from where it can be. */
-  standby?: Pick<Standby, 'current'> | undefined;
+  standby?: Pick<Standby, 'for' | 'avoid'> | undefined;
   log: Logger;
   /** The time of the account whose request is served. */
   clock: () => Date;

@@ -41,15 +41,15 @@ const symbols = /[\p{Sm}\p{Sc}#%&*°]|^-(?=[\p{L}\p{N}])/gu;
  * words of the query.
  */
 export function hasSymbolsOf(query: string): (question: string) => boolean {
-  const searched = Array.from(wordsOf(query), (word) => ({ word, bare: withoutSymbols(word) }));
+  const searched = Array.from(partsOf(query), (word) => ({ word, bare: withoutSymbols(word) }));
   return (question) => {
-    const asked = wordsOf(question);
+    const asked = partsOf(question);
     const bareAsked = new Set(Array.from(asked, withoutSymbols));
     return searched.every(({ word, bare }) => (bareAsked.has(bare) ? asked.has(word) : bare === word));
   };
 }
 
-const wordsOf = (text: string) => new Set(comparableQuestion(text).split(' '));
+const partsOf = (text: string) => new Set(comparableQuestion(text).split(' '));
 
 function withoutSymbols(word: string): string {
   return word.replace(symbols, '');

@@ -29,9 +29,9 @@ interface Held {
   sinceMs: number;
 }
 
-/** How a semaphore weighs owners. */
+/** Weights of a semaphore's owners. */
 export interface Weights {
-  /** What owners owe for permits that they have held. */
+  /** Debts of owners for the permits that they have held. */
   debts?: Debts;
   /** Returns whether an owner's next work can begin at once, where another's needs something made ready for it. Default: all the same. */
   isReady?(owner: string): boolean;
