@@ -78,10 +78,10 @@ const listed = (path: string) =>
     return body.gone_in?.length === 10 && body;
   });
 
-/** Has crm of a cell send its events again; returns the entry that records it. */
-async function republished(cell: string): Promise<AuditEntry> {
+/** Has a service send its events of a cell again; returns the entry that records it. */
+async function republished(cell: string, service = 'crm'): Promise<AuditEntry> {
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  const { status } = await platform.admin('POST', '/admin/events/republish', { since, cell, service: 'crm' });
+  const { status } = await platform.admin('POST', '/admin/events/republish', { since, cell, service });
   expect(status).toBe(202);
   return (await platform.admin('GET', '/admin/audit?limit=1')).body.data[0];
 }
@@ -178,6 +178,12 @@ describe('operators', () => {
     ).toBe(204);
     expect(await pausesIn('east')).toEqual([]);
     expect((await republished('east')).after).toMatchObject({ cell: 'east' });
+    // The gateway's own events, which it sends to each cell from one outbox.
+    const ofGateway = await waitFor('what it published', async () => {
+      const entry = await republished('east', 'gateway');
+      return entry.target === 'gateway' && entry;
+    });
+    expect(ofGateway.after).toMatchObject({ cell: 'east' });
     const { data } = await pagesOf<OperatedEndpoint>(async ({ starting_after: after }) => {
       const cursor = after ? `&starting_after=${after}` : '';
       return (await platform.admin('GET', `/admin/endpoints?limit=1${cursor}`)).body;

@@ -12,7 +12,7 @@ import {
   send,
 } from './cli/control-plane-client.ts';
 import { show } from './cli/show.ts';
-import { printable } from './cli/text.ts';
+import { jsonLine, printable } from './cli/text.ts';
 import { printTop, showTop, type Terminal } from './cli/top.ts';
 import { checkUsage, commandUsage, topUsage, usage } from './cli/usage.ts';
 
@@ -72,12 +72,12 @@ async function perform(
     const text = `refused (${received.status} ${code}): ${printable(message)}`;
     return { exitCode: 1, output: isJson ? envelope(outcome.refusal) : text };
   }
-  if (isJson) return { exitCode: 0, output: received.text || '{}' };
+  if (isJson) return { exitCode: 0, output: received.text === '' ? '{}' : jsonLine(outcome.body) };
   return { exitCode: 0, output: show(operation.key, outcome.body, { columns, now: received.now }) };
 }
 
 function envelope(error: Refusal): string {
-  return JSON.stringify({ error });
+  return jsonLine({ error });
 }
 
 async function runCheck(
@@ -96,7 +96,7 @@ async function runCheck(
   try {
     const rows = await check(findControlPlane(env, platformDirectory), flags.account);
     const exitCode = rows.some(({ verdict }) => verdict === 'unknown') ? 1 : 0;
-    return { exitCode, output: flags.json ? JSON.stringify({ rows }) : drawCheck(rows, columns).join('\n') };
+    return { exitCode, output: flags.json ? jsonLine({ rows }) : drawCheck(rows, columns).join('\n') };
   } catch (error) {
     return { exitCode: 1, output: flags.json ? envelope(failureOf(error)) : (error as Error).message };
   }

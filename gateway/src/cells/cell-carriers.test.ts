@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,12 +6,14 @@ import { type Database, openDatabase } from '@customer-platform/service-kit';
 import {
   type Platform,
   type Relay,
+  rawRequest,
   startPlatform,
   startRelay,
   type TestAccount,
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startGateway } from '../main.ts';
 
 let directory: string;
 let east: Relay;
@@ -37,8 +40,11 @@ const waiting = async ({ id }: TestAccount) =>
   await sql<{ reason: string | null; tries: number; is_due: boolean }[]>`
     select reason, tries, due_at <= now() as is_due from outbox where account_id = ${id}`;
 
-const rename = async ({ id }: TestAccount, name: string) =>
-  expect((await platform.admin('PATCH', `/admin/accounts/${id}`, { name })).status).toBe(200);
+const rename = async ({ id }: TestAccount, name: string, adminUrl = platform.adminUrl) => {
+  const key = platform.adminToken;
+  const { status } = await rawRequest(adminUrl, 'PATCH', `/admin/accounts/${id}`, { key, body: { name } });
+  expect(status).toBe(200);
+};
 
 it('a cell whose bus takes connections and never responds has its events wait, and no round of another for them', async () => {
   const [inMain, inEast] = [await platform.account(), await platform.account({ cell: 'east' })];
@@ -71,3 +77,24 @@ it('an account of a cell that CELLS has no more is said to wait, and others are 
   await waitFor('the events of main to go', async () => (await waiting(inMain)).length === 0);
   await sql`update accounts set cell = 'main' where account_id = ${lost.id}`;
 }, 60_000);
+
+it('a gateway that has not been told of a cell leaves its events to those that have', async () => {
+  const [inMain, inEast] = [await platform.account(), await platform.account({ cell: 'east' })];
+  await waitFor('the bus to have all', async () => (await waiting(inEast)).length === 0);
+  east.stall();
+  const { CELLS: _, ...withoutCells } = platform.env('gateway');
+  const untold = await startGateway(withoutCells);
+  try {
+    await rename(inEast, 'East');
+    const reason = await waitFor('it to say why', async () => {
+      // A round of its own in which something goes: where nothing does, no event is at fault.
+      await rename(inMain, randomUUID(), untold.adminUrl);
+      return (await waiting(inEast))[0]?.reason;
+    });
+    expect(reason).toContain('the cell east is not among those of CELLS');
+  } finally {
+    await untold.stop();
+    east.mend();
+  }
+  await waitFor('the event of east to go', async () => (await waiting(inEast)).length === 0, 60_000);
+}, 120_000);

@@ -6,10 +6,10 @@ type FindCell = (accountId: string) => Promise<string | undefined>;
 
 /**
  * Returns what carries the gateway's events: each to the bus of the cell that its account lives in. Each cell has its own, so that one whose
- * bus is gone, or takes connections and never responds, delays its own accounts' events alone. `findCell` returns the cell of an account.
+ * bus is gone, or takes connections and never responds, delays its own accounts' events alone. `findCell` returns the cell of an account: a gateway
+ * that has not been told of that cell yet leaves its events to those that have.
  */
 export function cellCarriers(cells: Cells, findCell: FindCell): EventCarrier[] {
-  if (cells.isSingle) return [cells.main.bus];
   const others = cells.all.slice(1);
   return [
     { ...carrierTo(cells.main, restOf(others)), publish: (event) => publishInMain(cells, findCell, event) },

@@ -83,7 +83,10 @@ describe('commands that change something', () => {
     const args = ['queues', 'retry', 'webhooks', 'deliveries'];
     const said = 'refused (400 invalid_request): queue "deliveries" has no endpoints';
     expect(await run(...args)).toEqual({ exitCode: 1, output: said });
+    error.message += ' \u009b2J\u202e \u{e0001}';
+    plane.respondWith('retryQueue', 400, { error });
     const machines = await run(...args, '--json');
+    expect(machines.output).toMatch(/^[ -~]+$/);
     expect([machines.exitCode, JSON.parse(machines.output)]).toEqual([1, { error }]);
   });
 

@@ -14,6 +14,16 @@ export function printable(text: string): string {
   });
 }
 
+/** Returns JSON on one line, the same characters as escapes: JSON leaves some as they are, among them those that do what ESC [ does. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(unprintable, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
 /** Returns the lines of a text, each as `printable`, tabs as four spaces. */
 export function printableLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => printable(line.replaceAll('\t', '    ')));

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as after } from 'node:timers/promises';
 import type { ControlPlane } from './control-plane-client.ts';
 import { Overview } from './overview.ts';
+import { jsonLine } from './text.ts';
 import { drawTop } from './top-screen.ts';
 
 /** Streams that the live view is drawn on and hears its keys from: those of a process, which may be no terminal. */
@@ -64,7 +65,7 @@ export async function printTop(plane: ControlPlane, output: Writable): Promise<v
   const overview = new Overview(plane, ended.signal);
   const print = () => {
     // What a slow reader has not read yet must not pile up: it gets fewer lines.
-    if (!output.writableNeedDrain) output.write(`${JSON.stringify(overview.line())}\n`);
+    if (!output.writableNeedDrain) output.write(`${jsonLine(overview.line())}\n`);
   };
   try {
     await everySecond(overview, print, ended.signal);

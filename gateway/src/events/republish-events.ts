@@ -40,7 +40,11 @@ export const republishEvents = implement(adminOperations.republishEvents, {
 
 /** Returns the number of matching events; throws 503 naming the services that do not respond. */
 async function republishOf(services: Services, { since, service, cell }: Asked): Promise<number> {
-  const places = services.places(service && [service], cell);
+  const named = services.places(service && [service], cell);
+  // The gateway's own events go to every cell, from one outbox: what another cell has of them is taken once all the same.
+  const isAsked = service === undefined || service === 'gateway';
+  const isNamed = named.some((place) => place.service === 'gateway');
+  const places = isAsked && !isNamed ? [...named, services.place('gateway', undefined)] : named;
   const input = { since: since.toISOString() };
   const { replies, gone } = await services.askEach('republishEvents', input, places, 'change');
   if (gone.length > 0) {

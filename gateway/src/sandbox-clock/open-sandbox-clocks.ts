@@ -12,7 +12,11 @@ type ServicesByCell = ReadonlyMap<string, { services: ReadonlyMap<ServiceName, u
 
 /** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. */
 export function openSandboxClocks(foundation: Foundation<GatewayConfig>, cells: Cells, upstreams: ServicesByCell) {
-  const services = new CellServices(cells, (cell) => [...(upstreams.get(cell)?.services.keys() ?? [])]);
+  const services = new CellServices(
+    cells,
+    (cell) => [...(upstreams.get(cell)?.services.keys() ?? [])],
+    (accountId, position) => foundation.clockWork.look(accountId, position),
+  );
   const names = cells.all.map(({ name }) => name);
   const runner = new ClockRunner({ ...foundation, services, cells: names });
   const stopReport = reportClocks(foundation);

@@ -92,8 +92,10 @@ export class EventStream {
       // Of what a service publishes NATS sends the acknowledgement to any subject that it names, that of a purge too.
       deny_purge: true,
       ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
-      // Refused, not deleted: what was not taken yet would be lost.
-      ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
+      // Refused, not deleted: what was not taken yet would be lost. Without a bound nobody makes room, and its age is what it is for good.
+      ...(NATS_STREAM_MIB === undefined
+        ? { max_age: nanos(retentionMs) }
+        : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
     };
   }
 }

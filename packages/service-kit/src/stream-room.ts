@@ -3,6 +3,7 @@ import {
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
+  type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
@@ -90,19 +91,21 @@ export class StreamRoom {
     if (!info) return;
     const { config, state } = info;
     // Whoever made room before may have ended halfway.
-    if (config.max_age !== nanos(retentionMs)) await this.#keepFor(manager, retentionMs);
+    if (config.max_age !== nanos(retentionMs)) await this.#keepFor(manager, config, retentionMs);
     this.#marks.push({ lastSequence: state.last_seq, atMs: nowMs });
     if (this.#marks.length > maxMarks) this.#marks.shift();
     if (config.max_bytes <= 0 || state.bytes < config.max_bytes * fullFrom) return;
     const finished = await this.#finishedUpTo(manager, state.last_seq);
     const mark = this.#marks.findLast(({ lastSequence }) => lastSequence <= finished);
     if (!mark || mark.lastSequence < state.first_seq) return;
-    const keptMs = Math.max(this.#kept.leastMs, nowMs - mark.atMs + this.#kept.slackMs);
+    const current = (await manager.streams.info(this.#name)).config;
+    // At this moment: if the process was frozen since it looked, newer events would be deleted.
+    const keptMs = Math.max(this.#kept.leastMs, performance.now() - mark.atMs + this.#kept.slackMs);
     try {
-      await this.#keepFor(manager, keptMs);
+      await this.#keepFor(manager, current, keptMs);
       await this.#untilDeleted(manager, state.first_seq);
     } finally {
-      await this.#keepFor(manager, retentionMs);
+      await this.#keepFor(manager, current, retentionMs);
     }
     const { bytes } = (await manager.streams.info(this.#name)).state;
     const told = { bytes_before: state.bytes, bytes_after: bytes, kept_seconds: Math.round(keptMs / 1_000) };
@@ -119,8 +122,7 @@ export class StreamRoom {
     return hasAny ? least : 0;
   }
 
-  async #keepFor(manager: JetStreamManager, keptMs: number): Promise<void> {
-    const { config } = await manager.streams.info(this.#name);
+  async #keepFor(manager: JetStreamManager, config: StreamConfig, keptMs: number): Promise<void> {
     await manager.streams.update(this.#name, { ...config, max_age: nanos(keptMs) });
   }
 

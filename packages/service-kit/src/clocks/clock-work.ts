@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ClockLook } from '@customer-platform/contracts/core';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database.ts';
 import { FairPermits, PermitQueue } from '../fair-permits.ts';
@@ -145,6 +146,12 @@ export class ClockWork {
     const next = found.flatMap((one) => one.next ?? []).sort((a, b) => a.getTime() - b.getTime())[0] ?? null;
     if (busy.length > 0) this.wake(accountId);
     return { waitsFor: [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy], next, mark };
+  }
+
+  /** Returns that state as who moves the clock asks for it. */
+  async look(accountId: string, position: number | null): Promise<ClockLook> {
+    const { waitsFor, next, mark } = await this.state(accountId, position);
+    return { waitsFor, nextMs: next?.getTime() ?? null, mark };
   }
 
   /** Does `look`, which takes two connections, with a permit. */

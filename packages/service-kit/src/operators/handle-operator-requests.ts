@@ -53,10 +53,9 @@ function handleQueues({ service, queues, log }: Context): Handled[] {
 }
 
 function handleClock({ service, clockWork }: Context): Handled {
-  return handleRequest(operatorRequests(service).lookAtClock, async ({ accountId }, { position }) => {
-    const { waitsFor, next, mark } = await clockWork.state(accountId, position);
-    return { waitsFor, nextMs: next?.getTime() ?? null, mark };
-  });
+  return handleRequest(operatorRequests(service).lookAtClock, ({ accountId }, { position }) =>
+    clockWork.look(accountId, position),
+  );
 }
 
 function handleDeadEvents({ service, queues, log }: Context): Handled[] {

@@ -131,7 +131,7 @@ export const failedEventsOf = (queue: string): QueueRows => ({
 /** Has failed events run now that no pause holds any more, at most `maxMoved`; returns how many. */
 export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
   const resumed = await tx`
-    update failed_events set due_at = ${now}
+    update failed_events set due_at = ${now}, first_at = case when tries = 0 then ${now} else first_at end
     where ctid = any(array(
       select f.ctid from failed_events f
       where f.dead_at is null and f.due_at = 'infinity' and not exists (

@@ -16,6 +16,7 @@ export interface Facts {
    * ever.
    */
   did(condition: EventCondition): { times: number; last_at: Date | null };
+  hasTag(tag: string): boolean;
   /** Returns the consent that counts for a channel and a purpose. */
   said(condition: ConsentCondition): Pick<ConsentRow, 'state' | 'at'> | undefined;
   /** Returns the day of an instant in the account's zone: 2026-11-01. */
@@ -34,14 +35,13 @@ export async function selectFacts(
   contact: ContactRow,
   rules: AudienceRules,
 ): Promise<Facts> {
-  const [done, said] = await Promise.all([
-    selectDone(tx, { accountId: account.id, contactId: contact.id }, leavesOf(rules), now),
-    tx<Pick<ConsentRow, 'channel' | 'purpose' | 'state' | 'at'>[]>`
-      select channel, purpose, state, at from consent_states
-      where account_id = ${account.id} and contact_id = ${contact.id}`,
-  ]);
+  const who = { accountId: account.id, contactId: contact.id };
+  const leaves = leavesOf(rules);
+  const [done, said] = await Promise.all([selectDone(tx, who, leaves, now), selectSaid(tx, who, leaves)]);
+  const tags = new Set(contact.tags);
   return {
     contact,
+    hasTag: (tag) => tags.has(tag),
     did: ({ name, days, at_least }) =>
       done.find((row) => row.name === name && row.days === days && row.at_least === at_least) ?? nothing,
     said: ({ channel, purpose }) => said.find((row) => row.channel === channel && row.purpose === purpose),
@@ -52,12 +52,21 @@ export async function selectFacts(
 
 const nothing = { times: 0, last_at: null };
 
-async function selectDone(
-  tx: Sql,
-  { accountId, contactId }: { accountId: string; contactId: string },
-  conditions: Condition[],
-  now: Date,
-) {
+interface Who {
+  accountId: string;
+  contactId: string;
+}
+
+/** Selects the consents that conditions ask about: a contact may have one for each purpose that anybody ever named. */
+async function selectSaid(tx: Sql, { accountId, contactId }: Who, conditions: Condition[]) {
+  const asked = conditions.filter((condition) => condition.type === 'consent');
+  return await tx<Pick<ConsentRow, 'channel' | 'purpose' | 'state' | 'at'>[]>`
+    select channel, purpose, state, at from consent_states
+    where account_id = ${accountId} and contact_id = ${contactId} and (channel, purpose) in (
+      select * from unnest(${asked.map(({ channel }) => channel)}::text[], ${asked.map(({ purpose }) => purpose)}::text[]))`;
+}
+
+async function selectDone(tx: Sql, { accountId, contactId }: Who, conditions: Condition[], now: Date) {
   const asked = conditions.filter((condition) => condition.type === 'event');
   const since = asked.map(({ days }) => (days === null ? null : new Date(now.getTime() - days * dayMs)));
   return await tx<DidRow[]>`

@@ -1,19 +1,13 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { FairPermits, inTransaction, PermitQueue, type Sql } from '@customer-platform/service-kit';
+import { inTransaction, type Sql } from '@customer-platform/service-kit';
 import { toSummary } from '../contacts/contact.ts';
 import { implement } from '../implement.ts';
 import { compileRules } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
+import { ruleQuestions } from './permits.ts';
 import { checkRulesSize } from './rules.ts';
 
 const timeoutMs = 5_000;
-const waitMs = 10_000;
-
-/**
- * Previews of this process: five at once, one of a customer, live and sandbox together. One may read all contacts of an account by dear rules, and has
- * a processor of the database for itself meanwhile.
- */
-const previews = new PermitQueue(new FairPermits(8, 1 / 4), 100, waitMs);
 
 export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, now, prefetch }) {
@@ -29,7 +23,7 @@ export const previewAudience = implement(contract.previewAudience, {
     };
     // It waits without a connection, of which there are few.
     const rows = prefetch(({ onConnection, withPermit }) =>
-      withPermit(previews, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
+      withPermit(ruleQuestions, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
     );
     return { members: rows[0]?.members ?? 0, sample: rows.map(toSummary) };
   },

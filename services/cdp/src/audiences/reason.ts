@@ -28,7 +28,7 @@ export function reasonOf(item: Condition | NestedRules, facts: Facts): string {
     }
     case 'tag': {
       const { tag, op } = item;
-      const has = facts.contact.tags.includes(tag) ? 'has' : 'does not have';
+      const has = facts.hasTag(tag) ? 'has' : 'does not have';
       return `the contact ${has} the tag ${tag}; needed ${op === 'has' ? 'with' : 'without'} it`;
     }
     case 'field': {

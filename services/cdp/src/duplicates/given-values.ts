@@ -10,9 +10,10 @@ export interface GivenValues extends Pick<ContactValues, 'tags' | 'fields'> {
 /** Returns what a survivor was given that had the values `before` and has `after`. */
 export function givenValues(before: ContactValues, after: ContactValues): GivenValues {
   const given = texts.flatMap((name) => (before[name] || !after[name] ? [] : [[name, after[name]]]));
+  const tags = new Set(before.tags);
   return {
     texts: Object.fromEntries(given),
-    tags: after.tags.filter((tag) => !before.tags.includes(tag)),
+    tags: after.tags.filter((tag) => !tags.has(tag)),
     fields: Object.fromEntries(Object.entries(after.fields).filter(([name]) => !Object.hasOwn(before.fields, name))),
   };
 }
