@@ -22,6 +22,8 @@ function carrierTo({ bus }: Cell, part: OutboxPart): EventCarrier {
     part,
     isConnected: () => bus.isConnected(),
     ready: () => bus.ready(),
+    server: () => bus.server(),
+    onBack: (back) => bus.onBack(back),
     mostBytes: () => bus.mostBytes(),
     subjectOf: (event) => bus.subjectOf(event),
     publish: (event) => bus.publish(event),

@@ -59,6 +59,14 @@ export class BusConnection {
     return this.current.info?.max_payload ?? usualMostBytes;
   }
 
+  /**
+   * The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses.
+   */
+  get server(): string | undefined {
+    const info = this.#isConnected ? this.#connection?.info : undefined;
+    return info?.cluster ? undefined : info?.server_id;
+  }
+
   /** Waits until there is a connection, or `waitMs` are over: then whatever needs it waits by itself. */
   async connected(waitMs: number): Promise<void> {
     if (this.#isConnected) return;

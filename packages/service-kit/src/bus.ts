@@ -68,7 +68,8 @@ export interface EventFilter {
 }
 
 /** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
-export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'mostBytes' | 'subjectOf'> {
+export interface EventCarrier
+  extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'mostBytes' | 'subjectOf'> {
   part?: OutboxPart;
   /** Resolves once the event is stored; throws where it is not. */
   publish(event: PublishedEvent & { account_id: string }): Promise<void>;
@@ -115,6 +116,11 @@ export class Bus {
   /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
   async ready(): Promise<void> {
     await this.#stream.ensure();
+  }
+
+  /** The id of the server, which another start of it has not; undefined without a connection, and of a cluster. */
+  server(): string | undefined {
+    return this.#connection.server;
   }
 
   /** Bytes that a message has at most, headers included. Throws 503 service_unavailable while there is no connection. */

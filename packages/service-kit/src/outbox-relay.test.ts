@@ -61,7 +61,8 @@ async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: Ou
   const log = createLogger('test', 'silent');
   const bus = { tell: () => undefined, onPeers: () => undefined };
   const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
-  const available = { isConnected: () => true, ready: async () => undefined, mostBytes: () => 1_048_576 };
+  const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
+  const available = { ...connected, onBack: () => undefined, mostBytes: () => 1_048_576 };
   const relay = new OutboxRelay(
     sql,
     { ...available, subjectOf: ({ kind }) => kind, ...carrier },

@@ -14,6 +14,7 @@ import {
   lockRelay,
   movePublished,
   nextAccounts,
+  noteServer,
   postponeEvents,
   type RefusedRow,
   type StoredRow,
@@ -70,6 +71,8 @@ export class OutboxRelay {
   /** Events of the last round that the bus did not take, through no fault of theirs. */
   #missed: ReadonlySet<string> = new Set();
   #lastAccount: string | undefined;
+  /** The server that is noted. */
+  #server: string | undefined;
   #wasFull = false;
   #resume: NodeJS.Timeout | undefined;
 
@@ -84,6 +87,9 @@ export class OutboxRelay {
     const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
     const isPaused = () => this.#seat.paused().isWhole;
     this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...pace }, () => this.#publishBatch());
+    bus.onBack(() => this.#loop.wake());
+    // The server may be another than at the last start.
+    this.#loop.wake();
   }
 
   /** Says that a transaction with events has committed. */
@@ -108,9 +114,19 @@ export class OutboxRelay {
     }
     // A bus that has stopped responding is waited for without a transaction.
     await this.#bus.ready();
+    await this.#noteServer();
     const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, waiting, paused));
     await this.#bury(dead);
     return hasMore;
+  }
+
+  /** Has what was published last sent again where NATS was started again: if its machine lost power, it may lack what it had acknowledged. */
+  async #noteServer(): Promise<void> {
+    const server = this.#bus.server();
+    if (server === undefined || server === this.#server) return;
+    const isSentAgain = await noteServer(this.#sql, this.#bus.part?.name ?? '', server);
+    this.#server = server;
+    if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
   }
 
   async #publishIn(tx: Sql, waiting: readonly string[], paused: readonly string[]): Promise<Round> {

@@ -185,6 +185,26 @@ export async function requestRepublication(tx: Sql, since: Date): Promise<number
   return row!.matched;
 }
 
+/** Seconds before the last publication whose events a server may have lost: NATS writes to its disk every two minutes, and acknowledges before. */
+const unwrittenSeconds = 150;
+
+/**
+ * Notes the server that a bus has. Where it is another than before, what was published in the last minutes is to be sent again; returns whether it is.
+ */
+export async function noteServer(sql: Sql, bus: string, server: string): Promise<boolean> {
+  const requested = await sql`
+    with known as (
+      select server_id from bus_servers where bus = ${bus} for update
+    ), noted as (
+      insert into bus_servers as s (bus, server_id) values (${bus}, ${server})
+      on conflict (bus) do update set server_id = excluded.server_id, noted_at = now() where s.server_id <> excluded.server_id
+    )
+    insert into republications (since, until)
+    select max(published_at) - make_interval(secs => ${unwrittenSeconds}), now() from published
+    where exists (select from known where server_id <> ${server}) having max(published_at) is not null`;
+  return requested.count > 0;
+}
+
 /** About how many bytes of events a round sends again. */
 const mostRepublishedBytes = 8 * 1_048_576;
 
