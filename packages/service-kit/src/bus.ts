@@ -6,7 +6,6 @@ import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
 import type { Logger } from './logging.ts';
-import type { OutboxPart } from './outbox-part.ts';
 import { PulledMessages } from './pulled-messages.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 import type { TraceHeaders } from './telemetry.ts';
@@ -65,14 +64,6 @@ export interface EventFilter {
   audience?: 'public' | 'internal';
   service?: string;
   kind?: string;
-}
-
-/** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
-export interface EventCarrier
-  extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'mostBytes' | 'subjectOf'> {
-  part?: OutboxPart;
-  /** Resolves once the event is stored; throws where it is not. */
-  publish(event: PublishedEvent & { account_id: string }): Promise<void>;
 }
 
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */

@@ -23,6 +23,7 @@ export { DueWatch, type WatchedRows } from './due-work/due-watch.ts';
 export * from './due-work/due-work.ts';
 export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
+export type { EventCarrier } from './event-carrier.ts';
 export { streamKeeper } from './event-stream.ts';
 export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { EventCarrier } from './bus.ts';
 import type { Database } from './database.ts';
 import { DueWatch } from './due-work/due-watch.ts';
+import type { EventCarrier } from './event-carrier.ts';
 import { createLogger } from './logging.ts';
 import { lockOutboxOf } from './outbox.sql.ts';
 import { OutboxRelay } from './outbox-relay.ts';

@@ -1,9 +1,9 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 import { AccountPace } from './account-pace.ts';
-import type { EventCarrier } from './bus.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
+import type { EventCarrier } from './event-carrier.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
 import {

@@ -1,6 +1,6 @@
-import type { EventCarrier } from './bus.ts';
 import type { Database } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
+import type { EventCarrier } from './event-carrier.ts';
 import type { Logger } from './logging.ts';
 import { outboxRows } from './outbox.sql.ts';
 import { OutboxRelay } from './outbox-relay.ts';
