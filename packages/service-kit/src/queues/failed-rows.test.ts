@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
+import { type Database, inTransaction } from '../database.ts';
 import { outboxRows } from '../outbox.sql.ts';
 import type { QueueRows } from './queue-rows.ts';
-import { measureRows, selectOwners } from './queues.sql.ts';
+import { measureRows, resumeFailedEvents, selectOwners } from './queues.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -61,4 +61,19 @@ it('counts the events of an outbox that the bus did not take', async () => {
   await insert(randomUUID(), 'timeout');
   await insert(randomUUID(), null);
   expect((await measureRows(sql, outboxRows, now)).failedLater).toBe(before + 1);
+});
+
+it('events that a pause held untried have their patience from its end on, those that failed before it from their first try', async () => {
+  const { id } = await platform.account();
+  const dayBefore = new Date(now.getTime() - 25 * 3_600_000);
+  for (const tries of [0, 3]) {
+    await sql`
+      insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, first_at, due_at)
+      values (${id}, 'held by a test', 'a', '{}', '', 'paused', ${tries}, ${dayBefore}, 'infinity')`;
+  }
+  await inTransaction(sql, (tx) => resumeFailedEvents(tx, now));
+  const rows = await sql<{ first_at: Date }[]>`
+    select first_at from failed_events where account_id = ${id} order by tries`;
+  expect(rows.map(({ first_at }) => first_at)).toEqual([now, dayBefore]);
+  await sql`delete from failed_events where account_id = ${id}`;
 });

@@ -16,8 +16,8 @@ type Sender = { contact: Contact | null };
 type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
- * Announces inbound messages: customer data finds the contact, or creates one for a new sender; then the event is emitted. An account's
- * messages are announced one after the other by a process, in order of arrival; those that had to wait for customer data come when their next try is due.
+ * Announces inbound messages: customer data finds the contact, or creates one for a new sender; then the event is emitted. A process announces an
+ * account's messages one after the other, and all processes those of a sender in order of arrival.
  */
 export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow, Sender> {
   const { bus, log, accounts } = foundation;
@@ -25,7 +25,7 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
     queue: 'inbound',
     table: inboundMessages,
     concurrency: { most: 32, perLane: 1 },
-    retries: { leaseMs: 10_000, backoff: { firstMs: 1_000, longestMs: 300_000 } },
+    retries: { leaseMs: 10_000, backoff: { firstMs: 1_000, longestMs: 15_000 } },
     everyMs: 500,
     stopMs: 5_000,
     needsBus: true,
