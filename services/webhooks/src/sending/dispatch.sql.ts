@@ -48,7 +48,7 @@ export async function takeDueQueues(
       ? sql`union all (
         select q.account_id, q.endpoint_id, q.due_at - ${ahead} from sandbox_clocks c join queues q on q.account_id = c.account_id
         where q.owner is null and not q.paused and q.due_at <= ${now}::timestamptz + ${ahead} and q.account_id <> all(${[...accounts]}::uuid[])
-          and q.endpoint_id <> all(${[...endpoints]}::uuid[]) limit ${maxCandidates})`
+          and q.endpoint_id <> all(${[...endpoints]}::uuid[]) order by q.due_at - ${ahead} limit ${maxCandidates})`
       : sql``;
   const isDue = hasClocks
     ? sql`due_at <= ${now}::timestamptz + coalesce((select ${ahead} from sandbox_clocks c where c.account_id = queues.account_id), interval '0')`
