@@ -58,9 +58,9 @@ describe('what a customer writes', () => {
   });
 
   it('is told of in the order in which it came, also where the first of it has to wait, and behind nobody else', async () => {
-    const pause = (what: string) =>
+    const change = (what: string) =>
       platform.admin('POST', `/admin/queues/messaging/inbound/${what}`, { reason: 'a test' });
-    await pause('pause');
+    await change('pause');
     for (const id of ['i-1', 'i-2', 'i-3']) await shop.hook('sms', inbound(id));
     await shop.hook('sms', inbound('i-4', '+4930901821'));
     // As customer data was unavailable for its first tries.
@@ -68,7 +68,7 @@ describe('what a customer writes', () => {
     await sql`
       update inbound_messages set due_at = ${later}, tries = 5, last_error = 'unavailable'
       where account_id = ${shop.account.id} and provider_id = 'i-1'`;
-    await pause('resume');
+    await change('resume');
     await waitFor('the other sender', () => received().length === 1);
     platform.clock.advance(61_000);
     await waitFor('all of them', () => received().length === 4);
