@@ -1,7 +1,16 @@
 import { untilAborted } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
-import { bytesOf, maxPieces, type Piece, refuseTooMuch, Unreadable } from './pieces.ts';
+import {
+  bytesOf,
+  maxHeadingLength,
+  maxHeadings,
+  maxPieceLength,
+  maxPieces,
+  type Piece,
+  refuseTooMuch,
+  Unreadable,
+} from './pieces.ts';
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 
 export interface ExtractorOptions {
@@ -200,7 +209,11 @@ function foundIn<Value>(reply: unknown, shape: z.ZodType<Value>): Value {
 
 function isPiece(value: unknown): boolean {
   const { heading_path, text } = (value ?? {}) as Record<keyof Piece, unknown>;
+  const isText = (one: unknown, most: number) => typeof one === 'string' && one.length <= most;
   return (
-    typeof text === 'string' && Array.isArray(heading_path) && heading_path.every((each) => typeof each === 'string')
+    isText(text, maxPieceLength) &&
+    Array.isArray(heading_path) &&
+    heading_path.length <= maxHeadings &&
+    heading_path.every((each) => isText(each, maxHeadingLength))
   );
 }

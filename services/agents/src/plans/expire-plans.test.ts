@@ -1,7 +1,8 @@
-import type { Database } from '@customer-platform/service-kit';
+import { type Database, everybody, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, crossing, openAgency, statuses } from '../../test/plans.ts';
+import { lockLapsedPlans } from './plans.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -50,6 +51,18 @@ describe('a plan that nobody decides', () => {
       expect.objectContaining({ status: 'awaiting_approval' }),
     ]);
     expect(data.previous).not.toHaveProperty('steps');
+  });
+
+  it('expires with no more than a megabyte of others at once', async () => {
+    const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
+    const steps = Array(10).fill({ action: 'send_message', params });
+    for (let count = 0; count < 6; count++) await agency.plan({ steps, lapsesIn: 600 });
+    const later = new Date(platform.clock.now().getTime() + 601_000);
+    const first = await inTransaction(sql, (tx) => lockLapsedPlans(tx, everybody, later, 100));
+    const own = first.rows.filter(({ account_id }) => account_id === agency.id);
+    expect([own.length, first.hasMore]).toEqual([4, true]);
+    const few = await inTransaction(sql, (tx) => lockLapsedPlans(tx, everybody, later, 1));
+    expect([few.rows.length, few.hasMore]).toEqual([1, true]);
   });
 
   it('can be decided until its last moment, and no more after it', async () => {

@@ -11,8 +11,8 @@ export const expirePlans: Job<unknown> = {
   due: { name: 'plans', due: 'lapses_at' },
   everyMs: 500,
   async run(call, scope) {
-    const rows = await lockLapsedPlans(call.tx, scope, call.now, batchSize);
+    const { rows, hasMore } = await lockLapsedPlans(call.tx, scope, call.now, batchSize);
     await changePlansAtWork(call, rows, (row) => lapse(row, call.now));
-    return rows.length === batchSize;
+    return hasMore;
   },
 };

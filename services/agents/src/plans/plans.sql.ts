@@ -104,12 +104,28 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
   return await readUnderLock(lock, () => selectPlan(tx, accountId, id));
 }
 
-/** Locks and returns at most `limit` plans that nobody decided in time, oldest first; skips those that are locked. */
-export async function lockLapsedPlans(tx: Sql, scope: Scope, now: Date, limit: number): Promise<PlanRow[]> {
-  const locked = await tx<PlanRef[]>`
-    select account_id, id from plans where lapses_at <= ${now} ${isOfScope(tx, scope)}
-    order by lapses_at limit ${limit} for update skip locked`;
-  return await selectPlans(tx, locked);
+/** About how many bytes of steps a batch of lapsed plans has: each is told of with its steps, as they were and as they are, in one stretch. */
+const maxLapsedBytes = 1_048_576;
+
+/**
+ * Locks and returns plans that nobody decided in time, oldest first, at most `limit` and no more than about a megabyte of them; skips those that are
+ * locked. `hasMore` where there may be others.
+ */
+export async function lockLapsedPlans(tx: Sql, scope: Scope, now: Date, limit: number) {
+  const locked = await tx<(PlanRef & { bytes: number })[]>`
+    with lapsed as (
+      select account_id, id, lapses_at from plans where lapses_at <= ${now} ${isOfScope(tx, scope)}
+      order by lapses_at limit ${limit} for update skip locked
+    ), sized as (
+      select lapsed.*, (
+        select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
+        where s.account_id = lapsed.account_id and s.plan_id = lapsed.id) as size
+      from lapsed
+    )
+    select account_id, id, (sum(size) over (order by lapses_at, account_id, id))::float8 as bytes from sized
+    order by lapses_at, account_id, id`;
+  const taken = locked.filter(({ bytes }, index) => index === 0 || bytes <= maxLapsedBytes);
+  return { rows: await selectPlans(tx, taken), hasMore: locked.length === limit || taken.length < locked.length };
 }
 
 /** Locks and returns plans, those that selectPlan returns too. */

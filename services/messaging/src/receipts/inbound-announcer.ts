@@ -17,7 +17,7 @@ type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
  * Announces inbound messages: customer data finds the contact, or creates one for a new sender; then the event is emitted. A process announces an
- * account's messages one after the other, and all processes those of a sender in order of arrival.
+ * account's messages one after the other, in order of arrival; those that had to wait for customer data come when their next try is due.
  */
 export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow, Sender> {
   const { bus, log, accounts } = foundation;

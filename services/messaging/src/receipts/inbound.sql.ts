@@ -19,28 +19,12 @@ export interface InboundRow extends DueRow {
   at: Date;
 }
 
-/** Milliseconds until a message is looked at again that comes behind one which is just being announced. */
-const behindMs = 250;
-
-/**
- * Claims inbound messages to announce. One comes behind what the same sender wrote before, whichever process announces that: while it waits for its
- * next try, so does this one.
- */
-export async function claimInbound(sql: Sql, { due, now, leasedUntil }: Claim): Promise<InboundRow[]> {
-  const soon = new Date(now.getTime() + behindMs);
+/** Claims inbound messages to announce. */
+export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promise<InboundRow[]> {
   return await sql<InboundRow[]>`
-    with due as (${due}), placed as (
-      select m.account_id, m.id, (
-        select max(case when e.last_error is null then ${soon}::timestamptz else greatest(e.due_at, ${soon}) end) from inbound_messages e
-        where e.account_id = m.account_id and e.channel = m.channel and e.sender = m.sender and e.due_at is not null and e.id < m.id
-      ) as behind_until
-      from due join inbound_messages m using (account_id, id)
-    ), behind as (
-      update inbound_messages m set due_at = placed.behind_until from placed
-      where m.account_id = placed.account_id and m.id = placed.id and placed.behind_until is not null
-    ), claimed as (
-      update inbound_messages m set ${claimed(sql, inboundMessages, leasedUntil)} from placed
-      where m.account_id = placed.account_id and m.id = placed.id and placed.behind_until is null
+    with due as (${due}), claimed as (
+      update inbound_messages m set ${claimed(sql, inboundMessages, leasedUntil)} from due
+      where m.account_id = due.account_id and m.id = due.id
       returning m.*
     )
     select account_id, id, channel, sender, sender_name, body, at, tries as attempts, null as trace from claimed order by id`;

@@ -57,28 +57,6 @@ describe('what a customer writes', () => {
     expect(data.contact).toEqual({ id: known.id, name: 'Grace', phone: to });
   });
 
-  it('is told of in the order in which it came, also where the first of it has to wait, and behind nobody else', async () => {
-    const change = (what: string) =>
-      platform.admin('POST', `/admin/queues/messaging/inbound/${what}`, { reason: 'a test' });
-    await change('pause');
-    for (const id of ['i-1', 'i-2', 'i-3']) await shop.hook('sms', inbound(id));
-    await shop.hook('sms', inbound('i-4', '+4930901821'));
-    // As customer data was unavailable for its first tries.
-    const later = new Date(platform.clock.now().getTime() + 60_000);
-    await sql`
-      update inbound_messages set due_at = ${later}, tries = 5, last_error = 'unavailable'
-      where account_id = ${shop.account.id} and provider_id = 'i-1'`;
-    await change('resume');
-    await waitFor('the other sender', () => received().length === 1);
-    platform.clock.advance(61_000);
-    await waitFor('all of them', () => received().length === 4);
-    const rows = await sql<{ id: string; provider_id: string }[]>`
-      select id, provider_id from inbound_messages where account_id = ${shop.account.id}`;
-    const names = new Map(rows.map((row) => [row.id, row.provider_id]));
-    const ofAll = received().toSorted((one, other) => one.sequence - other.sequence);
-    expect(ofAll.map(({ data }) => names.get(data.message.id))).toEqual(['i-4', 'i-1', 'i-2', 'i-3']);
-  });
-
   it('from a sender without an address creates no contact and stops no other', async () => {
     for (const [index, sender] of ['INFO', '12345', '+0123456789', 'a@b', 'nobody@'].entries())
       await shop.hook('sms', inbound(`i-${index}`, sender));
