@@ -93,8 +93,9 @@ export async function takeArrivedReceipts(tx: Sql, due: Fragment): Promise<Arriv
     select due.account_id, due.id, due.provider_id as "providerId", due.status, due.at, due.arrived_at, a.message_id, a.number
     from due left join lateral (
       select message_id, number from (
-        select message_id, number from attempts
-        where account_id = due.account_id and channel = due.channel and provider_id = due.provider_id
+        (select message_id, number from attempts
+         where account_id = due.account_id and channel = due.channel and provider_id = due.provider_id
+         order by message_id desc limit 1)
         union all
         select message_id, number from attempts
         where account_id = due.account_id and channel = due.channel
