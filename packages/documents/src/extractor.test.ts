@@ -76,6 +76,16 @@ describe('what a document says', () => {
   });
 });
 
+/** Reads a document in a process that is ready for it as ours is, and then runs this code. */
+function replyOf(code: string) {
+  const program = `
+    import { writeSync } from 'node:fs';
+    import { serve } from ${JSON.stringify(new URL('./extract-child.ts', import.meta.url))};
+    await serve(async () => { ${code} });`;
+  const one = extractor({ timeoutMs: 60_000, program: ['--input-type=module', '--eval', program] });
+  return one.read({ type: 'txt' }, () => [Buffer.from('a')]);
+}
+
 describe('a document that is not what it should be has a reason', () => {
   it.each<[string, DocumentType, () => string | Buffer, string]>([
     ['a PDF that is none', 'pdf', () => '%PDF-1.4 nonsense', 'not a readable PDF'],
@@ -246,14 +256,48 @@ describe('a document that is not what it should be has a reason', () => {
 
   it('a process that says more than is kept of a document ends', async () => {
     const program = `
-      import { serve } from ${JSON.stringify(new URL('./extract-child.ts', import.meta.url))};
-      import { writeSync } from 'node:fs';
-      await serve(async () => {
-        writeSync(1, Buffer.from([0, 255, 255, 255]));
-        for (;;) writeSync(1, Buffer.from('x'));
-      });`;
-    const one = extractor({ timeoutMs: 60_000, program: ['--input-type=module', '--eval', program] });
-    await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow('damaged');
+      import { readSync, writeSync } from 'node:fs';
+      readSync(0, Buffer.alloc(1_000));
+      for (;;) writeSync(1, Buffer.alloc(65_536, 0x7f));`;
+    const one = extractor({ program: ['--input-type=module', '--eval', program] });
+    await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
+    expect(one.pid).toBeUndefined();
+  });
+
+  it('a process that says a byte at a time has what it said before copied once, and not with each', async () => {
+    const program = `
+      import { readSync, writeSync } from 'node:fs';
+      readSync(0, Buffer.alloc(1_000));
+      const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      for (const byte of [0, 0xff, 0xff, 0xff]) {
+        writeSync(1, Buffer.from([byte]));
+        pause();
+      }
+      for (;;) {
+        writeSync(1, Buffer.from('x'));
+        pause();
+      }`;
+    const joined = jest.spyOn(Buffer, 'concat');
+    try {
+      const one = extractor({ startMs: 1_000, program: ['--input-type=module', '--eval', program] });
+      await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
+      expect(joined.mock.calls.length).toBeLessThan(20);
+    } finally {
+      joined.mockRestore();
+    }
+  });
+
+  it.each([
+    ['more headings', `{ heading_path: Array(7).fill('a'), text: 'a' }`],
+    ['a longer heading', `{ heading_path: ['a'.repeat(201)], text: 'a' }`],
+    ['a longer text', `{ heading_path: [], text: 'a'.repeat(1_201) }`],
+  ])('a reply with %s than a document has is none', async (_, piece) => {
+    await expect(replyOf(`return [${piece}];`)).rejects.toThrow('damaged');
+  });
+
+  it('a process that replies a byte at a time without end is ended long before its time', async () => {
+    const endless = "writeSync(1, Buffer.from([0, 255, 255, 255])); for (;;) writeSync(1, Buffer.from('x'));";
+    await expect(replyOf(endless)).rejects.toThrow('damaged');
   }, 100_000);
 
   it('a large file is never in this process whole, and what it says is bounded', async () => {

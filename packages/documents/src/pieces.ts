@@ -12,8 +12,9 @@ export const maxPieceLength = 1_200;
 /** Limits of one document, or of all pages of a website. */
 export const maxPieces = 2_000;
 const maxTextBytes = 2 * 1_048_576;
-/** Maximum length of a heading in UTF-16 units, and of a piece's headings. */
+/** Maximum length of a heading in UTF-16 units. */
 export const maxHeadingLength = 200;
+/** Maximum number of a piece's headings: one of each level. */
 export const maxHeadings = 6;
 
 /** Throws Unreadable if there are more pieces or bytes than the limits. */

@@ -54,6 +54,9 @@ describe('a question as it is compared', () => {
       expect(comparableQuestion(`a${marks.repeat(100_000)}a`).length).toBeLessThanOrEqual(1_000);
     }
     expect(comparableQuestion('\ufdfa'.repeat(500))).toHaveLength(1_000);
+    const symbols = Array.from({ length: 5_000 }, (_, index) => `+${index}`).join(' ');
+    expect(hasSymbolsOf(symbols.replaceAll('+', '-'))(symbols)).toBe(false);
+    expect(hasSymbolsOf('\ufdfa '.repeat(2_000))('\ufdfa '.repeat(2_000))).toBe(true);
     const hasSymbols = hasSymbolsOf(`c++ ${'\ufdfa'.repeat(496)}`);
     // As many as may be compared with one query; CPU time, since other processes run too.
     for (let count = 0; count < 100; count++) expect(hasSymbols(`c# ${'\ufdfa'.repeat(190)}`)).toBe(false);
