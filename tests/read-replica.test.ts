@@ -45,20 +45,16 @@ it('a standby that is too slow and not behind costs an account one slow list, an
   await account.client.createContact({ body: { name: 'Ada' } });
   await listsAtStandby(account);
   const { pathname } = new URL(platform.env('cdp').DATABASE_URL!);
-  const [atPrimary, atStandby] = [pair.primaryUrl, pair.standbyUrl].map((url) => new URL(pathname, url).href) as [
-    string,
-    string,
-  ];
-  await askServer(atPrimary, (sql) => sql.unsafe(slowAtStandby.set));
-  await waitFor(
-    'the policy',
-    async () => (await askServer(atStandby, (sql) => sql`select from pg_policies`)).length > 0,
-  );
+  const inDatabase = (url: string, statement: string) =>
+    askServer(new URL(pathname, url).href, (sql) => sql.unsafe(statement));
+  await inDatabase(pair.primaryUrl, slowAtStandby.set);
+  const policies = () => inDatabase(pair.standbyUrl, 'select from pg_policies');
+  await waitFor('the policy', async () => (await policies()).length > 0);
   await listsAtStandby(account);
   const { now } = await lookAtStandby('cdp');
   for (let count = 0; count < 3; count++) expect((await account.client.listContacts({})).data).toHaveLength(1);
   expect((await lookAtStandby('cdp', now)).statements).not.toContain('from contacts');
-  await askServer(atPrimary, (sql) => sql.unsafe(slowAtStandby.lift));
+  await inDatabase(pair.primaryUrl, slowAtStandby.lift);
   await listsAtStandby(await platform.account());
 }, 120_000);
 

@@ -1,5 +1,5 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
+import { ApiError, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import { publishedRetentionMs, serviceUnavailable } from '@customer-platform/service-kit';
 import { implement } from '../admin-operation.ts';
 import { recordAround } from '../audit/record-change.ts';
@@ -40,11 +40,10 @@ export const republishEvents = implement(adminOperations.republishEvents, {
 
 /** Returns the number of matching events; throws 503 naming the services that do not respond. */
 async function republishOf(services: Services, { since, service, cell }: Asked): Promise<number> {
-  const named = services.places(service && [service], cell);
   // The gateway's own events go to every cell, from one outbox: what another cell has of them is taken once all the same.
-  const isAsked = service === undefined || service === 'gateway';
-  const isNamed = named.some((place) => place.service === 'gateway');
-  const places = isAsked && !isNamed ? [...named, services.place('gateway', undefined)] : named;
+  const places = (service ? [service] : serviceNames).flatMap((name) =>
+    name === 'gateway' ? [services.place(name, cell)] : services.places([name], cell),
+  );
   const input = { since: since.toISOString() };
   const { replies, gone } = await services.askEach('republishEvents', input, places, 'change');
   if (gone.length > 0) {

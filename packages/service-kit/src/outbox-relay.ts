@@ -87,9 +87,9 @@ export class OutboxRelay {
     const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
     const isPaused = () => this.#seat.paused().isWhole;
     this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...pace }, () => this.#publishBatch());
-    bus.onBack(() => this.#loop.wake());
+    bus.onBack(() => this.wake());
     // The server may be another than at the last start.
-    this.#loop.wake();
+    this.wake();
   }
 
   /** Says that a transaction with events has committed. */
