@@ -23,7 +23,7 @@ beforeAll(async () => {
   await waitFor('the cluster to have a leader', () => manager.getAccountInfo(), 60_000);
   platform = await startPlatform({
     services: ['cdp', 'crm', 'webhooks'],
-    env: { LOG_LEVEL: 'silent', NATS_URL: urls.join(','), NATS_REPLICAS: String(natsServers), NATS_STREAM_MIB: '512' },
+    env: { LOG_LEVEL: 'silent', NATS_URL: urls.join(','), NATS_REPLICAS: String(natsServers), NATS_STREAM_MIB: '1024' },
   });
   account = await platform.account();
 }, 180_000);
@@ -84,8 +84,8 @@ it('gets new bounds for the stream that is there, with its events', async () => 
     return state.messages > 0 ? state : undefined;
   });
   for (const [NATS_REPLICAS, NATS_STREAM_MIB] of [
-    [1, 600],
-    [natsServers, 512],
+    [1, 1_200],
+    [natsServers, 1_024],
   ] as const) {
     const bus = await Bus.connect(NATS_URL, {
       prefix: BUS_PREFIX,

@@ -42,9 +42,9 @@ export const baseConfig = z.object({
     description:
       'Servers of a NATS cluster that keep each event: 3 for a cluster of three; NATS decides without it. The gateway applies it to the stream that is there when it connects; the same for all.',
   }),
-  NATS_STREAM_MIB: z.coerce.number().int().min(64).optional().meta({
+  NATS_STREAM_MIB: z.coerce.number().int().min(1_024).optional().meta({
     description:
-      'Most space for events, in MiB on each server; unlimited without it. From half of it on, events go that every consumer has finished. Where it is full, events wait in the outboxes.',
+      'Most space for events, in MiB on each server; unlimited without it. From half of it on, events go that every consumer has finished, but for those of the last four minutes, of which one account can bring 1,000 MiB a service. Where it is full, events wait in the outboxes.',
   }),
   BUS_REQUEST_TIMEOUT_MS: z.coerce
     .number()
