@@ -197,6 +197,24 @@ describe('code that runs in the process that reads documents', () => {
     expect(existsSync(`${written}.socket`)).toBe(false);
   });
 
+  it('gets no socket of the class that others inherit from, nor of the native ones', async () => {
+    const path = JSON.stringify(`${written}.socket`);
+    for (const code of [`bind(${path})`, 'listen(1)', `connect({}, ${path})`, 'open(1)'])
+      expect([
+        code,
+        await refusalOf(`
+          process.noDeprecation = true;
+          const inherited = Object.getPrototypeOf(process.getBuiltinModule('_stream_wrap'));
+          const socket = Reflect.construct(inherited, [{ fd: 1, readable: false, writable: false, manualStart: true }]);
+          return new socket._handle.constructor(0).${code};`),
+      ]).toEqual([code, expect.stringMatching(denied)]);
+    expect(existsSync(`${written}.socket`)).toBe(false);
+  });
+
+  it('may warn', async () => {
+    expect(await run("process.emitWarning('careful'); return 'warned';")).toBe('warned');
+  });
+
   it('is still closed for the next document', async () => {
     await refusalOf(`
       const net = process.getBuiltinModule('net');

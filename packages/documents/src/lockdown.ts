@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 
 /**
  * Closes what Node's permission model leaves open to the process that reads documents: sockets, DNS, databases (they open files that no
- * permission covers), V8's flags (some write files) and signals. Imported first, so that no package keeps an original function. Files,
+ * permission covers), V8's flags (some write files) and signals; also the methods of Node's native sockets, to which more than one way leads. Imported first, so that no package keeps an original function. Files,
  * processes, threads, addons and the inspector are closed by the permissions that the process is started with.
  */
 
@@ -70,13 +70,32 @@ function close(target: object): void {
   }
 }
 
+/** Returns what Node's sockets have from their native classes: whoever gets at a class can make one, whatever is closed beside it. */
+function nativeSockets(require: NodeJS.Require): object[] {
+  const { Socket } = require('node:net') as typeof import('node:net');
+  const { createSocket } = require('node:dgram') as typeof import('node:dgram');
+  // Neither reaches anybody: the name is never found, and nothing is below a file.
+  const tcp = new Socket().connect({ host: 'never', port: 1, lookup: () => undefined });
+  const pipe = new Socket().connect({ path: '/dev/null/never' });
+  const udp = createSocket('udp4');
+  const state = Object.getOwnPropertySymbols(udp).find(({ description }) => description === 'state symbol')!;
+  const handles = [Reflect.get(tcp, '_handle'), Reflect.get(pipe, '_handle'), Reflect.get(udp, state).handle];
+  const natives = handles.map((handle) => Object.getPrototypeOf(handle) as object);
+  for (const socket of [tcp, pipe]) socket.destroy();
+  udp.close();
+  return natives;
+}
+
 function lockDown(): void {
   os.setPriority(niceness);
   const require = createRequire(import.meta.url);
-  for (const module of closedModules.map((name) => require(`node:${name}`) as object)) close(module);
+  const modules = closedModules.map((name) => require(`node:${name}`) as object);
+  for (const target of [...modules, ...nativeSockets(require)]) close(target);
   os.setPriority = refused;
   for (const name of closedGlobals) Object.defineProperty(globalThis, name, { value: refused, configurable: false });
   for (const name of closedOfProcess) Object.defineProperty(process, name, { value: refused, configurable: false });
+  // Node's own asks what is closed in `v8`: a package that warns would break off its document.
+  process.emitWarning = () => undefined;
   // Streams over pipes are sockets; the process itself reads and writes by file descriptor.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   for (const name of ['stdout', 'stderr'])
