@@ -18,11 +18,21 @@ export function setProtectiveHeaders(response: ServerResponse): void {
 const lingerMs = 2_000;
 const lingerBytes = 8 * 1_048_576;
 
+/** Below the 1,000 that Node keeps: of those that it drops, one may say where the request ends. */
+const maxHeaders = 500;
+
 /** Headers that would be read as one that nobody sent, were they sent twice. */
 const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
 
-/** Returns the refusal of a request without a Host header (HTTP/1.1), or with two of one that must be sent once; undefined if it is valid. */
+/**
+ * Returns the refusal of a request without a Host header (HTTP/1.1), with two of one that must be sent once, or with more than 500 headers;
+ * undefined if it is valid.
+ */
 export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  if (rawHeaders.length > 2 * maxHeaders) {
+    limitReached('head_size');
+    return new ApiError('invalid_request', `A request has at most ${maxHeaders} headers`, { status: 431 });
+  }
   if (headers.host === undefined && httpVersion === '1.1') {
     return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
   }

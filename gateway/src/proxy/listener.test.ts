@@ -63,6 +63,19 @@ describe.each([
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Host: x', ...keys), 400, 'Idempotency-Key');
   });
 
+  it('takes 500 headers, and refuses more with whatever follows: Node drops those from the 1,001st on, of which one may say how long the body is', async () => {
+    const empty = (count: number) => Array.from({ length: count }, () => 'a:');
+    const get = (...lines: string[]) => send('GET /healthz HTTP/1.1', 'Host: x', ...lines);
+    expect((await get(...empty(498), 'Connection: close')).status).toBe(200);
+    expectRefusal(await get(...empty(499), 'Connection: close'), 431);
+    for (const count of [998, 999, 1_000]) {
+      const smuggled = ['GET /healthz HTTP/1.1', 'Host: x', 'Connection: close', '', ''].join('\r\n');
+      const reply = await get(...empty(count), `Content-Length: ${smuggled.length}`, '', smuggled);
+      expectRefusal(reply, 431);
+      expect(reply.all.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    }
+  });
+
   it('lets a client read why its headers are too large, however much it sends', async () => {
     const reply = await sendRaw(url(), `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(4_000_000)}`);
     expectRefusal(reply, 431);
@@ -193,3 +206,18 @@ it('has proxies of any number wait for its end without a warning of a leak', asy
   expect(server.getMaxListeners()).toBe(0);
   await close(0);
 });
+
+it('a head that the gateway takes is not too large for a service, with what the gateway adds', async () => {
+  const own = await startPlatform({ services: ['crm'] });
+  try {
+    const { key } = await own.account();
+    const get = (bytes: number) => {
+      const head = `GET /v1/crm/deals HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nX-Long: `;
+      return sendRaw(own.gatewayUrl, `${head}${'x'.repeat(bytes - head.length - 4)}\r\n\r\n`);
+    };
+    const replies = await Promise.all([16_000, 16_200, 16_300, 16_380, 16_500].map(get));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 431]);
+  } finally {
+    await own.stop();
+  }
+}, 60_000);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Logger, listen } from '@customer-platform/service-kit';
+import { gatewayHeadBytes, type Logger, listen } from '@customer-platform/service-kit';
 import { headRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { UnreadResponses } from './unread-responses.ts';
@@ -50,6 +50,7 @@ export async function listenWithEnvelopes(
     (request: IncomingMessage, response: ServerResponse) => take(request, response),
     port,
     host,
+    gatewayHeadBytes,
   );
   const { server } = listener;
   server.headersTimeout = headMs;

@@ -34,7 +34,7 @@ export { inWorkTransaction, type Job, RoundLeft, startJob, type WorkCall } from 
 export { jsonBytes } from './json-bytes.ts';
 export { someStructural } from './json-structure.ts';
 export { type LimitName, limitReached } from './limits.ts';
-export { createApp, type Listener, listen } from './listener.ts';
+export { createApp, gatewayHeadBytes, type Listener, listen } from './listener.ts';
 export { lockNumber } from './lock-number.ts';
 export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { meter } from './meter.ts';

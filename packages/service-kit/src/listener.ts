@@ -2,6 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 
+/** Largest head of a request that the gateway takes, in bytes. */
+export const gatewayHeadBytes = 16_384;
+/** What a service takes, since the gateway adds headers of its own. */
+const serviceHeadBytes = 2 * gatewayHeadBytes;
+
 /** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
 const keepAliveMs = 75_000;
 
@@ -30,14 +35,15 @@ export interface Listener {
   close(drainMs: number): Promise<void>;
 }
 
-/** Listens on an address. */
+/** Listens on an address. A request's head has at most `headBytes`, as the gateway sends it unless given. */
 export async function listen(
   handler: Express | Parameters<typeof createServer>[1],
   port: number,
   host: string,
+  headBytes = serviceHeadBytes,
 ): Promise<Listener> {
   const server = createServer(
-    { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false },
+    { keepAliveTimeout: keepAliveMs, requestTimeout: 60_000, requireHostHeader: false, maxHeaderSize: headBytes },
     handler as Express,
   );
   await new Promise<void>((resolve, reject) => {

@@ -22,12 +22,15 @@ const secrets = ['authorization', 'secret', 'password', 'api_key', 'key', 'token
 
 /**
  * A JSON logger for one process. Lines carry service, request or event id, and trace and span ids;
- * values under names that hold secrets are replaced, two levels deep.
+ * values under names that hold secrets are replaced, two levels deep, and what a command of Redis said that failed (a login has the password).
  */
 export function createLogger(service: string, level: string): Logger {
   return pino({
     ...lineOptions(service, level),
-    redact: { paths: secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    redact: {
+      paths: ['err.command.args', ...secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])],
+      censor: '[redacted]',
+    },
     serializers: { err: pino.stdSerializers.err },
     mixin() {
       const span = trace.getActiveSpan()?.spanContext();
