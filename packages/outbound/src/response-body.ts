@@ -39,10 +39,9 @@ export async function decodeResponse(bytes: Buffer, contentEncoding: string): Pr
     .map((name) => name.trim());
   let decoded = bytes;
   for (const encoding of encodings.slice(-maxEncodings).reverse()) {
-    const decode = decoders[encoding];
-    if (!decode) break;
+    if (!Object.hasOwn(decoders, encoding)) break;
     try {
-      decoded = await decode(decoded, { maxOutputLength: maxResponseBytes });
+      decoded = await decoders[encoding]!(decoded, { maxOutputLength: maxResponseBytes });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
       break;
