@@ -2,7 +2,7 @@ import { internalRequest } from '@customer-platform/contracts/core';
 import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { connect, createInbox, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { Bus } from './bus.ts';
 import { createLogger } from './logging.ts';
@@ -80,23 +80,21 @@ it('news is what was published as news: JetStream delivers events to any subject
   const heard: string[] = [];
   bus.listen('doors', (payload) => heard.push(payload));
   const kind = `door.${Math.random().toString(36).slice(2)}`;
-  await bus.publish({
-    id: crypto.randomUUID(),
-    kind,
-    audience: 'public',
-    sequence: 1,
-    envelope: 'forged',
-    trace: undefined,
-  });
+  const event = { kind, audience: 'public', trace: undefined };
+  for (const [index, envelope] of ['forged', 'marker'].entries())
+    await bus.publish({ ...event, id: crypto.randomUUID(), sequence: index + 1, envelope });
   const manager = await jetstreamManager(nats);
   const name = `forger-${kind.slice(5)}`;
   const filter_subject = `${prefix}.event.public.crm.${kind}`;
   await manager.consumers.add(prefix, { durable_name: name, filter_subject, ack_policy: 'explicit' });
-  nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${prefix}.${name}`, '{"batch":1}', { reply: `${prefix}.news.doors` });
-  await waitFor(
-    'it to be delivered',
-    async () => (await manager.consumers.info(prefix, name)).delivered.stream_seq > 0,
-  );
+  // The server writes deliveries of a consumer in their order: once this test has the second, the first is ahead of whatever comes now.
+  const delivered: string[] = [];
+  const inbox = createInbox();
+  nats.subscribe(inbox, { callback: (_error, message) => void delivered.push(message.string()) });
+  for (const reply of [`${prefix}.news.doors`, inbox])
+    nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${prefix}.${name}`, '{"batch":1}', { reply });
+  await waitFor('the second to be delivered', () => delivered.length > 0);
+  expect(delivered).toEqual(['marker']);
   bus.announce('doors', 'true');
   await waitFor('the news', () => heard.includes('true'));
   expect(heard).toEqual(['true']);

@@ -116,13 +116,18 @@ describe('what a contact is told', () => {
     const bookingType = { reminders: [{ minutes_before: 60, channel: 'sms' }] };
     const [large, other] = [await openDesk(platform, { bookingType }), await openDesk(platform, { bookingType })];
     const { body } = await large.book('2026-06-01T11:30:00+02:00');
+    const { body: later } = await large.book('2026-06-01T12:30:00+02:00');
     await other.book('2026-06-01T11:30:00+02:00');
     await platform.database('calendar')`
       insert into appointment_history (account_id, appointment_id, kind, summary, at)
       values (${large.account.id}, ${body.id}, 'edited', ${'x'.repeat(1_000_000)}, now())`;
     platform.clock.set('2026-06-01T08:31:00Z');
     expect((await told(other, 2)).at(-1)).toBe('reminder.due 60 sms');
-    expect(await told(large, 1)).toEqual(['confirmation.due booked whatsapp']);
+    // The next of its account: a reminder of the large appointment would have come before it.
+    platform.clock.set('2026-06-01T09:31:00Z');
+    await platform.event(large.account.id, 'reminder.due', ({ appointment }) => appointment.id === later.id);
+    const confirmation = 'confirmation.due booked whatsapp';
+    expect(await told(large, 3)).toEqual([confirmation, confirmation, 'reminder.due 60 sms']);
   });
 
   it('is emitted while the account is suspended, for Messages to fail it', async () => {
