@@ -11,6 +11,8 @@ let provider: OwnProvider;
 let ai: OwnAi;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['agents', 'cdp', 'crm', 'messaging', 'webhooks'] });
+  // Noon in Berlin: what counts by day must not see midnight.
+  platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
   [provider, ai] = [await startOwnProvider(), await startOwnAi()];
 }, 60_000);
 afterAll(async () => {
@@ -45,14 +47,9 @@ async function openShop(client: Client) {
   });
   const { gatewayUrl } = platform;
   const write = (body: string) => {
-    const inbound = {
-      type: 'inbound',
-      from: phone,
-      body,
-      id: crypto.randomUUID(),
-      at: platform.clock.now().toISOString(),
-    };
-    return callHook({ gatewayUrl, path: new URL(set.hook_url).pathname, secret: provider.secret }, inbound);
+    const at = platform.clock.now();
+    const inbound = { type: 'inbound', from: phone, body, id: crypto.randomUUID(), at: at.toISOString() };
+    return callHook({ gatewayUrl, path: new URL(set.hook_url).pathname, secret: provider.secret }, inbound, { at });
   };
   const awaiting = () =>
     waitFor('a plan to be approved', async () => (await client.listPlans({ query: { status: 'awaiting' } })).data[0]);

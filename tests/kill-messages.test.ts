@@ -86,7 +86,7 @@ async function send(send_at?: string): Promise<string> {
 it(`sends nothing twice and loses nothing when it is killed ${kills} times while it sends`, async () => {
   respondSlowly();
   let isOver = false;
-  const sendAt = new Date(Date.now() + 4_000);
+  const sendAt = new Date(Date.now() + 8_000);
   const scheduled = await Promise.all(Array.from({ length: 20 }, () => send(sendAt.toISOString())));
   const writing = Array.from({ length: writers }, async () => {
     while (!isOver) await send();

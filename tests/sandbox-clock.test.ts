@@ -29,7 +29,7 @@ it('leaves the live account as it is', async () => {
 it('runs on from there: what is made now is due by this clock', async () => {
   const { client } = year;
   const { now } = await client.getSandboxClock();
-  const sendAt = new Date(Date.parse(now) + 2_000).toISOString();
+  const sendAt = new Date(Date.parse(now) + 8_000).toISOString();
   const channels = [{ channel: 'sms' as const, body: 'Soon' }];
   const { id } = await client.sendMessage({ body: { to: '+4930901822', channels, send_at: sendAt } });
   const sent = await waitFor('the message', async () => {

@@ -92,7 +92,8 @@ describe('queues', () => {
     const listed = await waitFor('a sample', oneSample, 80_000);
     expect(listed[0]).toEqual({ at: expect.any(String), ready: 0, running: 0, waiting: 0, dead: 0 });
     // The next sample may have been taken since.
-    expect((await queue('crm/outbox?history=true')).history!.slice(0, listed.length)).toEqual(listed);
+    const history = await waitFor('its service to reply', async () => (await queue('crm/outbox?history=true')).history);
+    expect(history.slice(0, listed.length)).toEqual(listed);
     expect(await queue('crm/outbox')).not.toHaveProperty('history');
     expect((await admin('GET', '/admin/queues')).body.data[0]).not.toHaveProperty('history');
   });

@@ -103,7 +103,7 @@ it('a process that loses its connection while it waits migrates no more: another
     await waitFor('the migration to give way', () => tries.length >= 1, 30_000);
     await sql`
       select pg_terminate_backend(pid, 5000) from pg_locks join pg_stat_activity using (pid)
-      where locktype = 'advisory' and application_name = 'crm migrate'`;
+      where locktype = 'advisory' and application_name = 'crm migrate' and datname = current_database()`;
     const other = migrateAll();
     expect(await outcome).toMatchObject({ message: expect.stringContaining('The connection was lost') });
     await end();
@@ -122,10 +122,12 @@ it('an index that is built concurrently keeps nobody from writing, and other pro
       '-- Why.\ncreate index concurrently if not exists long_read_id on long_read (id desc);\n',
     );
     const migrated = migrateAll();
-    const isWaiting = async () =>
-      (
-        await sql`select from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock'`
-      ).length === 1;
+    const isWaiting = async () => {
+      const waiting = await sql`
+        select from pg_stat_activity
+        where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()`;
+      return waiting.length === 1;
+    };
     await waitFor('the index to wait for the backup', isWaiting);
     const tries: number[] = [];
     const other = migrateAll(tries);
@@ -180,9 +182,10 @@ it('an index of a partitioned table is built beside writers, partition by partit
     await write('9004_index.sql', 'create index concurrently if not exists parted_desc on parted (id desc);');
     const migrated = migrateAll();
     await waitFor('the first index to wait for the backup', async () => {
-      return (
-        (await sql`select from pg_stat_activity where query like 'create index concurrently%parted_high%'`).length === 1
-      );
+      const waiting = await sql`
+        select from pg_stat_activity
+        where query like 'create index concurrently%parted_high%' and datname = current_database()`;
+      return waiting.length === 1;
     });
     await sql`insert into parted values (2), (12)`;
     await end();

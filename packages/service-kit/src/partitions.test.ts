@@ -85,7 +85,7 @@ describe('a table in a database', () => {
   let platform: Platform;
   let sql: Database;
   const daily: PartitionedTable = { table: 'records', days: 1, ahead: 2, keptMs: 3 * dayMs };
-  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  let today: number;
   const nameOf = (day: number) => {
     return `records_${new Date(today + day * dayMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
   };
@@ -98,6 +98,8 @@ describe('a table in a database', () => {
     await platform?.stop();
   });
   beforeEach(async () => {
+    const [row] = await sql<{ now: Date }[]>`select now()`;
+    today = Math.floor(row!.now.getTime() / dayMs) * dayMs;
     await sql.unsafe(`
       create table records (account_id uuid not null, id uuid not null, note text check (note <> ''), primary key (account_id, id))
         partition by range (id);

@@ -25,7 +25,7 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   const app = createApp();
-  const read = bodyReader(upload, (request) => request.header('owner')!, { bytes: 1_024, everyMs: 300 });
+  const read = bodyReader(upload, (request) => request.header('owner')!, { bytes: 1_024, everyMs: 2_000 });
   app.post('/upload', read, (request, response) => {
     releaseBody(request);
     response.status(201).json({});

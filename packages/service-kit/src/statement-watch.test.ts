@@ -112,8 +112,9 @@ describe('a connection that falls silent', () => {
       await Promise.all([patient`select 1`, patient`select pg_sleep(0)`]);
       const long = failure(patient`select pg_sleep(600)`);
       await waitFor('the long statement', async () => {
-        const [running] =
-          await sql`select from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active' and pid <> pg_backend_pid()`;
+        const [running] = await sql`
+          select from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active'
+            and datname = current_database() and pid <> pg_backend_pid()`;
         return running !== undefined;
       });
       relay.silence();
@@ -166,7 +167,7 @@ describe('connections that PostgreSQL ends while statements run', () => {
       const running = Array.from({ length: size }, () => failure(pool`select pg_sleep(60)`));
       const backends = () => sql<{ pid: number }[]>`
         select pid from pg_stat_activity
-        where application_name = 'ended' and query like '%pg_sleep%' and state = 'active'`;
+        where application_name = 'ended' and query like '%pg_sleep%' and state = 'active' and datname = current_database()`;
       await waitFor('all to run', async () => (await backends()).length === size);
       await sql`select pg_terminate_backend(pid) from unnest(${(await backends()).map(({ pid }) => pid)}::integer[]) as pid`;
       for (const error of await Promise.all(running)) expect(isDatabaseUnavailable(error)).toBe(true);

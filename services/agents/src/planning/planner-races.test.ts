@@ -11,6 +11,8 @@ let ai: FakeAi;
 beforeAll(async () => {
   ai = await startFakeAi();
   platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+  // Noon in Berlin: what counts by day must not see midnight.
+  platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
 }, 60_000);
 beforeEach(() => {
   ai.requests = [];

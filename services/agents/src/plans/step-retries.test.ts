@@ -16,9 +16,9 @@ let handedAt: number[];
 let reply: () => Promise<{ message: string | null; refusal: string | null }>;
 const silence = () => new Promise<never>(() => undefined);
 
-beforeAll(async () => {
-  // Requests without a reply time out soon.
-  const env = { BUS_REQUEST_TIMEOUT_MS: '1000' };
+/** Starts the platform of the tests that follow; its requests without a reply time out after so long. */
+async function open(timeoutMs: number): Promise<void> {
+  const env = { BUS_REQUEST_TIMEOUT_MS: String(timeoutMs) };
   platform = await startPlatform({ services: ['cdp', 'crm', 'agents'], env });
   sql = platform.database('agents');
   const { NATS_URL, BUS_PREFIX } = platform.env('agents');
@@ -33,11 +33,25 @@ beforeAll(async () => {
     handedAt.push(platform.clock.now().getTime());
     return await reply();
   });
-}, 60_000);
-afterAll(async () => {
+}
+async function close(): Promise<void> {
   await bus.close();
   await platform.stop();
-});
+}
+beforeAll(() => open(1_000), 60_000);
+afterAll(close);
+/** Gives the tests of a group a platform whose requests wait for their reply: one that comes too late is asked for again. */
+function waitForReplies(): void {
+  let before: [Platform, Database, Bus];
+  beforeAll(async () => {
+    before = [platform, sql, bus];
+    await open(leaseMs - 10_000);
+  }, 60_000);
+  afterAll(async () => {
+    await close();
+    [platform, sql, bus] = before;
+  });
+}
 beforeEach(async () => {
   agency = await openAgency(platform, sql);
   keys = [];
@@ -117,15 +131,19 @@ describe('a step without a reply', () => {
     await agency.until(id, 'completed');
   });
 
-  it('is not asked for again where the reply is a refusal: its plan fails with the reason', async () => {
-    reply = async () => ({ message: null, refusal: 'The channel sms is not set up' });
-    const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
-    const failed = await agency.until(id, 'failed');
-    expect([failed.last_error, statuses(failed)]).toEqual([
-      'Step 1: The channel sms is not set up',
-      ['failed', 'cancelled'],
-    ]);
-    expect(keys).toHaveLength(1);
+  describe('where there is one in time', () => {
+    waitForReplies();
+
+    it('is not asked for again where the reply is a refusal: its plan fails with the reason', async () => {
+      reply = async () => ({ message: null, refusal: 'The channel sms is not set up' });
+      const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+      const failed = await agency.until(id, 'failed');
+      expect([failed.last_error, statuses(failed)]).toEqual([
+        'Step 1: The channel sms is not set up',
+        ['failed', 'cancelled'],
+      ]);
+      expect(keys).toHaveLength(1);
+    });
   });
 
   it('holds up no other plan', async () => {
@@ -137,23 +155,32 @@ describe('a step without a reply', () => {
 });
 
 describe('a plan that is cancelled while a step runs', () => {
-  it('shows what became of the step, and does nothing more', async () => {
-    let give: (given: { message: string; refusal: null }) => void = () => undefined;
-    reply = () => new Promise((resolve) => (give = resolve));
-    const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
-    await handed(1);
-    const { body } = await agency.decide(id, 'cancel');
-    expect([body.status, statuses(body)]).toEqual(['cancelled', ['running', 'cancelled']]);
-    const message = randomUUID();
-    give({ message, refusal: null });
-    const ended = await waitFor('its end', async () => {
-      const plan = await agency.get(id);
-      return plan.steps[0]!.status === 'done' && plan;
+  describe('and has a reply in time', () => {
+    waitForReplies();
+
+    it('shows what became of the step, and does nothing more', async () => {
+      let give: (given: { message: string; refusal: null }) => void = () => undefined;
+      reply = () => new Promise((resolve) => (give = resolve));
+      const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
+      await handed(1);
+      const { body } = await agency.decide(id, 'cancel');
+      expect([body.status, statuses(body)]).toEqual(['cancelled', ['running', 'cancelled']]);
+      const message = randomUUID();
+      give({ message, refusal: null });
+      const ended = await waitFor('its end', async () => {
+        const plan = await agency.get(id);
+        return plan.steps[0]!.status === 'done' && plan;
+      });
+      expect([ended.status, ended.steps[0]!.result]).toEqual(['cancelled', { message }]);
+      const { notes } = await agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+      expect([notes, keys.length]).toEqual(['', 1]);
+      // Decided after all of that: an event of the cancelled plan would have come before it.
+      const marker = await agency.plan();
+      await agency.decide(marker.id, 'reject');
+      await platform.event(agency.id, 'plan.rejected', ({ plan }) => plan.id === marker.id);
+      const told = platform.events(agency.id).filter(({ type }) => type.startsWith('plan.'));
+      expect(told.map(({ type, data }) => [type, data.plan.id])).toEqual([['plan.rejected', marker.id]]);
     });
-    expect([ended.status, ended.steps[0]!.result]).toEqual(['cancelled', { message }]);
-    const { notes } = await agency.client.getDeal({ params: { deal_id: agency.deal.id } });
-    expect([notes, keys.length]).toEqual(['', 1]);
-    expect(platform.events(agency.id).filter(({ type }) => type.startsWith('plan.'))).toEqual([]);
   });
 
   it('is not asked for again', async () => {

@@ -74,7 +74,8 @@ describe('a page of members after one who', () => {
     platform.clock.set('2026-11-21T08:30:00Z');
     await expect(page(members[1]!)).rejects.toMatchObject(refusal(400, 'starting_after'));
     expect(await deleteLeavers(sql, new Date('2026-11-21T07:59:00Z'), 1_000)).toBe(0);
-    expect(await deleteLeavers(sql, platform.clock.now(), 1_000)).toBeGreaterThan(0);
+    // The job that does the same each minute may have been first.
+    await deleteLeavers(sql, platform.clock.now(), 1_000);
     expect(await sql`select from audience_leavers where account_id = ${account.id}`).toHaveLength(0);
     await expect(page(await audiences.contact())).rejects.toMatchObject(refusal(400, 'starting_after'));
   });

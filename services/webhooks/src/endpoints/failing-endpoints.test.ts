@@ -4,7 +4,7 @@
  */
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, it } from '@jest/globals';
 
 let platform: Platform;
 let receiver: Receiver;
@@ -24,7 +24,21 @@ afterAll(async () => {
   for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
 });
 
-async function gauges(): Promise<{ failing: number; longest: number }> {
+type Said = { failing: number; longest: number };
+
+/** Waits for the gauges to say what is asked for: a scrape may have the values of the one before. */
+async function expectGauges(isSaid: (said: Said) => boolean): Promise<void> {
+  let said: Said | undefined;
+  const isSaidNow = async () => {
+    said = await gauges();
+    return isSaid(said);
+  };
+  await waitFor('the gauges', isSaidNow).catch((cause) => {
+    throw new Error(`the gauges stayed ${JSON.stringify(said)}`, { cause });
+  });
+}
+
+async function gauges(): Promise<Said> {
   const lines = (await (await fetch(metricsUrl)).text()).split('\n');
   const valueOfGauge = (name: string) =>
     Number(
@@ -39,9 +53,11 @@ async function gauges(): Promise<{ failing: number; longest: number }> {
   };
 }
 
+const isNone = ({ failing, longest }: Said) => failing === 0 && longest === 0;
+
 it('says how many active endpoints fail, and for how long the first of them has', async () => {
   const { client } = await platform.account();
-  expect(await gauges()).toEqual({ failing: 0, longest: 0 });
+  await expectGauges(isNone);
   receiver.respond = (_request, response) => response.writeHead(500).end();
   const ids = [];
   for (let index = 0; index < 2; index++) {
@@ -49,13 +65,12 @@ it('says how many active endpoints fail, and for how long the first of them has'
     ids.push(id);
     await client.testEndpoint({ params: { endpoint_id: id } });
   }
-  await waitFor('both to fail', async () => (await gauges()).failing === 2);
+  await expectGauges(({ failing }) => failing === 2);
   platform.clock.advance(3_600_000);
-  expect((await gauges()).longest).toBeGreaterThanOrEqual(3_600);
+  await expectGauges(({ longest }) => longest >= 3_600);
   await client.updateEndpoint({ params: { endpoint_id: ids[0]! }, body: { active: false } });
-  expect((await gauges()).failing).toBe(1);
+  await expectGauges(({ failing }) => failing === 1);
   receiver.respond = (_request, response) => response.writeHead(204).end();
   await client.testEndpoint({ params: { endpoint_id: ids[1]! } });
-  await waitFor('it to end', async () => (await gauges()).failing === 0);
-  expect(await gauges()).toEqual({ failing: 0, longest: 0 });
+  await expectGauges(isNone);
 });

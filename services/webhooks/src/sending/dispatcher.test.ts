@@ -146,7 +146,9 @@ describe('the dispatcher', () => {
       await waitFor('the first to be held', async () => (await queueOf(first.id))?.owner);
       await emitContactCreated(busy);
       await waitFor('the second to be taken', async () => {
-        const rows = await sql`select from pg_locks where locktype = 'advisory' and objid = 20261126 and not granted`;
+        const rows = await sql`
+          select from pg_locks join pg_database d on d.oid = database
+          where locktype = 'advisory' and objid = 20261126 and not granted and d.datname = current_database()`;
         return rows.length > 0;
       });
       await waitFor('the first to be given back', async () => (await queueOf(first.id))?.owner === null);
