@@ -4,7 +4,7 @@ import express, { type Express } from 'express';
 
 /** Largest head of a request that the gateway takes, in bytes. */
 export const gatewayHeadBytes = 16_384;
-/** What a service takes, since the gateway adds headers of its own. */
+/** Largest that a service takes: the gateway adds headers of its own. */
 const serviceHeadBytes = 2 * gatewayHeadBytes;
 
 /** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */

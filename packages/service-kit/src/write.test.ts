@@ -27,13 +27,13 @@ beforeEach(async () => {
   await sql`delete from undoing`;
 });
 
-/** Creates a contact, which is undone so many times, and then one that is not. Returns what the first came to, and the names in all events. */
+/** Creates a contact, which fails so many times, and then one that does not. Returns what the first came to, and the names in all events. */
 async function createContact(times: number, code: string, moment: 'BEFORE' | 'AFTER' = 'BEFORE') {
   await sql`insert into undoing values (${times}, ${code}, ${moment})`;
   const account = await platform.account();
   const response = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
   const { data } = await account.client.listContacts({});
-  // Nothing is undone any more: whatever was emitted for the first one has come before this one's event.
+  // Nothing fails any more: whatever was emitted for the first one has come before this one's event.
   const marker = await account.client.createContact({ body: { name: 'Bo' } });
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
   const names = platform

@@ -214,7 +214,7 @@ describe('a website', () => {
       site.paths.set(path, (request, response) => held.push(() => htmlPage(path, 'text')(request, response)));
     const markers = await Promise.all(['/1', '/2'].map((path) => website(site, [path])));
     await waitFor('two others to be read', () => held.length === 2);
-    for (const answer of held) answer();
+    for (const respond of held) respond();
     for (const { id: marker } of markers)
       await platform.event(library.account.id, 'knowledge.ready', ({ source }) => source.id === marker);
     expect(eventsOf(id).map(({ type }) => type)).toEqual(['knowledge.ready']);
