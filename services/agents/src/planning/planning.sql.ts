@@ -3,6 +3,7 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { NumberedDeal } from '@customer-platform/contracts/crm';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { claimed, type Claim as DueClaim, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
+import type { AgentRow } from '../agents/agents.sql.ts';
 
 export const plansToMake: DueTable = {
   name: 'plans',
@@ -43,8 +44,11 @@ export async function claimPlans(sql: Sql, { due, leasedUntil }: DueClaim): Prom
 }
 
 const isHeld = (sql: Sql, { account_id, id, attempts }: Claim) => sql`
-  account_id = ${account_id} and id = ${id} and status = 'running' and planning_due_at is not null
+  plans.account_id = ${account_id} and plans.id = ${id} and plans.status = 'running' and planning_due_at is not null
     and planning_tries = ${attempts}`;
+
+/** What a plan has of its agent `a`. */
+const ofAgent = (sql: Sql) => sql`agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode`;
 
 /**
  * Locks a plan that is still being made under this claim. Returns its agent, null if none was found yet; undefined if the plan was
@@ -59,22 +63,27 @@ export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: numbe
 /** Assigns an agent to a locked plan, which is visible from then on. */
 export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: number): Promise<void> {
   await tx`
-    update plans p set agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode
+    update plans p set ${ofAgent(tx)}
     from agents a
     where p.account_id = ${account_id} and p.id = ${id} and a.account_id = ${account_id} and a.id = ${agentId}`;
 }
 
-/** Writes the contact, the deal and the model of a locked plan, which are shown before it is made. */
+/**
+ * Locks a plan that is still being made under this claim, and writes its agent, contact, deal and model, which are shown before it is made. Returns
+ * false if it was cancelled or claimed again.
+ */
 export async function assignPlan(
   tx: Sql,
-  { account_id, id }: Claim,
-  { contact, deal, model }: { contact: Contact; deal: NumberedDeal | null; model: string },
-): Promise<void> {
-  await tx`
-    update plans set contact_number = ${contact.number}, deal_id = ${deal?.id ?? null}, deal_number = ${deal?.number ?? null},
+  claim: Claim,
+  { agent, contact, deal, model }: { agent: AgentRow; contact: Contact; deal: NumberedDeal | null; model: string },
+): Promise<boolean> {
+  const { count } = await tx`
+    update plans set ${ofAgent(tx)},
+      contact_number = ${contact.number}, deal_id = ${deal?.id ?? null}, deal_number = ${deal?.number ?? null},
       deal_title = ${deal?.title ?? null}, deal_stage = ${deal?.stage.name ?? null}, pipeline_id = ${deal?.pipeline.id ?? null},
       pipeline_name = ${deal?.pipeline.name ?? null}, model = ${model}
-    where account_id = ${account_id} and id = ${id}`;
+    from agents a where ${isHeld(tx, claim)} and a.account_id = plans.account_id and a.id = ${agent.id}`;
+  return count === 1;
 }
 
 /** Deletes a plan for which there is no agent. */

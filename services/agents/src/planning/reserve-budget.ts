@@ -32,10 +32,8 @@ export async function reserveBudget(
     const { tx, now } = work;
     // Locks the agent first, like its archiving, which stops its plans, to avoid deadlocks.
     const locked = await lockAgent(tx, account.id, agent.id);
-    if (!locked || !(await planning.holdPlan(tx, claim))) return undefined;
     const model = 'missing' in provider ? '' : provider.model;
-    await planning.assignAgent(tx, claim, agent.id);
-    await planning.assignPlan(tx, claim, { contact, deal, model });
+    if (!locked || !(await planning.assignPlan(tx, claim, { agent, contact, deal, model }))) return undefined;
     await settleOpenCalls(tx, account.id, claim.id, now);
     const refuse = async (reason: string) => void (await failHeldPlan(work, claim, reason));
     if (locked.status !== 'live') return await refuse('The agent is not live');
