@@ -107,6 +107,21 @@ describe('the list of free times', () => {
     expect(seen).toEqual(whole);
   });
 
+  it('comes in the same pages where what began before a page reaches into it', async () => {
+    const lengths = { duration_minutes: 60, prep_minutes: 45, slot_interval_minutes: 15 };
+    const desk = await openDesk(platform, { staff: open(['00:00', '24:00']), bookingType: lengths });
+    for (const startsAt of ['2026-03-25T23:15:00+01:00', '2026-03-26T05:00:00+01:00', '2026-03-26T22:30:00+01:00'])
+      expect((await desk.book(startsAt)).status).toBe(201);
+    const absence = { from: '2026-03-26T09:00:00+01:00', to: '2026-03-26T16:00:00+01:00' };
+    await desk.post(`/v1/calendar/staff/${emailOf('ada')}/time-off`, absence);
+    const window = { from: '2026-03-26', to: '2026-03-27' };
+    const whole = await desk.starts(window);
+    expect(whole.length).toBeGreaterThan(20);
+    const rests = await Promise.all(whole.map((starting_after) => desk.starts({ ...window, starting_after })));
+    expect(rests).toEqual(whole.map((_, index) => whole.slice(index + 1)));
+    expect(await desk.starts({ ...window, starting_after: '2026-03-28T00:00:00Z' })).toEqual([]);
+  });
+
   it('has pages of a few megabytes at most, however many teammates with however long names', async () => {
     const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'jon'];
     const staff = Object.fromEntries(names.map((name) => [name, {}]));

@@ -29,7 +29,7 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     const window = { from: after, to: to.getTime(), limit: limit + 1 };
     const { bookingType, starts } = prefetch(({ onConnection, withPermit, compute }) =>
       withPermit(offers, 'the calculation of free times', async () => {
-        const offer = await onConnection((sql) => loadOffer(sql, { ...request, from, to }));
+        const offer = await onConnection((sql) => loadOffer(sql, { ...request, from: new Date(after), to }));
         const bookingType = offeredType(offer, staff);
         if (exclude !== undefined && !offer.isExcludedKnown) {
           return fail('invalid_request', 'exclude must be the id of an appointment of this account', 'exclude');

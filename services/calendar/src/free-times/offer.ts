@@ -7,7 +7,7 @@ import type { Candidate } from './free-starts.ts';
 import { type OfferedTeammate, type OfferedType, type OfferRequest, type RangesMs, selectOffer } from './offer.sql.ts';
 import type { TimeRange } from './open-hours.ts';
 
-/** Permits for offers that are in memory while starts are calculated: one with a hundred teammates and all their hours is 25 MB. */
+/** Permits for offers that are in memory while starts are calculated: one with a hundred teammates, all their hours and as many gaps between appointments as fit is 25 MB. */
 export const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
 
 /** An account's offer of one booking type in a window. */
@@ -58,7 +58,19 @@ export function offeredType(offer: Offer, staff: string | undefined): OfferedTyp
 
 function candidateOf(teammate: OfferedTeammate): Candidate<OfferedTeammate> {
   const { active, hours, overrides, taken, time_off } = teammate;
-  return { id: teammate, active, hours, overrides, taken: rangesOf(taken), timeOff: rangesOf(time_off) };
+  return {
+    id: teammate,
+    active,
+    hours,
+    overrides,
+    // Made when they are read, one teammate after the other: those of a hundred at once would hold others' requests up.
+    get taken() {
+      return rangesOf(taken);
+    },
+    get timeOff() {
+      return rangesOf(time_off);
+    },
+  };
 }
 
 function rangesOf([starts, ends]: RangesMs): TimeRange[] {

@@ -1,0 +1,131 @@
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Desk, openDesk, weekOf } from '../../test/calendar.ts';
+import { type Candidate, freeStarts } from './free-starts.ts';
+import { minuteMs } from './local-day.ts';
+import { loadOffer } from './offer.ts';
+import type { TimeRange } from './open-hours.ts';
+
+let platform: Platform;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'calendar'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(() => platform.clock.set('2026-03-25T08:00:00Z'));
+
+const from = new Date('2026-03-26T00:00:00Z');
+const to = new Date('2026-03-28T00:00:00Z');
+const alwaysOpen = { hours: weekOf(['00:00', '24:00']) };
+
+/** Range of `minutes` that begins so many minutes after the window. */
+const rangeAt = (start: number, minutes: number): TimeRange => ({
+  startsAt: from.getTime() + start * minuteMs,
+  endsAt: from.getTime() + (start + minutes) * minuteMs,
+});
+
+/** Ranges of `minutes` from the window's beginning to its end, one every `step` minutes. */
+const everyMinutes = (step: number, minutes: number) =>
+  Array.from({ length: (to.getTime() - from.getTime()) / (step * minuteMs) }, (_, index) =>
+    rangeAt(index * step, minutes),
+  );
+
+/** Has every teammate of the desk booked in these ranges, and nowhere else. */
+async function fill({ account, contact, bookingType }: Desk, taken: TimeRange[]): Promise<void> {
+  const sql = platform.database('calendar');
+  await sql`delete from appointments where account_id = ${account.id}`;
+  await sql`
+    insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
+      ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
+    select ${account.id}, ${bookingType}, 'Call', 'confirmed', ${contact.id}, s.id, at, at, until, 'online', '', '', '', 'api',
+      now(), now()
+    from staff s, unnest(${datesOf(taken, 'startsAt')}::text[]::timestamptz[], ${datesOf(taken, 'endsAt')}::text[]::timestamptz[]) as t (at, until)
+    where s.account_id = ${account.id}`;
+}
+
+/** Has every teammate of the desk absent in these ranges, and never else. */
+async function setTimeOff({ account }: Desk, timeOff: TimeRange[]): Promise<void> {
+  const sql = platform.database('calendar');
+  await sql`delete from time_off where account_id = ${account.id}`;
+  await sql`
+    insert into time_off (account_id, staff_id, starts_at, ends_at, reason)
+    select ${account.id}, s.id, at, until, ''
+    from staff s, unnest(${datesOf(timeOff, 'startsAt')}::text[]::timestamptz[], ${datesOf(timeOff, 'endsAt')}::text[]::timestamptz[]) as t (at, until)
+    where s.account_id = ${account.id}`;
+}
+
+const datesOf = (ranges: TimeRange[], key: keyof TimeRange) =>
+  ranges.map((range) => new Date(range[key]).toISOString());
+
+async function setLengths({ account }: Desk, duration: number, prep: number): Promise<void> {
+  await platform.database('calendar')`
+    update booking_types set duration_minutes = ${duration}, prep_minutes = ${prep} where account_id = ${account.id}`;
+}
+
+const offerOf = (desk: Desk) =>
+  loadOffer(platform.database('calendar'), { accountId: desk.account.id, bookingTypeId: desk.bookingType, from, to });
+
+describe('the offer of a full calendar', () => {
+  it('has one range of each teammate who is booked around the clock, however short the appointments', async () => {
+    const desk = await openDesk(platform, { staff: { ada: alwaysOpen, bob: alwaysOpen } });
+    await fill(desk, everyMinutes(5, 5));
+    const { candidates } = await offerOf(desk);
+    expect(candidates.map(({ taken }) => taken)).toEqual([[rangeAt(0, 2_880)], [rangeAt(0, 2_880)]]);
+  });
+
+  it('has ranges apart only where the appointment and its prep fit between them', async () => {
+    const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
+    await fill(desk, [rangeAt(0, 60), rangeAt(104, 60), rangeAt(209, 60)]);
+    await setLengths(desk, 30, 15);
+    expect((await offerOf(desk)).candidates[0]!.taken).toEqual([rangeAt(0, 164), rangeAt(209, 60)]);
+    await setLengths(desk, 30, 14);
+    expect((await offerOf(desk)).candidates[0]!.taken).toEqual([rangeAt(0, 60), rangeAt(104, 60), rangeAt(209, 60)]);
+  });
+
+  it('unites periods of time off that overlap, as many as a teammate may have', async () => {
+    const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
+    await setTimeOff(desk, everyMinutes(5, 500));
+    expect((await offerOf(desk)).candidates[0]!.timeOff).toEqual([rangeAt(0, 2_875 + 500)]);
+  });
+});
+
+describe('united ranges', () => {
+  const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 5, max: 240 })), {
+    maxLength: 20,
+  });
+  const absences = fc.array(fc.tuple(fc.integer({ min: -600, max: 2_880 }), fc.integer({ min: 1, max: 400 })));
+  const desks = fc.record({
+    // One after the other: those of a teammate never overlap.
+    taken: gaps.map((all) => {
+      let at = -300;
+      return all.map(([gap, minutes]) => {
+        const range = rangeAt(at + gap, minutes);
+        at += gap + minutes;
+        return range;
+      });
+    }),
+    timeOff: absences.map((all) => all.map(([start, minutes]) => rangeAt(start, minutes))),
+    duration_minutes: fc.constantFrom(5, 15, 50, 240),
+    prep_minutes: fc.constantFrom(0, 10, 45),
+  });
+
+  it('refuse the starts that the single ones refuse, and no other', async () => {
+    const desk = await openDesk(platform, { staff: { ada: alwaysOpen }, bookingType: { slot_interval_minutes: 5 } });
+    const startsFor = (bookingType: Parameters<typeof freeStarts>[0]['bookingType'], ada: Candidate<unknown>) => {
+      const window = { from: from.getTime(), to: to.getTime(), limit: Infinity };
+      const found = freeStarts({ ...window, bookingType, zone: 'Europe/Berlin', now: from.getTime(), staff: [ada] });
+      return found.map(({ startsAt }) => startsAt);
+    };
+    await fc.assert(
+      fc.asyncProperty(desks, async ({ taken, timeOff, duration_minutes, prep_minutes }) => {
+        await setLengths(desk, duration_minutes, prep_minutes);
+        await fill(desk, taken);
+        await setTimeOff(desk, timeOff);
+        const { bookingType, candidates } = await offerOf(desk);
+        const [ada] = candidates;
+        expect(startsFor(bookingType!, ada!)).toEqual(startsFor(bookingType!, { ...ada!, taken, timeOff }));
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+});
