@@ -3,6 +3,7 @@ import { baseConfig, type ServiceDefinition } from '@customer-platform/service-k
 import { announceMoves } from './audiences/announce-moves.ts';
 import { createAudience } from './audiences/create-audience.ts';
 import { deleteAudience } from './audiences/delete-audience.ts';
+import { emptyDeletedAudiences } from './audiences/empty-deleted-audiences.ts';
 import { explainAudience } from './audiences/explain-audience.ts';
 import { getAudience } from './audiences/get-audience.ts';
 import { listAudienceMembers } from './audiences/list-audience-members.ts';
@@ -77,6 +78,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     lookForDuplicates(1),
     lookForDuplicates(2),
     retryStuckAudiences,
+    emptyDeletedAudiences,
     forgetLeavers,
     forgetMerges,
     refreshWhole(1),

@@ -1,4 +1,4 @@
-import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database, type Sql } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** Returns the shape of a refusal with this status, and field if given. */
@@ -77,4 +77,25 @@ export async function addAudience(
     values (${accountId}, gen_random_uuid()::text, '', '{"match": "all", "conditions": []}',
       ${eventNames}::text[], 'failed', ${members}, now(), now()) returning id`;
   return row!.id;
+}
+
+/** Runs `work` while a transaction that `begin` began stays open. */
+export async function during<Result>(
+  sql: Database,
+  begin: (tx: Sql) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transaction = sql.begin(async (tx) => {
+    await begin(tx);
+    begun.resolve();
+    await over.promise;
+  });
+  await Promise.race([begun.promise, transaction]);
+  try {
+    return await work();
+  } finally {
+    over.resolve();
+    await transaction;
+  }
 }

@@ -108,12 +108,3 @@ export async function askForRefresh(tx: Sql, accountId: string, id: string, now:
 /** Selects now, but never the current value: a run that began for that one then sees the new request. */
 const due = (tx: Sql, now: Date) => tx`
   greatest(${now}::timestamptz, least(due_at, ${now}::timestamptz) + interval '1 millisecond')`;
-
-/** Deletes an audience with its members. Call it with the audience locked. */
-export async function deleteAudienceRow(tx: Sql, accountId: string, id: string) {
-  await tx`
-    with reevaluations as (delete from audience_flips where account_id = ${accountId} and audience_id = ${id}),
-      members as (delete from audience_members where account_id = ${accountId} and audience_id = ${id}),
-      leavers as (delete from audience_leavers where account_id = ${accountId} and audience_id = ${id})
-    delete from audiences where account_id = ${accountId} and id = ${id}`;
-}

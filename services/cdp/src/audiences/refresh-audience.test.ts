@@ -1,8 +1,8 @@
-import type { Database, Sql } from '@customer-platform/service-kit';
+import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
-import { settle } from '../../test/cdp.ts';
+import { during, settle } from '../../test/cdp.ts';
 import { lockAccount } from '../accounts/claim-account.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 
@@ -25,23 +25,6 @@ beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);
 });
-
-/** Runs `work` while the transaction that `begin` began stays open. */
-async function during<Result>(begin: (tx: Sql) => Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
-  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const transaction = sql.begin(async (tx) => {
-    await begin(tx);
-    begun.resolve();
-    await over.promise;
-  });
-  await Promise.race([begun.promise, transaction]);
-  try {
-    return await work();
-  } finally {
-    over.resolve();
-    await transaction;
-  }
-}
 
 /**
  * Makes every refresh of this audience fail when it counts its members, the last step; returns a function that repairs
@@ -178,6 +161,7 @@ describe('a refresh', () => {
       await waitFor('the run to be under way', async () => (await isWaiting()).length > 0);
     };
     await during(
+      sql,
       (tx) => tx`lock table contact_events in access exclusive mode`,
       async () => {
         await ask();
@@ -186,6 +170,7 @@ describe('a refresh', () => {
     );
     await waitFor('three runs', () => audiences.told('audience.ready', id).length === 3);
     await during(
+      sql,
       (tx) => tx`lock table contact_events in access exclusive mode`,
       async () => {
         await ask();
@@ -258,6 +243,7 @@ describe('a refresh', () => {
     await sql`
       update audiences set due_at = ${new Date(platform.clock.now().getTime() + 60_000)} where id = any(${ids}::uuid[])`;
     await during(
+      sql,
       (tx) => tx`select from audiences where id = any(${ids}::uuid[]) for update`,
       async () => {
         platform.clock.advance(60_000);
@@ -285,6 +271,7 @@ describe('a refresh', () => {
   it('that is not done in 15 minutes is tried for 15 more, then failed', async () => {
     const { id } = await audiences.create(tagged('a'));
     await during(
+      sql,
       (tx) => waitFor('the account', () => lockAccount(tx, 'audiences', account.id)),
       async () => {
         await account.client.refreshAudience({ params: { audience_id: id }, body: {} });

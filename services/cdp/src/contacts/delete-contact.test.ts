@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { addAudience, refusal } from '../../test/cdp.ts';
+import { addAudience, during, refusal } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -24,6 +24,25 @@ it('a deleted contact leaves its audiences, which count one member less and tell
   expect(data).toMatchObject({ audience: { id: audience }, contact: { id, name: 'Ada', phone: '' } });
   expect(await sql`select members from audiences where account_id = ${accountId}`).toEqual([{ members: 2 }]);
   expect(await sql`select 1 from audience_members where account_id = ${accountId}`).toHaveLength(0);
+});
+
+it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {
+  const { id: accountId, client } = await platform.account();
+  const params = { contact_id: (await client.createContact({ body: {} })).id };
+  const audience = await addAudience(sql, accountId, { members: 1 });
+  await sql`insert into audience_members values (${accountId}, ${audience}, ${params.contact_id}, now())`;
+  await during(
+    sql,
+    (tx) => tx`select from audiences where id = ${audience} for no key update`,
+    async () => {
+      const started = performance.now();
+      await expect(client.deleteContact({ params })).rejects.toMatchObject({ status: 503, retryAfter: 1 });
+      // A request's statements take up to 5 s.
+      expect(performance.now() - started).toBeLessThan(4_000);
+    },
+  );
+  await client.deleteContact({ params });
+  await expect(client.getContact({ params })).rejects.toMatchObject(refusal(404));
 });
 
 it('of events, consents and deletions that race nothing is left under a deleted id', async () => {

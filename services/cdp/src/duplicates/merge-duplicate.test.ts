@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import type { Database } from '@customer-platform/service-kit';
+import type { Database, Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
+import { addAudience, during, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -308,6 +308,39 @@ describe('a merge', () => {
   });
 });
 
+describe('a merge while a refresh has an audience', () => {
+  it('is refused for the moment and keeps no events of the account waiting; then it succeeds', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const [audience] = [await addAudience(sql, account.id), await addAudience(sql, account.id)];
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(kept, merged);
+    const lock = (tx: Sql) => tx`select from audiences where id = ${audience} for no key update`;
+    await during(sql, lock, async () => {
+      const path = `/v1/cdp/duplicates/${id}/merge`;
+      const started = performance.now();
+      const refused = await account.request('POST', path, { body: { keep: kept.id } });
+      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      // A request's statements take up to 5 s.
+      expect(performance.now() - started).toBeLessThan(4_000);
+      // As a client does that tries it again and again.
+      let isTaken = false;
+      const trying = (async () => {
+        while (!isTaken) expect(await merge(id, kept.id).catch((error) => error)).toMatchObject(refusal(503));
+      })();
+      const events = [{ contact: merged.id, name: 'meanwhile' }];
+      expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(1);
+      isTaken = true;
+      await trying;
+    });
+    expect((await merge(id, kept.id)).id).toBe(kept.id);
+    expect(await get(merged.id)).toMatchObject({ id: kept.id });
+    const owners =
+      await sql`select contact_id from contact_events where account_id = ${account.id} and name = 'meanwhile'`;
+    expect(owners).toEqual([{ contact_id: kept.id }]);
+  });
+});
+
 describe('a merge that fails in the middle', () => {
   it('leaves everything as it was', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
@@ -351,7 +384,10 @@ describe('merges of overlapping pairs, writes, a look for duplicates and a refre
       }),
       account.client.updateContact({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
     ]);
-    const merges = open.map(({ id, contacts }, index) => merge(id, contacts[index % 2]!.id));
+    // A refresh may keep a merge waiting for so long that it is refused for the moment.
+    const merged = async (id: number, keep: string): Promise<Contact> =>
+      merge(id, keep).catch((error) => (error.status === 503 ? merged(id, keep) : Promise.reject(error)));
+    const merges = open.map(({ id, contacts }, index) => merged(id, contacts[index % 2]!.id));
     const looks = [account.client.findDuplicates({ body: {} })];
     const outcomes = await Promise.allSettled<unknown>([...merges, ...writes, ...looks]);
     const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []));

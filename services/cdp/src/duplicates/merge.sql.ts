@@ -1,6 +1,7 @@
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
+import { audienceIds, lockAudiences } from '../leavers/lock-audiences.sql.ts';
 import type { GivenValues } from './given-values.ts';
 
 /** A merge of one contact into another, and what it gives the survivor. */
@@ -47,16 +48,24 @@ interface LeftAudience {
 
 /**
  * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
- * that were merged into it before; and records whose it was. Returns the audiences whose member the survivor is in its place. Call it under
- * `lockIdentities`, with their own pair decided.
+ * that were merged into it before; and records whose it was. Returns the audiences whose member the survivor is in its place. Throws a lock timeout
+ * where an audience stays locked. Call it under `lockIdentities`, with their own pair decided.
+ *
+ * All audiences of the account are locked: a refresh that has evaluated the merged contact may be about to make it a member of any. They are locked first, so
+ * that a merge that has to be tried again has moved nothing, and what refreshes lock as well is changed next, before what may take seconds.
  */
 export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudience[]> {
   const { accountId, mergedId, survivorId, now } = merge;
   const moved = tx`
     contact_id = ${survivorId}, original_contact_id = coalesce(original_contact_id, contact_id)
     where account_id = ${accountId} and contact_id = ${mergedId}`;
+  await lockAudiences(tx, accountId, tx``);
   const memberships = moveMemberships(tx, merge);
   const statements = [
+    tx`
+      delete from audience_flips
+      where account_id = ${accountId} and contact_id = ${mergedId} and audience_id in (${audienceIds(tx, accountId)})`,
+    memberships,
     tx`
       update contacts set merged_into = ${survivorId}, direct_survivor = coalesce(direct_survivor, merged_into, ${survivorId}),
         merged_at = case when id = ${mergedId} then ${now} else merged_at end
@@ -64,9 +73,6 @@ export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudienc
     tx`update consents set ${moved}`,
     uniteConsentStates(tx, merge),
     tx`update contact_events set ${moved}`,
-    lockAudiences(tx, accountId),
-    memberships,
-    tx`delete from audience_flips where account_id = ${accountId} and contact_id = ${mergedId}`,
     movePairs(tx, merge),
   ];
   await Promise.all(statements.map((statement) => statement.execute()));
@@ -96,17 +102,14 @@ const uniteConsentStates = (tx: Sql, { accountId, mergedId, survivorId, now }: M
     state = case when 'withdrawn' in (known.state, excluded.state) then 'withdrawn' else 'granted' end,
     at = greatest(known.at, excluded.at)`;
 
-/** Locks audiences in id order, before any change of their members, like everything that changes members. */
-const lockAudiences = (tx: Sql, accountId: string) => tx`
-  select 1 from audiences where account_id = ${accountId} order by id for no key update`;
-
 /**
  * Moves memberships. A survivor that is a member already keeps its entry time, and the audience has one member less.
  * The merged contact's own position is kept for cursors: the survivor's may differ.
  */
 const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx<LeftAudience[]>`
   with held as (
-    delete from audience_members where account_id = ${accountId} and contact_id = ${mergedId}
+    delete from audience_members
+    where account_id = ${accountId} and contact_id = ${mergedId} and audience_id in (${audienceIds(tx, accountId)})
     returning *
   ), kept as (${keepLeavers(tx, tx`select * from held`, now)}), moved as (
     insert into audience_members (account_id, audience_id, contact_id, entered_at)

@@ -1,32 +1,33 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from './leavers.sql.ts';
+import { audienceIds, lockAudiences } from './lock-audiences.sql.ts';
 
 const reevaluations = 'audience_flips';
 
 /**
  * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
- * left, for each of which audience.left is to be emitted. Call it with the contact locked.
+ * left, for each of which audience.left is to be emitted. Throws a lock timeout where one stays locked. Call it with the contact locked.
  */
 export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: string, now: Date) {
   await lockAudiencesOf(tx, accountId, contactId);
-  await tx`delete from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId}`;
+  const existing = audienceIds(tx, accountId);
+  await tx`
+    delete from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${existing})`;
   return await tx<{ id: string; name: string }[]>`
     with gone as (
-      delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} returning *
+      delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${existing})
+      returning *
     ), kept as (${keepLeavers(tx, tx`select * from gone`, now)})
     update audiences set members = members - 1
     where account_id = ${accountId} and id in (select audience_id from gone)
     returning id, name`;
 }
 
-/**
- * Locks the audiences that a contact is in, or that are to re-evaluate it, in id order, like everything that changes
- * members, to avoid deadlocks with the refresh.
- */
+/** Locks the audiences that a contact is in, or that are to re-evaluate it. */
 async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
-  await tx`
-    select from audiences where account_id = ${accountId} and id in (
+  const which = tx`
+    and id in (
       select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId}
-      union all select audience_id from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId})
-    order by id for no key update`;
+      union all select audience_id from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId})`;
+  await lockAudiences(tx, accountId, which);
 }

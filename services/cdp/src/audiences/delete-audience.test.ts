@@ -1,0 +1,139 @@
+import { type Database, everybody, inTransaction, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import { mergeContacts, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { audiencesOf, tagged } from '../../test/audiences.ts';
+import { during } from '../../test/cdp.ts';
+import { emptyNext, finishDeleted, takeDeleted } from './deleted-audiences.sql.ts';
+import { emptyDeletedAudiences } from './empty-deleted-audiences.ts';
+
+let platform: Platform;
+let sql: Database;
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(async () => {
+  await sql?.end();
+  await platform?.stop();
+});
+beforeEach(async () => {
+  account = await platform.account();
+  audiences = audiencesOf(platform, account);
+});
+
+const remove = (id: string) => account.request('DELETE', `/v1/cdp/audiences/${id}`);
+const rowsOf = (id: string) => sql<{ name: string; contact_id: string | null }[]>`
+  select 'member' as name, contact_id from audience_members where audience_id = ${id}
+  union all select 're-evaluation', contact_id from audience_flips where audience_id = ${id}
+  union all select 'leaver', contact_id from audience_leavers where audience_id = ${id}
+  union all select 'note', null from deleted_audiences where audience_id = ${id}`;
+const gone = (id: string) => waitFor('all rows to be gone', async () => (await rowsOf(id)).length === 0);
+
+it('an audience whose members cannot be removed yet is deleted at once, gone everywhere, and emptied later', async () => {
+  const survivor = await audiences.contact({ phone: '+4930901820' });
+  const merged = await audiences.contact({ phone: '+4930901820', tags: ['a'] });
+  const [ada, bo] = [await audiences.contact({ tags: ['a'] }), await audiences.contact({ tags: ['a'] })];
+  const { id } = await audiences.create(tagged('a'), 'Large');
+  await audiences.holds(id, [merged, ada, bo]);
+  await waitFor('all to be told of', () => audiences.told('audience.entered', id).length === 3);
+  const far = '2126-01-01T00:00:00Z';
+  await sql`insert into audience_flips values (${account.id}, ${id}, ${merged}, ${far}), (${account.id}, ${id}, ${ada}, ${far})`;
+  await sql`insert into audience_leavers values (${account.id}, ${id}, ${survivor}, now(), now())`;
+  const lock = async (tx: Sql) => {
+    await tx`select from audience_members where audience_id = ${id} and contact_id in (${merged}, ${ada}) for update`;
+    await tx`select from audience_flips where audience_id = ${id} and contact_id = ${ada} for update`;
+  };
+  await during(sql, lock, async () => {
+    expect((await remove(id)).status).toBe(204);
+    expect((await remove(id)).status).toBe(404);
+    expect((await account.client.listAudiences({})).data).toEqual([]);
+    await waitFor('the rest to be removed', async () => (await rowsOf(id)).length === 4);
+    await mergeContacts(account.client, { keep: survivor, merged });
+    await account.client.deleteContact({ params: { contact_id: ada } });
+    expect((await audiences.create(tagged('b'), 'Large')).members).toBe(0);
+    await platform.event(account.id, 'contact.merged');
+    await platform.event(account.id, 'contact.deleted');
+    expect(audiences.told('audience.left', id)).toEqual([]);
+    expect(audiences.told('audience.entered', id)).toHaveLength(3);
+    const left = (await rowsOf(id)).map((row) => `${row.name} ${row.contact_id ?? ''}`).sort();
+    expect(left).toEqual(['note ', `member ${merged}`, `member ${ada}`, `re-evaluation ${ada}`].sort());
+  });
+  await gone(id);
+});
+
+it('moves of a deleted audience that were not told of yet are never told of', async () => {
+  const ada = await audiences.contact();
+  const { id } = await audiences.create(tagged('a'));
+  await during(
+    sql,
+    // The audience is deleted before its moves can be seen.
+    async (tx) => {
+      await tx`insert into audience_moves (account_id, audience_id, contact_id, kind) values (${account.id}, ${id}, ${ada}, 'entered')`;
+      await tx`insert into audience_moves (account_id, audience_id, kind) values (${account.id}, ${id}, 'ready')`;
+      await tx`insert into audience_announcements (account_id, due_at) values (${account.id}, ${platform.clock.now()})`;
+    },
+    async () => expect((await remove(id)).status).toBe(204),
+  );
+  await waitFor('the moves to be taken', async () => {
+    return (await sql`select from audience_announcements where account_id = ${account.id}`).length === 0;
+  });
+  const marker = await audiences.contact();
+  await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker);
+  expect(audiences.told('audience.entered', id)).toEqual([]);
+  expect(audiences.told('audience.ready', id).length).toBeLessThan(2);
+});
+
+it('a refresh under way of an audience that is deleted ends, moves nobody and tells of nothing', async () => {
+  await audiences.contact({ tags: ['a'] });
+  const { id } = await audiences.create(tagged('none'));
+  const isWaiting = () => sql`
+    select from pg_stat_activity
+    where wait_event_type = 'Lock' and query like 'insert into audience_changes%' and datname = current_database()`;
+  await during(
+    sql,
+    (tx) => tx`lock table audience_changes in access exclusive mode`,
+    async () => {
+      await account.client.updateAudience({ params: { audience_id: id }, body: { rules: tagged('a') } });
+      await waitFor('the refresh', async () => (await isWaiting()).length > 0);
+      expect((await remove(id)).status).toBe(204);
+    },
+  );
+  // The account's worker has ended it, and goes on.
+  const next = await audiences.create(tagged('a'), 'Next');
+  expect(next.members).toBe(1);
+  await gone(id);
+  await platform.event(account.id, 'audience.entered', (data) => data.audience.id === next.id);
+  expect(audiences.told('audience.entered', id)).toEqual([]);
+  expect(platform.events(account.id).filter(({ type }) => type === 'audience.failed')).toEqual([]);
+});
+
+it('rows are removed in parts; of two audiences the one whose rows are locked is tried after the other', async () => {
+  const call = (tx: Sql) => ({ tx }) as WorkCall<unknown>;
+  await inTransaction(sql, async (tx) => {
+    // Nobody else sees these notes.
+    const [blocked, free] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
+    for (const id of [blocked, free]) {
+      await tx`insert into deleted_audiences (account_id, audience_id) values (${account.id}, ${id})`;
+      await tx`insert into audience_leavers select ${account.id}, ${id}, uuidv7(), now(), now() from generate_series(1, 5)`;
+      await tx`insert into audience_members select ${account.id}, ${id}, uuidv7(), now() from generate_series(1, 6)`;
+    }
+    const rows = () => tx`select from audience_leavers where account_id = ${account.id}
+      union all select from audience_members where account_id = ${account.id}`;
+    const take = async () => (await takeDeleted(tx))!;
+    const first = await take();
+    expect(first.audience_id).toBe(blocked);
+    expect(await finishDeleted(tx, first)).toBe(false);
+    expect((await take()).audience_id).toBe(free);
+    expect(await emptyNext(tx, await take(), 4)).toBe(true);
+    expect(await rows()).toHaveLength(18);
+    expect((await take()).audience_id).toBe(blocked);
+    let rounds = 0;
+    while (await emptyDeletedAudiences.run(call(tx), everybody)) rounds++;
+    expect(rounds).toBe(2);
+    expect(await rows()).toHaveLength(0);
+    expect(await tx`select from deleted_audiences where account_id = ${account.id}`).toHaveLength(0);
+  });
+});
