@@ -19,9 +19,20 @@ export interface GivenFilters {
 }
 
 /**
- * Reads a list by filters. Where no index has its rows in their order it is a search, which has a processor of the database for itself meanwhile: `read` runs with
- * one of the permits for that. Throws 429 or 503 where none is free in time, naming `whatIsBusy`.
+ * Reads what takes longer the more an account stores, and has a processor of the database for itself meanwhile: `read` runs with one of the permits for that.
+ * Throws 429 or 503 where none is free in time, naming `whatIsBusy`.
  */
+export async function search<Result>(
+  { prefetch }: Pick<Call<never>, 'prefetch'>,
+  whatIsBusy: string,
+  read: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  return prefetch(({ onConnection, withPermit }) =>
+    withPermit(searches, whatIsBusy, () => onConnection((sql) => read(sql))),
+  );
+}
+
+/** Reads a list by filters; where no index has its rows in their order it is a `search`. */
 export async function readOrSearch<Result>(
   { tx, prefetch }: Pick<Call<never>, 'tx' | 'prefetch'>,
   whatIsBusy: string,
@@ -29,8 +40,5 @@ export async function readOrSearch<Result>(
   read: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   const isSearch = text !== undefined || indexed.filter((each) => each !== undefined).length > 1;
-  if (!isSearch) return await read(tx);
-  return prefetch(({ onConnection, withPermit }) =>
-    withPermit(searches, whatIsBusy, () => onConnection((sql) => read(sql))),
-  );
+  return isSearch ? await search({ prefetch }, whatIsBusy, read) : await read(tx);
 }

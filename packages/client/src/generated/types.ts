@@ -35,7 +35,7 @@ export interface Operations {
 
   /**
    * Create an agent.
-   * A new agent is a draft. An account has at most 200 agents that are not deleted; one more is refused with 409 invalid_state.
+   * A new agent is a draft. An account has at most 200 agents that are not deleted, and 1,000 that were live and deleted within 31 days of their creation; one more is refused with 409 invalid_state.
    *
    * `POST /v1/agents`
    * Scope: `agents:write`
@@ -45,11 +45,11 @@ export interface Operations {
 
   /**
    * Delete an agent.
-   * An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable.
+   * An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 50,000 open plans is refused with 409 invalid_state.
    *
    * `DELETE /v1/agents/{agent_id}`
    * Scope: `agents:write`
-   * Errors of its own: `not_found`
+   * Errors of its own: `not_found`, `invalid_state`
    */
   deleteAgent(input: { params: { agent_id: number } } & CallOptions): Promise<DeleteAgentResponse>;
 
@@ -74,7 +74,7 @@ export interface Operations {
 
   /**
    * Report AI token usage.
-   * Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings.
+   * Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings. Of more than 1,000 pipelines those with the most tokens are listed.
    *
    * `GET /v1/agents/usage`
    * Scope: `agents:read`
@@ -975,10 +975,11 @@ export interface Operations {
 
   /**
    * Create a pipeline.
-   * Stages get their ids and their order from the list.
+   * Stages get their ids and their order from the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.
    *
    * `POST /v1/crm/pipelines`
    * Scope: `crm.deals:write`
+   * Errors of its own: `invalid_state`
    */
   createPipeline(input: { body: CreatePipelineBody } & CallOptions): Promise<Pipeline>;
 

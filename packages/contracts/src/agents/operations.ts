@@ -34,7 +34,7 @@ export const createAgent = operation('createAgent', {
   scope: write,
   summary: 'Create an agent',
   description:
-    'A new agent is a draft. An account has at most 200 agents that are not deleted; one more is refused with 409 invalid_state.',
+    'A new agent is a draft. An account has at most 200 agents that are not deleted, and 1,000 that were live and deleted within 31 days of their creation; one more is refused with 409 invalid_state.',
   body: AgentInput,
   status: 201,
   response: Agent,
@@ -70,7 +70,7 @@ export const getAgentUsage = operation('getAgentUsage', {
   scope: read,
   summary: 'Report AI token usage',
   description:
-    "Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings.",
+    "Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings. Of more than 1,000 pipelines those with the most tokens are listed.",
   query: z.object({ days: usageDays.default(14).meta({ description: 'Number of days up to today: 7, 14 or 30.' }) }),
   status: 200,
   response: AgentUsage,
@@ -108,11 +108,11 @@ export const deleteAgent = operation('deleteAgent', {
   scope: write,
   summary: 'Delete an agent',
   description:
-    'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable.',
+    'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 50,000 open plans is refused with 409 invalid_state.',
   params: agentPath,
   status: 200,
   response: z.object({ outcome: z.enum(['deleted', 'archived']) }),
-  errors: ['not_found'],
+  errors: ['not_found', 'invalid_state'],
 });
 
 export const goLiveAgent = operation('goLiveAgent', {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** HTTP statuses of error codes. Refusals with 405 and 413 are `invalid_request` with their own status. */
+/** HTTP statuses of error codes. Refusals with 405, 408, 413 and 431 are `invalid_request` with their own status. */
 export const errorStatus = {
   invalid_request: 400,
   key_required: 401,

@@ -37,11 +37,12 @@ export const createPipeline = operation('createPipeline', {
   path: '/v1/crm/pipelines',
   scope: write,
   summary: 'Create a pipeline',
-  description: 'Stages get their ids and their order from the list.',
+  description:
+    'Stages get their ids and their order from the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.',
   body: PipelineInput,
   status: 201,
   response: Pipeline,
-  errors: [],
+  errors: ['invalid_state'],
 });
 
 export const getPipeline = operation('getPipeline', {

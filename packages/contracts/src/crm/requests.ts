@@ -23,11 +23,11 @@ export const findOpenDeal = internalRequest(
   z.object({ deal: NumberedDeal.nullable() }),
 );
 
-/** Returns which of these pipelines (with all their stages) and which of these stages exist. */
+/** Returns which of these pipelines and which of these stages exist: pipelines with all their stages, with none if `namesOnly`. */
 export const findStages = internalRequest(
   'findStages',
   'crm',
-  z.object({ pipelines: z.array(integerId), stages: z.array(integerId) }),
+  z.object({ pipelines: z.array(integerId), stages: z.array(integerId), namesOnly: z.boolean().optional() }),
   z.object({
     pipelines: z.array(Pipeline),
     stages: z.array(z.object({ id: integerId, name: z.string(), pipeline: integerId })),

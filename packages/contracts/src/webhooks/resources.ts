@@ -27,7 +27,6 @@ export const deliveryStatus = z.enum(['pending', 'delivered', 'failed', 'skipped
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 export const tryError = z.enum(['timeout', 'dns', 'tls', 'refused', 'blocked', 'too_large', 'http']);
-export type TryError = z.infer<typeof tryError>;
 
 export const deliveryReason = z.enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted']);
 

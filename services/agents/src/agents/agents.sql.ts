@@ -86,6 +86,14 @@ export async function countAgents(tx: Sql, accountId: string): Promise<number> {
   );
 }
 
+/** Counts the archived agents that were made since an instant. */
+export async function countArchivedSince(tx: Sql, accountId: string, since: Date): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count from agents
+    where account_id = ${accountId} and status = 'archived' and created_at >= ${since}`;
+  return row!.count;
+}
+
 /** Inserts an agent as a draft. Returns its id. */
 export async function insertAgent(tx: Sql, accountId: string, values: AgentValues, now: Date): Promise<number> {
   const { pipelines, ...columns } = values;

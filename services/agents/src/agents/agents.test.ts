@@ -58,6 +58,21 @@ describe('an agent', () => {
     expect((await crew.post({ name: 'Bo', role: 'Sells' })).status).toBe(201);
   });
 
+  it('is refused where its account has deleted 1,000 in 31 days, which the usage report would have', async () => {
+    const crew = await openCrew(platform);
+    const archive = (from: number, to: number, at: string) => database`
+      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
+      select ${crew.account.id}, n::text, '', 'archived', '', 'plan', 5, '{}', '{}', ${at}::timestamptz
+      from generate_series(${from}::int, ${to}::int) as n`;
+    const daysAgo = (days: number) => new Date(platform.clock.now().getTime() - days * 86_400_000).toISOString();
+    await archive(1, 999, daysAgo(30));
+    await archive(1_000, 1_100, daysAgo(32));
+    expect((await crew.post({ name: 'Ada', role: 'Sells' })).status).toBe(201);
+    await archive(1_000, 1_000, daysAgo(1));
+    const refused = await crew.post({ name: 'Bo', role: 'Sells' });
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'invalid_state']);
+  });
+
   it('has what it is given, each entry of a list once and in its order', async () => {
     const crew = await openCrew(platform);
     const other = await crew.account.client.createPipeline({ body: { name: 'Service', stages: [{ name: 'Open' }] } });
@@ -254,6 +269,20 @@ describe('going live and pausing', () => {
 });
 
 describe('deleting an agent', () => {
+  it('is refused while it has more than 50,000 open plans, and then is as it was', async () => {
+    const crew = await openCrew(platform);
+    const agent = await crew.liveAgent();
+    const open = await addPlan(database, crew.account.id, agent.id);
+    await database`
+      insert into plans (account_id, agent_id, workflow_version, contact_id, trigger, trigger_text, goal, status, created_at)
+      select account_id, agent_id, 1, contact_id, trigger, trigger_text, goal, status, created_at
+      from plans cross join generate_series(1, 50000) where account_id = ${crew.account.id} and id = ${open}`;
+    expect(await crew.remove(agent.id)).toMatchObject(conflict(/more than 50,000 open plans/));
+    expect([await crew.get(agent.id), await planStatus(open)]).toMatchObject([agent, { status: 'running' }]);
+    await database`update plans set status = 'completed' where account_id = ${crew.account.id} and id = ${open}`;
+    expect(await crew.remove(agent.id)).toMatchObject({ status: 200, body: { outcome: 'archived' } });
+  });
+
   it('removes a draft that was never live, with its workflow', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent({ pipelines: [crew.pipeline.id] });

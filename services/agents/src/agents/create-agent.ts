@@ -1,17 +1,25 @@
 import * as contract from '@customer-platform/contracts/agents';
+import { dayMs } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
-import { countAgents, insertAgent, selectAgent } from './agents.sql.ts';
+import { countAgents, countArchivedSince, insertAgent, selectAgent } from './agents.sql.ts';
 import { namedCollections, namedPipelines } from './named-resources.ts';
 
-/** The usage report has every agent of the account. */
+/** The usage report has every agent of the account, and those that were deleted in its time. */
 const maxAgents = 200;
+const maxArchived = { agents: 1_000, days: 31 };
 
 export const createAgent = implement(contract.createAgent, {
   async handle(call) {
     const { account, tx, body, now, fail } = call;
     if ((await countAgents(tx, account.id)) >= maxAgents)
       return fail('invalid_state', `An account has at most ${maxAgents} agents that are not deleted; delete one first`);
+    const since = new Date(now.getTime() - maxArchived.days * dayMs);
+    if ((await countArchivedSince(tx, account.id, since)) >= maxArchived.agents)
+      return fail(
+        'invalid_state',
+        '1,000 agents of the last 31 days were deleted; change one that is there, or try again later',
+      );
     const values = {
       ...body,
       actions: [...new Set(body.actions)],

@@ -19,7 +19,7 @@ export function namedPipelines(
   const unknown = wanted.filter((id) => !known.some((pipeline) => pipeline.id === id));
   if (unknown.length === 0) return wanted.map((id) => known.find((pipeline) => pipeline.id === id)!);
   refuseWithoutPipelines(account, 'pipelines');
-  const found = prefetch(({ ask }) => ask(findStages, { pipelines: unknown, stages: [] }));
+  const found = prefetch(({ ask }) => ask(findStages, { pipelines: unknown, stages: [], namesOnly: true }));
   return wanted.map((id) => {
     const pipeline = [...known, ...found.pipelines].find((each) => each.id === id);
     if (!pipeline) throw noPipelines('pipelines', [id]);

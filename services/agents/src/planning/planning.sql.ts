@@ -47,7 +47,7 @@ const isHeld = (sql: Sql, { account_id, id, attempts }: Claim) => sql`
   plans.account_id = ${account_id} and plans.id = ${id} and plans.status = 'running' and planning_due_at is not null
     and planning_tries = ${attempts}`;
 
-/** What a plan has of its agent `a`. */
+/** Columns that a plan has of its agent `a`. */
 const ofAgent = (sql: Sql) => sql`agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode`;
 
 /**

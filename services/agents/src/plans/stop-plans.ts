@@ -5,6 +5,14 @@ import { isOpenPlan } from './plans.sql.ts';
 
 const cancelled = 'cancelled' satisfies PlanStatus & StepStatus;
 
+/** Returns whether more of an agent's plans are open than `most`. */
+export async function hasMoreOpenPlans(tx: Sql, accountId: string, agentId: number, most: number): Promise<boolean> {
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count from (
+      select from plans where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)} limit ${most + 1}) as open`;
+  return row!.count > most;
+}
+
 /**
  * Cancels every open plan of an agent, including those being made, like `cancel` of plan-state.ts. `note` says why.
  */

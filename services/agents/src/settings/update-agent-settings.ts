@@ -76,7 +76,7 @@ function merged<Value>(
 }
 
 async function refuseUnknownPipelines(ask: PrefetchCall['ask'], ids: number[]): Promise<void> {
-  const { pipelines } = await ask(findStages, { pipelines: ids, stages: [] });
+  const { pipelines } = await ask(findStages, { pipelines: ids, stages: [], namesOnly: true });
   const missing = ids.filter((id) => !pipelines.some((pipeline) => pipeline.id === id));
   if (missing.length > 0) throw noPipelines('pipeline_budgets', missing);
 }

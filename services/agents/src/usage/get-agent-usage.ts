@@ -1,7 +1,7 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { ApiError } from '@customer-platform/contracts/core';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
-import { type Ask, dayOf, type HandlerCall, instantOf } from '@customer-platform/service-kit';
+import { type Ask, dayOf, type HandlerCall, instantOf, type Sql, search } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgentsFor } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { selectSettings } from '../settings/settings.sql.ts';
@@ -9,46 +9,66 @@ import { dayBefore } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type Usage } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
+/** Pipelines that a report lists. */
+const maxPipelines = 1_000;
+
 /** Reports agents that are not archived and those with activity, in a fixed number of statements. */
 export const getAgentUsage = implement(contract.getAgentUsage, {
   async handle(call) {
-    const { account, tx, query, now } = call;
+    const { account, query, now } = call;
     const today = dayOf(now, account.timezone);
     const days = Array.from({ length: query.days }, (_, index) => dayBefore(today, query.days - 1 - index));
-    const from = days[0]!;
-    const [settings, usage, plans] = await Promise.all([
-      selectSettings(tx, account.id),
-      selectUsage(tx, account.id, from, today),
-      countPlans(tx, account.id, instantOf(from, account.timezone)),
-    ]);
-    const active = new Set([...usage.purposes.map(({ agent_id }) => agent_id), ...plans.keys()]);
-    const agents = await selectAgentsFor(tx, account.id, [...active]);
-    // A plan may have been requested on the day before its call.
-    const since = instantOf(dayBefore(from, 1), account.timezone);
-    const pipelines = await listedPipelines(call, agents, usage, since);
-    return usageReport({ days, usage, plans, agents, pipelines, settings });
+    const facts = await search(call, 'the usage report', (sql) => selectFacts(sql, account, days));
+    return usageReport({ days, ...facts, pipelines: await listedPipelines(call, facts, days[0]!) });
   },
 });
 
-type UsageCall = Pick<HandlerCall<typeof contract.getAgentUsage, unknown, unknown>, 'account' | 'tx' | 'ask'>;
+/** Reads what the report is made of, but for the names of pipelines. */
+async function selectFacts(sql: Sql, { id, timezone }: AccountContext, days: readonly string[]) {
+  const [from, today] = [days[0]!, days.at(-1)!];
+  const [settings, usage, plans] = await Promise.all([
+    selectSettings(sql, id),
+    selectUsage(sql, id, from, today),
+    countPlans(sql, id, instantOf(from, timezone)),
+  ]);
+  const active = new Set([...usage.purposes.map(({ agent_id }) => agent_id), ...plans.keys()]);
+  return { settings, usage, plans, agents: await selectAgentsFor(sql, id, [...active]) };
+}
 
-/** Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names. */
-async function listedPipelines(call: UsageCall, agents: readonly AgentRow[], usage: Usage, since: Date) {
-  const { account, tx, ask } = call;
+type UsageCall = Pick<HandlerCall<typeof contract.getAgentUsage, unknown, unknown>, 'account' | 'prefetch'>;
+
+/**
+ * Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names; of too many those with the
+ * most tokens.
+ */
+async function listedPipelines(
+  call: UsageCall,
+  { agents, usage }: { agents: readonly AgentRow[]; usage: Usage },
+  from: string,
+) {
+  const { account, prefetch } = call;
   const kept = new Map(agents.flatMap((agent) => agent.pipelines).map(({ id, name }) => [id, name]));
-  const used = usage.pipelines.map(({ pipeline_id }) => pipeline_id);
-  const ids = [...new Set([...kept.keys(), ...used])].sort((one, other) => one - other);
-  const current = account.modules.includes('crm') ? await currentNames(ids, ask) : new Map<number, string>();
+  const tokens = new Map(usage.pipelines.map((used) => [used.pipeline_id, used.tokens]));
+  const byTokens = [...new Set([...tokens.keys(), ...kept.keys()])].sort(
+    (one, other) => (tokens.get(other) ?? 0) - (tokens.get(one) ?? 0) || one - other,
+  );
+  const ids = byTokens.slice(0, maxPipelines).sort((one, other) => one - other);
+  const hasNames = ids.length > 0 && account.modules.includes('crm');
+  const current = hasNames ? prefetch(({ ask }) => currentNames(ids, ask)) : new Map<number, string>();
   const unnamed = ids.filter((id) => !current.has(id) && !kept.has(id));
-  const planned = await selectNamesInPlans(tx, account.id, unnamed, since);
+  // A plan may have been requested on the day before its call.
+  const since = instantOf(dayBefore(from, 1), account.timezone);
+  const planned =
+    unnamed.length === 0
+      ? new Map<number, string>()
+      : await search(call, 'the usage report', (sql) => selectNamesInPlans(sql, account.id, unnamed, since));
   return ids.map((id) => ({ id, name: current.get(id) ?? kept.get(id) ?? planned.get(id) ?? `Pipeline ${id}` }));
 }
 
 /** Returns the current names of existing pipelines; none while Pipelines is unavailable. */
 async function currentNames(ids: number[], ask: Ask): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map();
   try {
-    const { pipelines } = await ask(findStages, { pipelines: ids, stages: [] });
+    const { pipelines } = await ask(findStages, { pipelines: ids, stages: [], namesOnly: true });
     return new Map(pipelines.map(({ id, name }) => [id, name]));
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_unavailable') return new Map();

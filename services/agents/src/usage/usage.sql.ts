@@ -56,7 +56,6 @@ export async function selectNamesInPlans(
   ids: readonly number[],
   since: Date,
 ): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map();
   const rows = await sql<{ id: number; name: string }[]>`
     select distinct on (pipeline_id) pipeline_id as id, pipeline_name as name from plans
     where account_id = ${accountId} and created_at >= ${since} and pipeline_id = any(${[...ids]}::bigint[])

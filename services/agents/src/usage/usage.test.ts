@@ -134,6 +134,20 @@ describe('the usage report', () => {
     expect((await report(crew)).totals).toMatchObject({ tokens: 76_514, plans: 4 });
   });
 
+  it('lists 1,000 pipelines, of more those with the most tokens', async () => {
+    const crew = await openCrew(platform);
+    const { id } = await crew.agent();
+    await database`
+      insert into agent_pipelines (account_id, agent_id, pipeline_id, name, position)
+      select ${crew.account.id}, ${id}, 1_000_000 + n, 'P' || n, n from generate_series(1, 1005) as n`;
+    const used = 1_001_005;
+    await use(database, { accountId: crew.account.id, agentId: id, day: today, pipelineId: used }, [5, 1]);
+    const { pipelines } = await report(crew);
+    expect(pipelines).toHaveLength(1_000);
+    expect(pipelines.at(-1)).toMatchObject({ id: used, name: 'P1005', tokens: 6 });
+    expect(pipelines.at(-2)).toMatchObject({ id: 1_000_999, tokens: 0 });
+  });
+
   it('has no cost as soon as one model that was used has no price', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();

@@ -38,7 +38,7 @@ export async function askForParts(
   const needsPipelines = pipelines.length + stages.length > 0;
   const [{ members }, found] = await Promise.all([
     teammates.length > 0 ? ask(findMembers, { emails: teammates }) : { members: [] },
-    needsPipelines ? ask(findStages, { pipelines, stages }) : { pipelines: [], stages: [] },
+    needsPipelines ? ask(findStages, { pipelines, stages, namesOnly: true }) : { pipelines: [], stages: [] },
   ]);
   return {
     teammates: new Set(members.filter(({ active }) => active).map(({ email }) => email)),

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { fewBytes, integerPosition, readPage } from '@customer-platform/service-kit';
+import { fewBytes, integerPosition, readPage, search } from '@customer-platform/service-kit';
 import { selectAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { toVersion } from './version.ts';
@@ -7,13 +7,17 @@ import { listVersionRows } from './workflow.sql.ts';
 
 export const listWorkflowVersions = implement(contract.listWorkflowVersions, {
   find: ({ account, tx, params }) => selectAgent(tx, account.id, params.agent_id),
-  async handle({ account, tx, query, found }) {
-    return await readPage(query, {
-      position: integerPosition((number) => number <= found.last_version),
-      rows: (after, limit) => listVersionRows(tx, account.id, found.id, { after, limit }),
-      bytes: fewBytes,
-      item: (row) => toVersion(row, account.timezone),
-      cursor: 'number',
-    });
+  async handle(call) {
+    const { account, query, found } = call;
+    // Each shows how many open plans it has, and an agent may have any number of these.
+    return await search(call, 'the list of versions', (sql) =>
+      readPage(query, {
+        position: integerPosition((number) => number <= found.last_version),
+        rows: (after, limit) => listVersionRows(sql, account.id, found.id, { after, limit }),
+        bytes: fewBytes,
+        item: (row) => toVersion(row, account.timezone),
+        cursor: 'number',
+      }),
+    );
   },
 });

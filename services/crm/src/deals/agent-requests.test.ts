@@ -51,12 +51,14 @@ describe('the newest open deal of a contact', () => {
 });
 
 describe('pipelines and stages', () => {
-  it('are those that there are, pipelines with all their stages', async () => {
+  it('are those that there are, pipelines with all their stages or their names alone', async () => {
     const { accountId, pipeline, stages } = await openDeal();
     const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
     const found = await bus.ask(findStages, accountId, asked);
     expect(found.pipelines).toMatchObject([{ id: pipeline.id, name: 'Sales', stages: stages.map((id) => ({ id })) }]);
     expect(found.stages).toEqual([{ id: stages[1], name: 'Qualified', pipeline: pipeline.id }]);
+    const names = await bus.ask(findStages, accountId, { ...asked, namesOnly: true });
+    expect(names).toEqual({ pipelines: [{ id: pipeline.id, name: 'Sales', stages: [] }], stages: found.stages });
     const other = await platform.account();
     expect(await bus.ask(findStages, other.id, asked)).toEqual({ pipelines: [], stages: [] });
   });

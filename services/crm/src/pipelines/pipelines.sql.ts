@@ -1,5 +1,5 @@
 import type { Pipeline } from '@customer-platform/contracts/crm';
-import { type Fragment, readUnderLock, type Sql } from '@customer-platform/service-kit';
+import { countSerially, type Fragment, readUnderLock, type Sql } from '@customer-platform/service-kit';
 
 const columns = (tx: Sql) => tx`
   p.id, p.name,
@@ -24,6 +24,11 @@ export async function listPipelineRows(tx: Sql, accountId: string, afterId: numb
   return await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id > ${afterId}
     order by p.id limit ${limit}`;
+}
+
+/** Counts an account's pipelines, one creation of the account after the other. */
+export async function countPipelines(tx: Sql, accountId: string): Promise<number> {
+  return await countSerially(tx, `pipelines ${accountId}`, tx`pipelines where account_id = ${accountId}`);
 }
 
 /** Inserts a pipeline with these stages, in their order. Returns its id. */
@@ -137,10 +142,14 @@ export async function lockStage(
 }
 
 /** Returns those of these pipelines, with their stages, and of these stages that exist. */
-export async function selectPipelinesAndStages(tx: Sql, accountId: string, pipelines: number[], stages: number[]) {
+export async function selectPipelinesAndStages(
+  tx: Sql,
+  accountId: string,
+  { pipelines, stages, namesOnly }: { pipelines: number[]; stages: number[]; namesOnly?: boolean | undefined },
+) {
   const [foundPipelines, foundStages] = await Promise.all([
     tx<Pipeline[]>`
-      select ${columns(tx)} from pipelines p
+      select ${namesOnly ? tx`p.id, p.name, '[]'::json as stages` : columns(tx)} from pipelines p
       where p.account_id = ${accountId} and p.id = any(${pipelines}::bigint[]) order by p.id`,
     tx<{ id: number; name: string; pipeline: number }[]>`
       select id, name, pipeline_id as pipeline from stages

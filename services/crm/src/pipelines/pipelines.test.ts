@@ -68,6 +68,20 @@ describe('pipelines', () => {
     expect(await account.client.getPipeline({ params: { pipeline_id: made[1]!.id } })).toEqual(made[1]);
   });
 
+  it('are at most 1,000 of an account', async () => {
+    const { account } = await openSales(platform);
+    await platform.database('crm')`
+      insert into pipelines (account_id, name) select ${account.id}, n::text from generate_series(1, 998) as n`;
+    const create = () => account.request('POST', '/v1/crm/pipelines', { body: { name: 'x', stages: named('One') } });
+    const responses = await Promise.all([create(), create(), create()]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    const refused = responses.find(({ status }) => status === 409)!.body.error;
+    expect([refused.code, refused.message]).toEqual([
+      'invalid_state',
+      expect.stringContaining('at most 1,000 pipelines'),
+    ]);
+  });
+
   it('are nobody else’s: reads, changes and cursors of another account find nothing', async () => {
     const { pipeline } = await openSales(platform);
     const stranger = await openSales(platform);
