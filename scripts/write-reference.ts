@@ -84,7 +84,7 @@ type DataSchema = { properties: Record<string, unknown>; required?: string[] };
 function errorsPage(): string {
   const codes = Object.entries(errorStatus) as [ErrorCode, number][];
   const rows = codes.map(([code, status]) => row([`\`${code}\``, String(status), errorMeaning[code]]));
-  return `# Errors\n\n${note}\nEvery error is \`{error: {code, message, field?}}\`. A wrong method is invalid_request with 405, an oversized body invalid_request with 413. Under an Idempotency-Key, 400, 404 and 409 without Retry-After are kept and sent again: see [idempotency](../idempotency.md).\n\n${table(['Code', 'Status', 'Meaning'], rows)}`;
+  return `# Errors\n\n${note}\nEvery error is \`{error: {code, message, field?}}\`. A wrong method is invalid_request with 405, a request that comes too slowly with 408, an oversized body with 413, and oversized headers with 431. Under an Idempotency-Key, 400, 404 and 409 without Retry-After are kept and sent again: see [idempotency](../idempotency.md).\n\n${table(['Code', 'Status', 'Meaning'], rows)}`;
 }
 
 /** Returns the page of each process's settings, from the object that it parses at start. */

@@ -163,8 +163,8 @@ function controlPlaneFaults(resources: Resource[]): string[] {
   });
 }
 
-/** Most connections of a process: DATABASE_POOL's default, and a few for long statements of jobs and for migrations. */
-const connectionsOfProcess = 16 + 4;
+/** Most connections of a process: DATABASE_POOL's default and a few more; customer data has 14 for jobs whose statements take long. */
+const connectionsOf = (name: string) => 16 + 4 + (name.endsWith('-cdp') ? 14 : 0);
 
 /** Faults of a database cluster that admits fewer connections than the processes may hold while all are replaced. */
 function connectionFaults(resources: Resource[]): string[] {
@@ -179,11 +179,10 @@ function connectionFaults(resources: Resource[]): string[] {
     if (kind === 'HorizontalPodAutoscaler') most.set(metadata.name, maxReplicas!);
   }
   // One more of each runs while it is replaced.
-  const processes = [...most]
-    .filter(([name]) => !name.endsWith('-redis'))
-    .reduce((sum, [, count]) => sum + count + 1, 0);
+  const ours = [...most].filter(([name]) => !name.endsWith('-redis'));
+  const processes = ours.reduce((sum, [, count]) => sum + count + 1, 0);
   const admitted = Number(cluster.postgresql.parameters.max_connections);
-  const needed = processes * connectionsOfProcess;
+  const needed = ours.reduce((sum, [name, count]) => sum + (count + 1) * connectionsOf(name), 0);
   return admitted >= needed
     ? []
     : [`the database admits ${admitted} connections; ${processes} processes may hold ${needed}`];
