@@ -4,8 +4,9 @@ import { Readable, Writable } from 'node:stream';
 
 /**
  * Closes what Node's permission model leaves open to the process that reads documents: sockets, DNS, databases (they open files that no
- * permission covers), V8's flags (some write files) and signals; also the methods of Node's native sockets, to which more than one way leads. Imported first, so that no package keeps an original function. Files,
- * processes, threads, addons and the inspector are closed by the permissions that the process is started with.
+ * permission covers), V8's flags (some write files) and signals; also the methods of Node's native sockets, to which more than one way leads.
+ * Imported first, so that no package keeps an original function. Files, processes, threads, addons and the inspector are closed by the
+ * permissions that the process is started with.
  */
 
 /** Builtin modules whose functions all throw. */

@@ -49,6 +49,19 @@ export async function recordEvents(
   await inTransaction(sql, (tx) => takeEvents(tx, events, new Date(), new Date()));
 }
 
+/**
+ * Has a process, by its name as an owner, lease no further queue of these accounts: whoever is faster would have all of them. Returns a function that
+ * ends it.
+ */
+export async function keepFrom(sql: Database, owner: string, accountIds: readonly string[]) {
+  const list = accountIds.map((id) => `'${id}'`).join();
+  await sql.unsafe(`
+    create function keep_from() returns trigger language plpgsql as 'begin return null; end';
+    create trigger keep_from before update of owner on queues for each row
+    when (old.owner is null and new.owner = '${owner}' and new.account_id in (${list})) execute function keep_from()`);
+  return () => sql`drop function keep_from cascade`;
+}
+
 /** The deliveries to an endpoint, newest first. */
 export async function deliveriesTo(account: TestAccount, endpointId: string): Promise<Delivery[]> {
   const page = await account.client.listDeliveries({ params: { endpoint_id: endpointId }, query: { limit: 100 } });

@@ -2,7 +2,7 @@ import { eachOf } from '@customer-platform/client';
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { lookForDuplicates, refusal } from '../../test/cdp.ts';
+import { during, lookForDuplicates, refusal } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 
 let platform: Platform;
@@ -234,25 +234,22 @@ describe('a look that is asked for', () => {
   it('while one is under way is followed by another', async () => {
     await add({ external_id: 'x' });
     await add({ external_id: 'x' });
-    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const holding = sql.begin(async (tx) => {
-      await lockPairs(tx, account.id);
-      held.resolve();
-      await released.promise;
-    });
-    await held.promise;
-    await account.client.findDuplicates({ body: {} });
-    await waitFor('the run to wait', async () => {
-      const waiting = await sql`
-        select 1 from pg_locks join pg_database d on d.oid = database
-        where locktype = 'advisory' and not granted and d.datname = current_database()`;
-      return waiting.length > 0;
-    });
-    await add({ external_id: 'y' });
-    await add({ external_id: 'y' });
-    await account.client.findDuplicates({ body: {} });
-    released.resolve();
-    await holding;
+    await during(
+      sql,
+      (tx) => lockPairs(tx, account.id),
+      async () => {
+        await account.client.findDuplicates({ body: {} });
+        await waitFor('the run to wait', async () => {
+          const waiting = await sql`
+            select 1 from pg_locks join pg_database d on d.oid = database
+            where locktype = 'advisory' and not granted and d.datname = current_database()`;
+          return waiting.length > 0;
+        });
+        await add({ external_id: 'y' });
+        await add({ external_id: 'y' });
+        await account.client.findDuplicates({ body: {} });
+      },
+    );
     await waitFor('both pairs', async () => (await pairs()).length === 2);
   });
 

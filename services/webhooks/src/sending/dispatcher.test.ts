@@ -3,7 +3,7 @@ import { type Database, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSecondProcess } from '../../test/second-process.ts';
-import { delivery, earnCap, emitContactCreated, emitLarge, register } from '../../test/webhooks.ts';
+import { delivery, earnCap, emitContactCreated, emitLarge, keepFrom, register } from '../../test/webhooks.ts';
 import { countUnaccounted } from '../events/events.sql.ts';
 import { retentionOf } from '../retention/retention.ts';
 import { webhooks } from '../start.ts';
@@ -39,15 +39,6 @@ const states = async (accountId: string) => {
     select status, count(*)::int as count from deliveries where account_id = ${accountId} group by status order by status`;
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
-
-/** Has a process lease no queue of these accounts until the trigger is dropped: whoever is faster would have all of them. */
-async function keepFrom(owner: string, accountIds: string[]): Promise<void> {
-  await sql`create or replace function keep_from() returns trigger language plpgsql as 'begin return null; end'`;
-  const list = accountIds.map((id) => `'${id}'`).join();
-  await sql.unsafe(`
-    create trigger keep_from before update of owner on queues for each row
-    when (old.owner is null and new.owner = '${owner}' and new.account_id in (${list})) execute function keep_from()`);
-}
 
 describe('the dispatcher', () => {
   it('reads large events a few at a time, and delivers all of them', async () => {
@@ -175,7 +166,7 @@ describe('the dispatcher', () => {
       const [row] = await sql<{ owner: string | null }[]>`select owner from queues where account_id = ${ids[0]!}`;
       return row?.owner;
     });
-    await keepFrom(first, ids.slice(6));
+    const leaseAgain = await keepFrom(sql, first, ids.slice(6));
     const second = await startSecondProcess(platform);
     for (const account of accounts.slice(1)) await emitContactCreated(account);
     const events = accounts.length;
@@ -196,7 +187,7 @@ describe('the dispatcher', () => {
     } finally {
       second.kill('SIGKILL');
       goOn();
-      await sql`drop trigger keep_from on queues`;
+      await leaseAgain();
     }
     const allStates = () => sql<{ status: string; count: number }[]>`
       select status, count(*)::int as count from deliveries where account_id = any(${ids}::uuid[]) group by status`;

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startSecondProcess } from '../../test/second-process.ts';
-import { emitContactCreated, register } from '../../test/webhooks.ts';
+import { emitContactCreated, keepFrom, register } from '../../test/webhooks.ts';
 
 /** Endpoints with a try under way, each in one of the two processes. */
 const endpoints = 6;
@@ -30,20 +30,6 @@ async function workersOf(accountId: string): Promise<string[]> {
   return owners.map(({ owner }) => owner);
 }
 
-/** Has a process lease no more queues of an account while `work` is done: whoever is faster would have all of them. */
-async function keepingFrom(owner: string, accountId: string, work: () => Promise<void>): Promise<void> {
-  const sql = platform.database('webhooks');
-  await sql.unsafe(`
-    create function keep_from() returns trigger language plpgsql as 'begin return null; end';
-    create trigger keep_from before update of owner on queues for each row
-    when (old.owner is null and new.owner = '${owner}' and new.account_id = '${accountId}') execute function keep_from()`);
-  try {
-    await work();
-  } finally {
-    await sql`drop function keep_from cascade`;
-  }
-}
-
 it('begins no try in any process once a pause is confirmed', async () => {
   const [account, others] = [await platform.account(), await platform.account()];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -57,9 +43,9 @@ it('begins no try in any process once a pause is confirmed', async () => {
   };
   await beginTry();
   const [first] = await workersOf(account.id);
-  await keepingFrom(first!, account.id, async () => {
-    while (paused.received.length < endpoints) await beginTry();
-  });
+  const leaseAgain = await keepFrom(platform.database('webhooks'), first!, [account.id]);
+  while (paused.received.length < endpoints) await beginTry();
+  await leaseAgain();
   expect(await workersOf(account.id)).toHaveLength(2);
 
   const change = (verb: string, body: object) =>
