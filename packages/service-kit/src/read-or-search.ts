@@ -12,8 +12,8 @@ export interface GivenFilters {
   /** A part of a text: one that nobody's text has, or one of two letters, is looked for in all of an account's rows. */
   text?: string | undefined;
   /**
-   * Each has an index of its own, in the list's order: of two given, both may be true of nearly all rows of the account, and together of none. A contact is left out:
-   * it has few.
+   * Each has an index of its own, in the list's order: of two given, both may be true of nearly all rows of the account, and together of none. Those that have an
+   * index together are one.
    */
   indexed: readonly unknown[];
 }

@@ -45,7 +45,7 @@ export interface Operations {
 
   /**
    * Delete an agent.
-   * An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 50,000 open plans is refused with 409 invalid_state.
+   * An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 10,000 open plans is refused with 409 invalid_state.
    *
    * `DELETE /v1/agents/{agent_id}`
    * Scope: `agents:write`
@@ -200,7 +200,7 @@ export interface Operations {
 
   /**
    * Create a knowledge source.
-   * Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds.
+   * Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account keeps at most 1,000,000 passages; a source beyond them fails.
    *
    * `POST /v1/agents/knowledge/sources`
    * Scope: `agents.knowledge:write`

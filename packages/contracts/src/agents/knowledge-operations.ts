@@ -39,7 +39,8 @@ export const createSource = operation('createSource', {
   path: '/v1/agents/knowledge/sources',
   scope: write,
   summary: 'Create a knowledge source',
-  description: 'Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds.',
+  description:
+    'Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account keeps at most 1,000,000 passages; a source beyond them fails.',
   body: SourceInput,
   status: 201,
   response: KnowledgeSource,

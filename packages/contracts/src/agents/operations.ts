@@ -108,7 +108,7 @@ export const deleteAgent = operation('deleteAgent', {
   scope: write,
   summary: 'Delete an agent',
   description:
-    'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 50,000 open plans is refused with 409 invalid_state.',
+    'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 10,000 open plans is refused with 409 invalid_state.',
   params: agentPath,
   status: 200,
   response: z.object({ outcome: z.enum(['deleted', 'archived']) }),

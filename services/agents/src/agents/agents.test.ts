@@ -269,15 +269,15 @@ describe('going live and pausing', () => {
 });
 
 describe('deleting an agent', () => {
-  it('is refused while it has more than 50,000 open plans, and then is as it was', async () => {
+  it('is refused while it has more than 10,000 open plans, and then is as it was', async () => {
     const crew = await openCrew(platform);
     const agent = await crew.liveAgent();
     const open = await addPlan(database, crew.account.id, agent.id);
     await database`
       insert into plans (account_id, agent_id, workflow_version, contact_id, trigger, trigger_text, goal, status, created_at)
       select account_id, agent_id, 1, contact_id, trigger, trigger_text, goal, status, created_at
-      from plans cross join generate_series(1, 50000) where account_id = ${crew.account.id} and id = ${open}`;
-    expect(await crew.remove(agent.id)).toMatchObject(conflict(/more than 50,000 open plans/));
+      from plans cross join generate_series(1, 10000) where account_id = ${crew.account.id} and id = ${open}`;
+    expect(await crew.remove(agent.id)).toMatchObject(conflict(/more than 10,000 open plans/));
     expect([await crew.get(agent.id), await planStatus(open)]).toMatchObject([agent, { status: 'running' }]);
     await database`update plans set status = 'completed' where account_id = ${crew.account.id} and id = ${open}`;
     expect(await crew.remove(agent.id)).toMatchObject({ status: 200, body: { outcome: 'archived' } });

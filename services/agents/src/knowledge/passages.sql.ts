@@ -14,8 +14,14 @@ export interface Passage {
   text: string;
 }
 
+/** Passages of an account: small requests name large websites, and what they say is stored three times, to be searched. */
+export const maxPassages = 1_000_000;
+
+/** The passages of a source are more than the account has room for. */
+export class LibraryFull extends Error {}
+
 /**
- * Replaces the passages of a source, or those of `pages` only. The transaction must hold the source's row lock; from here on it also
+ * Replaces the passages of a source, or those of `pages` only; throws LibraryFull where the account would have more than a million. The transaction must hold the source's row lock; from here on it also
  * holds the account's corpus stats. `language` is the account's; an FAQ's question and alternates are indexed with its passage.
  */
 export async function replacePassages(
@@ -25,6 +31,8 @@ export async function replacePassages(
   pages?: readonly number[],
 ): Promise<void> {
   await removePassages(tx, accountId, sourceId, pages);
+  const [library] = await tx<{ passages: number }[]>`select passages from libraries where account_id = ${accountId}`;
+  if (library!.passages + passages.length > maxPassages) throw new LibraryFull();
   const [source] = await tx<Pick<SourceRow, 'kind' | 'title' | 'alternates' | 'collection_id' | 'active'>[]>`
     select kind, title, alternates, collection_id, active from sources
     where account_id = ${accountId} and id = ${sourceId}`;

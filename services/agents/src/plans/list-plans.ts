@@ -13,7 +13,7 @@ export const listPlans = implement(contract.listPlans, {
     if (agent !== undefined && !(await hasAgent(tx, account.id, agent)))
       return fail('invalid_request', 'agent must be the id of an agent of this account', 'agent');
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
-    const indexed = [status, agent];
+    const indexed = [status, agent, contact];
     return await readOrSearch(call, 'the search of plans', { indexed }, (sql) =>
       readPage(query, {
         position: integerPosition((id) => hasPlan(sql, account.id, id)),

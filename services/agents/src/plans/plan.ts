@@ -1,11 +1,7 @@
 import type { Plan, PlanStep } from '@customer-platform/contracts/agents';
-import { firstCodePoints } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import { openStatuses } from './plan-state.ts';
 import type { PlanRow, StepRow } from './plans.sql.ts';
-
-/** Maximum length of the trigger's text that is shown, in code points. */
-const excerptLength = 200;
 
 /** Returns a plan as the API shows it, with times in the account's time zone. */
 export function toPlan(row: PlanRow, timezone: string): Plan {
@@ -23,7 +19,7 @@ export function toPlan(row: PlanRow, timezone: string): Plan {
         : { id: row.deal_number ?? 0, title: row.deal_title ?? '', stage: row.deal_stage ?? '' },
     pipeline: row.pipeline_id === null ? null : { id: row.pipeline_id, name: row.pipeline_name ?? '' },
     trigger,
-    trigger_excerpt: firstCodePoints(row.trigger_text, excerptLength),
+    trigger_excerpt: row.trigger_excerpt,
     goal,
     rationale,
     status,

@@ -48,7 +48,8 @@ export interface PlanRow {
   pipeline_id: number | null;
   pipeline_name: string | null;
   trigger: PlanTrigger;
-  trigger_text: string;
+  /** Beginning of the text that it was made for. */
+  trigger_excerpt: string;
   follow_ups: number;
   goal: string;
   rationale: string;
@@ -68,6 +69,9 @@ export interface PlanRow {
   steps: StepRow[];
 }
 
+/** Maximum length of the trigger's text that is shown, in code points. */
+const excerptLength = 200;
+
 type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
 
 /** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_open. */
@@ -77,7 +81,7 @@ export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map(
 const shown = (tx: Sql, plans: Fragment) => tx`
   select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, ${contactColumns(tx)},
     p.contact_number, p.deal_id, p.deal_number, p.deal_title, p.deal_stage, p.pipeline_id, p.pipeline_name, p.trigger,
-    p.trigger_text, p.follow_ups, p.goal, p.rationale, p.status, p.approval_mode,
+    left(p.trigger_text, ${excerptLength}) as trigger_excerpt, p.follow_ups, p.goal, p.rationale, p.status, p.approval_mode,
     p.approval_reasons, p.created_at, p.expires_at, p.lapses_at, p.tokens, p.model, p.decided_by, p.decision_note, p.last_error,
     p.planning_due_at, p.trace,
     coalesce((select json_agg(s order by s.position) from plan_steps s where s.account_id = p.account_id and s.plan_id = p.id), '[]')
@@ -192,7 +196,7 @@ export async function listPlanRows(
   // A step's text is shown twice: in its params and as its body.
   const sized: Fragment = tx`
     with shown as materialized (${shown(tx, plans)})
-    select *, 2 * octet_length(steps::text) + octet_length(trigger_text) + octet_length(rationale) as bytes from shown`;
+    select *, 2 * octet_length(steps::text) + octet_length(trigger_excerpt) + octet_length(rationale) as bytes from shown`;
   return dated(await tx<(PlanRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`);
 }
 
@@ -233,7 +237,11 @@ export async function insertSteps(
 /** Writes the state of locked plans and of their steps, in one statement per table. */
 export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<void> {
   const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
-  const rows = plans.map(({ steps: _, trace: __, ...row }) => row);
+  const rows = plans.map(
+    ({ account_id, id, status, decided_by, decision_note, lapses_at, last_error, planning_due_at }) => {
+      return { account_id, id, status, decided_by, decision_note, lapses_at, last_error, planning_due_at };
+    },
+  );
   const statements = [
     tx`
       update plans p set status = new.status, decided_by = new.decided_by, decision_note = new.decision_note,

@@ -7,7 +7,7 @@ import {
   type Sql,
   type WorkCall,
 } from '@customer-platform/service-kit';
-import { replacePassages } from '../knowledge/passages.sql.ts';
+import { LibraryFull, maxPassages, replacePassages } from '../knowledge/passages.sql.ts';
 import { nextReading, toSource } from '../knowledge/source.ts';
 import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
 import type { Reading } from './read-source.ts';
@@ -18,11 +18,12 @@ const minuteMs = 60_000;
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
 const refused = 'It has text that cannot be stored';
+const full = `The knowledge has no room for it: at most ${maxPassages.toLocaleString('en')} passages of all sources are kept`;
 
 /**
  * Writes a reading, or why there is none, with its event, in one transaction under the source's lock. Writes nothing to a source that
- * was changed or refreshed meanwhile, or claimed by another process. Data that PostgreSQL can never store fails the source without a
- * retry. Returns the outcome of the reading.
+ * was changed or refreshed meanwhile, or claimed by another process. Data that PostgreSQL can never store, or that the account has no room for, fails
+ * the source without a retry. Returns the outcome of the reading.
  */
 export async function writeReading(
   foundation: Foundation,
@@ -35,6 +36,10 @@ export async function writeReading(
     await write(result);
     return 'passages' in result ? 'read' : 'failed';
   } catch (error) {
+    if (error instanceof LibraryFull) {
+      await write({ reason: full });
+      return 'failed';
+    }
     if (!isRefusedData(error)) throw error;
     foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
     await write({ reason: refused });

@@ -27,7 +27,7 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    const indexed = [filter.status, filter.staffId, filter.bookingTypeId];
+    const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId];
     return await readOrSearch(call, 'the search of appointments', { indexed }, (sql) =>
       readPage(query, {
         position: (cursor) => selectCursor(sql, account.id, uuidCursor(cursor)),

@@ -31,9 +31,11 @@ const record = (sql: Sql) => sql`
     on conflict do nothing returning account_id, contact_id, name
   ), marked as (${markChanged(
     sql,
-    // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation.
+    // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation. Each is looked up by its name, which the
+    // offset says: a plan for any values, by statistics that do not know the account, joins all of the account's names with each event.
     sql`select account_id, contact_id from recorded where exists (
-      select from audience_event_names asked where asked.account_id = recorded.account_id and asked.name = recorded.name)`,
+      select from audience_event_names asked where asked.account_id = recorded.account_id and asked.name = recorded.name
+      offset 0)`,
   )})`;
 
 /**

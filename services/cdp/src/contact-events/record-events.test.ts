@@ -1,7 +1,9 @@
-import type { Database } from '@customer-platform/service-kit';
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, settle, takeChanged } from '../../test/cdp.ts';
+import { insertEvents } from './contact-events.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -198,10 +200,16 @@ it("a full batch is recorded however many events an account's audiences ask abou
   const [asked] = await sql<{ name: string }[]>`
     select event_names[420] as name from audiences where account_id = ${account.id} and cardinality(event_names) = 420 limit 1`;
   const unasked = Array.from({ length: 499 }, (_, index) => ({ contact: ada, name: `unasked-${index}` }));
-  expect(await record([...unasked, { contact: bo, name: asked!.name }])).toEqual({
-    accepted: 500,
-    repeated: 0,
-    rejected: [],
+  const batch = [...unasked, { contact: bo, name: asked!.name }];
+  expect(await record(batch)).toEqual({ accepted: 500, repeated: 0, rejected: [] });
+  expect(await takeChanged(sql, account.id)).toEqual([bo]);
+  // By the plan for any values, too, which a connection has that has recorded a few batches.
+  const values = { at: new Date(), properties: {}, external_id: undefined };
+  const events = batch.map((event) => ({ ...event, ...values, id: randomUUID() }));
+  const inserted = await inTransaction(sql, async (tx) => {
+    await tx`set local plan_cache_mode = force_generic_plan`;
+    return await insertEvents(tx, account.id, events);
   });
+  expect(inserted).toEqual({ recorded: 500, unknown: [] });
   expect(await takeChanged(sql, account.id)).toEqual([bo]);
 });

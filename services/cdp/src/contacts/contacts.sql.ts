@@ -176,7 +176,7 @@ const newestScanned = 5_000;
  * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
  * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
- * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones. That statement
+ * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones, of which a page is kept at a time. That statement
  * is planned for its values each time: a generic plan could read a million rows for a value that has four.
  */
 export async function selectContacts(
@@ -206,8 +206,11 @@ export async function selectContacts(
     ), near as materialized (
       select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
     ), older as materialized (
-      select ${columnNames} from contacts
-      where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
+      select * from (
+        select ${columnNames} from contacts
+        where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
+        offset 0
+      ) as found order by id desc limit ${most}
     )
     select * from near union all select * from older order by id desc limit ${most}`;
   return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values);

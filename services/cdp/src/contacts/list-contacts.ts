@@ -9,7 +9,9 @@ export const listContacts = implement(contract.listContacts, {
     const { account, query } = call;
     const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
     const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
-    return await readOrSearch(call, 'the search of contacts', { text: query.q, indexed: [] }, (sql) =>
+    // A tag that only older contacts have is looked for like a text.
+    const filters = { text: query.q ?? query.tag, indexed: [phone, filter.email, query.external_id] };
+    return await readOrSearch(call, 'the search of contacts', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => findContact(sql, account.id, id)),
         rows: (after, limit) => selectContacts(sql, account.id, filter, { after, limit }),

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
@@ -25,12 +25,16 @@ export const listDeals = implement(contract.listDeals, {
       isElsewhere = pipeline !== undefined && pipeline !== pipelineOfStage;
     }
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
-    return await readPage(query, {
-      position: uuidPosition((id) => hasDeal(tx, account.id, id)),
-      rows: async (after, limit) => (isElsewhere ? [] : await listDealRows(tx, account.id, filter, { after, limit })),
-      bytes: fewBytes,
-      item: (row) => toDeal(row, account.timezone),
-      cursor: 'id',
-    });
+    const indexed = [filter.contactId, filter.scope ?? status];
+    return await readOrSearch(call, 'the search of deals', { indexed }, (sql) =>
+      readPage(query, {
+        position: uuidPosition((id) => hasDeal(sql, account.id, id)),
+        rows: async (after, limit) =>
+          isElsewhere ? [] : await listDealRows(sql, account.id, filter, { after, limit }),
+        bytes: fewBytes,
+        item: (row) => toDeal(row, account.timezone),
+        cursor: 'id',
+      }),
+    );
   },
 });

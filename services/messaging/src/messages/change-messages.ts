@@ -4,6 +4,9 @@ import { changedValues, type WorkCall } from '@customer-platform/service-kit';
 import { lockMessages, type MessageRef, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 
+/** Messages that a job changes at once: each is read and told of whole, with texts of up to 75 KB, in one stretch. */
+export const changedAtOnce = 100;
+
 /** Change of one message; it mutates its argument. */
 export interface MessageChange extends MessageRef {
   apply(message: WholeMessage, account: AccountContext | undefined): void;

@@ -10,7 +10,7 @@ export const listMessages = implement(contract.listMessages, {
     const { account, query } = call;
     const { reference, status, q } = query;
     const contact = query.contact === undefined ? undefined : (await contactOfAccount(call, query.contact)).id;
-    const filters = { text: q, indexed: [reference, status] };
+    const filters = { text: q, indexed: [reference, status, contact] };
     return await readOrSearch(call, 'the search of messages', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => hasMessage(sql, account.id, id)),

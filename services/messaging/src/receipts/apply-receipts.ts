@@ -1,10 +1,10 @@
 import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
-import { changeMessages } from '../messages/change-messages.ts';
+import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
 import { type ArrivedReceipt, dueReceipts, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
-const batches = new RoundRobin(dueReceipts, { limit: 200, locks: true });
+const batches = new RoundRobin(dueReceipts, { limit: changedAtOnce, locks: true });
 /** Milliseconds after which a receipt of an unknown message is dropped. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;

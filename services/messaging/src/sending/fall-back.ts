@@ -1,14 +1,13 @@
 import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
-import { changeMessages } from '../messages/change-messages.ts';
+import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
 import { type DueFallback, dueFallbacks, runningTries, selectLostTries } from './claims.sql.ts';
 
-const batchSize = 200;
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
 
-const batches = new RoundRobin(dueFallbacks, { limit: batchSize });
+const batches = new RoundRobin(dueFallbacks, { limit: changedAtOnce });
 
 /** Goes on with the next channel where nobody was reached in time. */
 export const fallBack: Job<MessagingResources> = {
@@ -39,11 +38,11 @@ export const endLostTries: Job<MessagingResources> = {
   everyMs: 5_000,
   async run(call, scope) {
     const before = new Date(call.now.getTime() - lostAfterMs);
-    const lost = await selectLostTries(call.tx, scope, before, batchSize);
+    const lost = await selectLostTries(call.tx, scope, before, changedAtOnce);
     await changeMessages(
       call,
       lost.map((ref) => ({ ...ref, apply: (message) => takeLoss(message, ref.number, call.now) })),
     );
-    return lost.length === batchSize;
+    return lost.length === changedAtOnce;
   },
 };

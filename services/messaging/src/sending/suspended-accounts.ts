@@ -1,12 +1,11 @@
 import type { AccountDirectory, Job } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
-import { changeMessages } from '../messages/change-messages.ts';
+import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
 import { selectAccountsWithTries, selectWaitingTries } from './claims.sql.ts';
 
 /** Tries of further accounts are found when they are claimed. */
 const maxAccounts = 2_000;
-const batchSize = 500;
 
 /** Ends what waits to be sent for suspended accounts: a lane that is full or hangs would keep it waiting for longer. */
 export const endSuspendedMessages: Job<MessagingResources> = {
@@ -18,12 +17,12 @@ export const endSuspendedMessages: Job<MessagingResources> = {
     const accounts = call.findAccounts(waiting);
     const suspended = waiting.filter((id) => accounts.get(id)?.suspended);
     if (suspended.length === 0) return false;
-    const refs = await selectWaitingTries(call.tx, suspended, batchSize);
+    const refs = await selectWaitingTries(call.tx, suspended, changedAtOnce);
     await changeMessages(
       call,
       refs.map((ref) => ({ ...ref, apply: (message) => takeSuspension(message, call.nowOf(ref.account_id)) })),
     );
-    return refs.length === batchSize;
+    return refs.length === changedAtOnce;
   },
 };
 

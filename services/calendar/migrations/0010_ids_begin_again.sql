@@ -1,0 +1,3 @@
+-- As the ids of stages do: see the migration 0005 of Pipelines.
+select setval('booking_types_id_seq', 1) from booking_types_id_seq where last_value > 2147483647;
+alter sequence booking_types_id_seq maxvalue 2147483647 cycle;

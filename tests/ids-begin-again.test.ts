@@ -1,0 +1,69 @@
+import { operations } from '@customer-platform/contracts';
+import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { endSeeds, Seed } from './seed.ts';
+
+/** The last integer id. All accounts draw from one sequence, and one that replaces stages all day is there in two months. */
+const last = 2_147_483_647;
+/** Tables whose ids the API shows as integers, by service. */
+const numbered = {
+  cdp: ['duplicates'],
+  calendar: ['booking_types'],
+  crm: ['pipelines', 'stages'],
+  agents: ['agents', 'collections', 'plans', 'plan_steps'],
+} as const;
+const modules = ['cdp', 'calendar', 'crm', 'messaging', 'agents'] as const;
+
+let platform: Platform;
+let account: TestAccount;
+let seed: Seed;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: [...modules] });
+  for (const [name, tables] of Object.entries(numbered)) {
+    const sql = platform.database(name as keyof typeof numbered);
+    for (const table of tables) await sql`select setval(${`${table}_id_seq`}, ${last - 1})`;
+  }
+  account = await platform.account({ timezone: 'UTC' });
+  await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
+  seed = new Seed(account, platform.clock.now());
+  // With it the agent has a workflow.
+  await seed.id('number');
+}, 60_000);
+afterAll(async () => {
+  await endSeeds();
+  await platform?.stop();
+});
+
+const hasIntegerId = (params: z.ZodObject | undefined) =>
+  params !== undefined &&
+  Object.values(z.toJSONSchema(params, { io: 'input' }).properties ?? {}).some(
+    (property) => (property as { type?: string }).type === 'integer',
+  );
+const reads = operations.filter(
+  ({ service, method, params }) => method === 'GET' && modules.some((name) => name === service) && hasIntegerId(params),
+);
+
+it.each(reads.map(({ key, path }) => [key, path]))('%s reads what has the last one', async (_key, path) => {
+  expect(await account.request('GET', await seed.path(path))).toMatchObject({ status: 200 });
+});
+
+it('are drawn from 1 on again, and name what they are of, in this service and in others', async () => {
+  const { client } = account;
+  const pipeline = await client.createPipeline({
+    body: { name: 'Second', stages: ['New', 'Won'].map((name) => ({ name })) },
+  });
+  const agent = await client.createAgent({ body: { name: 'Second', role: 'Sells', pipelines: [pipeline.id] } });
+  const collection = await client.createCollection({ body: { name: 'Second' } });
+  const staff = [String(await seed.id('email'))];
+  const type = await client.createBookingType({ body: { name: 'Second', duration_minutes: 30, staff } });
+  for (const { id } of [pipeline, agent, collection, type, ...pipeline.stages]) expect(id).toBeLessThan(100);
+  expect((await client.getPipeline({ params: { pipeline_id: pipeline.id } })).name).toBe('Second');
+  expect((await client.getAgent({ params: { agent_id: agent.id } })).pipelines).toEqual([pipeline.id]);
+  expect((await client.getBookingType({ params: { booking_type_id: type.id } })).name).toBe('Second');
+  const deal = await client.createDeal({
+    body: { title: 'A deal', pipeline: pipeline.id, stage: pipeline.stages[1]!.id },
+  });
+  expect(deal).toMatchObject({ pipeline: { id: pipeline.id }, stage: { id: pipeline.stages[1]!.id } });
+});
