@@ -1,4 +1,5 @@
 import { isIP, Socket } from 'node:net';
+import { codePoints } from '@customer-platform/contracts/core';
 import { withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
@@ -92,7 +93,8 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
 }
 
 function parseTargetUrl(text: string, { allowsPlainHttp }: TargetGuard): URL | string {
-  if ([...text].length > maxUrlLength) return `url must be at most ${maxUrlLength} characters`;
+  if (text.length > 2 * maxUrlLength || codePoints(text) > maxUrlLength)
+    return `url must be at most ${maxUrlLength} characters`;
   // The URL parser drops tabs and newlines silently; the stored URL must be the one that is called.
   if (/[\p{Cc}\u0020\u00a0]/u.test(text)) return 'url must not contain spaces or control characters';
   if (hasLongAuthority(text)) return 'url must name a host of at most 253 characters';

@@ -58,3 +58,21 @@ it('the code that docs/webhooks.md shows, and ours, accept what is signed here, 
     expect(isGenuine({}, body, secret, at)).toBe(false);
   }
 });
+
+describe('a header of many signatures', () => {
+  const key = createSecretKey(Buffer.alloc(32, 1));
+  const signed = signatureHeader('evt', 1_790_000_000, '{}', [key]);
+  const isTaken = (signatures: string) => {
+    const headers = { 'webhook-id': 'evt', 'webhook-timestamp': '1790000000', 'webhook-signature': signatures };
+    return isSigned(headers, '{}', [key], new Date(1_790_000_000_000));
+  };
+  it.each([
+    [999, true],
+    [1_000, true],
+    [1_001, false],
+    [15_000, false],
+  ])('of %i characters with the right one is taken: %s', (length, taken) => {
+    const others = ' '.repeat(length - signed.length);
+    expect([isTaken(others + signed), isTaken(signed)]).toEqual([taken, true]);
+  });
+});

@@ -30,10 +30,12 @@ export function signatureHeader(
 
 /** Maximum distance of a signature's timestamp from now, in seconds. */
 const toleranceSeconds = 300;
+/** Maximum length of the header, some twenty signatures: each is compared with each key. */
+const maxSignaturesLength = 1_000;
 
 /**
- * Returns whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`. Header names are in
- * lower case, as Node has them.
+ * Returns whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`; false where the signatures are longer than 1,000
+ * characters. Header names are in lower case, as Node has them.
  */
 export function isSigned(
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -43,7 +45,7 @@ export function isSigned(
 ): boolean {
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => headers[`webhook-${name}`]);
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return false;
-  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (!/^\d{1,12}$/.test(timestamp) || signatures.length > maxSignaturesLength) return false;
   if (Math.abs(now.getTime() / 1000 - Number(timestamp)) > toleranceSeconds) return false;
   const given = signatures.split(' ').map((signature) => Buffer.from(signature));
   const expected = signatureHeader(id, Number(timestamp), body, keys).split(' ');

@@ -106,7 +106,9 @@ function callOf<Resources>(
   return {
     method: request.method as HookCall<Resources>['method'],
     params: request.params as Record<string, string>,
-    query: new URL(request.url, 'http://service').searchParams,
+    get query() {
+      return new URL(request.url, 'http://service').searchParams;
+    },
     headers: request.headers,
     body,
     now: clocks.real(),
