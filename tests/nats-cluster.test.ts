@@ -52,11 +52,13 @@ async function whole(): Promise<void> {
   const stream = platform.env('cdp').BUS_PREFIX!;
   const isStreamWhole = async () => isWhole(await manager.streams.info(stream));
   await waitFor('every server to have the stream', isStreamWhole, 60_000);
-  // NATS 2.9.10 leaves a consumer without a leader, or one server without it, at times, for good; the runbook of consumers that lag has its
-  // servers restarted, again where that did not help.
+  // NATS 2.9.10 leaves a consumer without a leader, or one server without it, at times, for good. The runbook of consumers that lag has it removed: the service
+  // makes it again, and passes over what it has taken. Where that does not help, its servers are restarted.
+  const isMended = () => waitFor('the consumer', isRecorderWhole, 45_000).catch(() => false);
   for (const index of cluster.urls.keys()) {
-    const isMended = await waitFor('the consumer', isRecorderWhole, 45_000).catch(() => false);
-    if (isMended) return;
+    if (await isMended()) return;
+    await manager.consumers.delete(stream, recorder).catch(() => undefined); // it may be gone, or none may lead yet
+    if (await isMended()) return;
     cluster.kill(index);
     await startAgain(index);
     await waitFor('every server to have the stream', isStreamWhole, 60_000);
