@@ -2,7 +2,7 @@ import { operations } from '@customer-platform/contracts';
 import { ErrorEnvelope, type Operation } from '@customer-platform/contracts/core';
 import { type Platform, type RawResponse, startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { z } from 'zod';
+import { integersOf } from './integers-of.ts';
 import { nextMonday, Seed } from './seed.ts';
 
 /** Integers at the limits of columns, cursors and sums, for every integer input: 404 or 400, never 500. */
@@ -29,15 +29,6 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 
 const served: readonly Operation[] = operations.filter(({ service }) => modules.some((name) => name === service));
-
-/** Returns the names of a schema's integers; `starting_after` is a text that may be one. */
-function integersOf(schema: z.ZodObject | undefined): string[] {
-  if (!schema) return [];
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return Object.entries(properties).flatMap(([name, property]) =>
-    name === 'starting_after' || (property as { type?: string }).type === 'integer' ? [name] : [],
-  );
-}
 
 function expectRefused(response: RawResponse, statuses: number[]): void {
   expect(statuses).toContain(response.status);

@@ -52,8 +52,8 @@ async function whole(): Promise<void> {
   const stream = platform.env('cdp').BUS_PREFIX!;
   const isStreamWhole = async () => isWhole(await manager.streams.info(stream));
   await waitFor('every server to have the stream', isStreamWhole, 60_000);
-  // NATS 2.9.10 leaves a consumer without a leader, or one server without it, at times, for good. The runbook of consumers that lag has it removed: the service
-  // makes it again, and passes over what it has taken. Where that does not help, its servers are restarted.
+  // NATS 2.9.10 leaves a consumer without a leader, or one server without it, at times, for good. Both that the runbook of consumers that lag knows for it are done,
+  // first what is quicker here: it is removed, and the service makes it again and passes over what it has taken; or the servers are restarted.
   const isMended = () => waitFor('the consumer', isRecorderWhole, 45_000).catch(() => false);
   for (const index of cluster.urls.keys()) {
     if (await isMended()) return;

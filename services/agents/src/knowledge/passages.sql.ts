@@ -1,3 +1,4 @@
+import { Unreadable } from '@customer-platform/documents';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { comparableQuestion } from './comparable-question.ts';
 import type { SourceRow } from './sources.sql.ts';
@@ -15,14 +16,13 @@ export interface Passage {
 }
 
 /** Passages of an account: small requests name large websites, and what they say is stored three times, to be searched. */
-export const maxPassages = 1_000_000;
-
-/** The passages of a source are more than the account has room for. */
-export class LibraryFull extends Error {}
+const maxPassages = 1_000_000;
+const full = `The knowledge has no room for it: at most ${maxPassages.toLocaleString('en')} passages of all sources are kept`;
 
 /**
- * Replaces the passages of a source, or those of `pages` only; throws LibraryFull where the account would have more than a million. The transaction must hold the source's row lock; from here on it also
- * holds the account's corpus stats. `language` is the account's; an FAQ's question and alternates are indexed with its passage.
+ * Replaces the passages of a source, or those of `pages` only; throws Unreadable where the account would have more than a million.
+ * The transaction must hold the source's row lock; from here on it also holds the account's corpus stats. `language` is the account's; an FAQ's
+ * question and alternates are indexed with its passage.
  */
 export async function replacePassages(
   tx: Sql,
@@ -32,7 +32,7 @@ export async function replacePassages(
 ): Promise<void> {
   await removePassages(tx, accountId, sourceId, pages);
   const [library] = await tx<{ passages: number }[]>`select passages from libraries where account_id = ${accountId}`;
-  if (library!.passages + passages.length > maxPassages) throw new LibraryFull();
+  if (library!.passages + passages.length > maxPassages) throw new Unreadable(full);
   const [source] = await tx<Pick<SourceRow, 'kind' | 'title' | 'alternates' | 'collection_id' | 'active'>[]>`
     select kind, title, alternates, collection_id, active from sources
     where account_id = ${accountId} and id = ${sourceId}`;

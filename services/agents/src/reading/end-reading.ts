@@ -1,4 +1,5 @@
 import { knowledgeFailed, knowledgeReady, type SourceStatus } from '@customer-platform/contracts/agents';
+import { Unreadable } from '@customer-platform/documents';
 import {
   changedValues,
   type Foundation,
@@ -7,7 +8,7 @@ import {
   type Sql,
   type WorkCall,
 } from '@customer-platform/service-kit';
-import { LibraryFull, maxPassages, replacePassages } from '../knowledge/passages.sql.ts';
+import { replacePassages } from '../knowledge/passages.sql.ts';
 import { nextReading, toSource } from '../knowledge/source.ts';
 import { lockSource, type SourceRow, selectSource } from '../knowledge/sources.sql.ts';
 import type { Reading } from './read-source.ts';
@@ -18,7 +19,6 @@ const minuteMs = 60_000;
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
 const refused = 'It has text that cannot be stored';
-const full = `The knowledge has no room for it: at most ${maxPassages.toLocaleString('en')} passages of all sources are kept`;
 
 /**
  * Writes a reading, or why there is none, with its event, in one transaction under the source's lock. Writes nothing to a source that
@@ -36,13 +36,10 @@ export async function writeReading(
     await write(result);
     return 'passages' in result ? 'read' : 'failed';
   } catch (error) {
-    if (error instanceof LibraryFull) {
-      await write({ reason: full });
-      return 'failed';
-    }
-    if (!isRefusedData(error)) throw error;
-    foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
-    await write({ reason: refused });
+    const isFull = error instanceof Unreadable;
+    if (!isFull && !isRefusedData(error)) throw error;
+    if (!isFull) foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
+    await write({ reason: isFull ? error.message : refused });
     return 'failed';
   }
 }

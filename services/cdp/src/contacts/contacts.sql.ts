@@ -176,8 +176,8 @@ const newestScanned = 5_000;
  * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
  * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
- * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones, of which a page is kept at a time. That statement
- * is planned for its values each time: a generic plan could read a million rows for a value that has four.
+ * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones: the offset has all of them found so, and a
+ * page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has four.
  */
 export async function selectContacts(
   sql: Sql,
