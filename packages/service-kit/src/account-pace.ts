@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 
 /** Accounts that are remembered: one that is forgotten begins again. */
 const maxAccounts = 10_000;
+/** Most that an account owes, in seconds: it waits no longer than that for what it got. */
+const maxOwedSeconds = 60;
 
 interface Budget {
   left: number;
@@ -14,7 +16,7 @@ export class AccountPace {
   readonly #nowMs: () => number;
   readonly #budgets = new LRUCache<string, Budget>({ max: maxAccounts });
   /** Accounts that have spent what they had. */
-  readonly #spent = new Map<string, Budget>();
+  readonly #spent = new LRUCache<string, Budget>({ max: maxAccounts });
 
   constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
@@ -25,14 +27,14 @@ export class AccountPace {
   spend(accountId: string, count: number): void {
     const budget = this.#budgets.get(accountId) ?? { left: this.#perSecond, atMs: this.#nowMs() };
     this.#refill(budget);
-    budget.left -= count;
+    budget.left = Math.max(budget.left - count, -maxOwedSeconds * this.#perSecond);
     this.#budgets.set(accountId, budget);
     if (budget.left <= 0) this.#spent.set(accountId, budget);
   }
 
   /** Returns the accounts that have to wait. */
   waiting(): string[] {
-    for (const [accountId, budget] of this.#spent) {
+    for (const [accountId, budget] of this.#spent.entries()) {
       this.#refill(budget);
       if (budget.left > 0) this.#spent.delete(accountId);
     }

@@ -24,6 +24,7 @@ export * from './due-work/due-work.ts';
 export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
 export type { EventCarrier } from './event-carrier.ts';
+export type { EventPace } from './event-pace.ts';
 export { streamKeeper } from './event-stream.ts';
 export * from './fair-permits.ts';
 export { type Health, healthServer } from './health.ts';

@@ -7,6 +7,7 @@ import type { Clocks } from './clocks/clocks.ts';
 import type { BaseConfig } from './config.ts';
 import type { Database } from './database.ts';
 import { DueWatch } from './due-work/due-watch.ts';
+import { EventPace } from './event-pace.ts';
 import type { Logger } from './logging.ts';
 import { Queues } from './queues/queues.ts';
 
@@ -60,5 +61,5 @@ export async function openDueWork({ sql, bus, log, clock, clocks, config }: Part
   const queues = await Queues.open(sql, bus, { log, clock });
   const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
-  return { queues, clockWork, watch };
+  return { queues, clockWork, watch, eventPace: new EventPace(bus, log) };
 }

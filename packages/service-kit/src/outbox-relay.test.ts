@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Database } from './database.ts';
 import { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
+import { EventPace } from './event-pace.ts';
 import { createLogger } from './logging.ts';
 import { lockOutboxOf } from './outbox.sql.ts';
 import { OutboxRelay } from './outbox-relay.ts';
@@ -56,26 +57,45 @@ it('nor does one with few that are large', async () => {
 });
 
 /** Runs `test` beside a relay of the carrier; the service's own relay leaves the events alone meanwhile. */
-async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: OutboxRelay) => Promise<void>) {
+async function relaying(
+  carrier: Pick<EventCarrier, 'publish'>,
+  test: (relay: OutboxRelay, pace: EventPace) => Promise<void>,
+) {
   await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const log = createLogger('test', 'silent');
-  const bus = { tell: () => undefined, onPeers: () => undefined };
+  const bus = { tell: () => undefined, onPeers: () => undefined, announce: () => undefined, listen: () => undefined };
+  const pace = new EventPace(bus, log);
   const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
   const available = { ...connected, onBack: () => undefined, mostBytes: () => 1_048_576 };
   const relay = new OutboxRelay(
     sql,
     { ...available, subjectOf: ({ kind }) => kind, ...carrier },
-    { log, seat: { paused: () => nothingPaused, failed: () => undefined }, watch },
+    { log, seat: { paused: () => nothingPaused, failed: () => undefined }, pace, watch },
   );
   try {
-    await test(relay);
+    await test(relay, pace);
   } finally {
     await relay.stop();
     await watch.stop();
     await platform.admin('POST', '/admin/queues/crm/outbox/resume', { reason: 'the test is over' });
   }
 }
+
+it('an account whose events have cost more elsewhere waits, and nobody else does', async () => {
+  const [dear, other] = [await platform.account(), await platform.account()];
+  const put = ({ id }: { id: string }) => sql`
+    insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'deal.moved', 'public', '{}')`;
+  await relaying({ publish: async () => undefined }, async (relay, pace) => {
+    pace.spend(dear.id, 60_000);
+    await put(dear);
+    await put(other);
+    relay.wake();
+    await waitFor('the event of the other account', async () => (await countWaiting(other.id)) === 0);
+    expect(await countWaiting(dear.id)).toBe(1);
+  });
+  await sql`delete from outbox where account_id = ${dear.id}`;
+});
 
 it('what was on its way when the connection broke goes before what follows it', async () => {
   const { id } = await platform.account();

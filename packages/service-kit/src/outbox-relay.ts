@@ -1,9 +1,9 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
-import { AccountPace } from './account-pace.ts';
 import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
+import type { EventPace } from './event-pace.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
 import {
@@ -28,11 +28,7 @@ const mostInRound = { rows: 500, bytes: 8_388_608 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 
-/**
- * Events of one account that go to the bus in a second, larger ones counted by 4 KiB: below what consumers take, so that those of others
- * never wait long behind what one account changes at once, neither here nor in the stream.
- */
-const perAccountASecond = 1_000;
+/** Bytes of an event that cost as much as one event does. */
 const countedBytes = 4_096;
 
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
@@ -46,6 +42,8 @@ interface RelayParts {
   log: Logger;
   /** The place on the list of queues, one for all relays of the process. */
   seat: Pick<QueueSeat, 'paused' | 'failed'>;
+  /** The pace of each account, which waits where its events have cost more. */
+  pace: Pick<EventPace, 'spend' | 'waiting' | 'waitMs'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -57,8 +55,8 @@ interface Refusal {
 
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account with more than
- * 1,000 events in a second waits, and nobody behind it; after a full round the next one takes events of each account. What the bus did not take when it took others is first in the next round. A row
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account that is
+ * beyond its pace waits, and nobody behind it; after a full round the next one takes events of each account. What the bus did not take when it took others is first in the next round. A row
  * that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
@@ -66,7 +64,7 @@ export class OutboxRelay {
   readonly #bus: EventCarrier;
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
-  readonly #pace = new AccountPace(perAccountASecond);
+  readonly #pace: RelayParts['pace'];
   readonly #seat: RelayParts['seat'];
   /** Events of the last round that the bus did not take, through no fault of theirs. */
   #missed: ReadonlySet<string> = new Set();
@@ -77,16 +75,17 @@ export class OutboxRelay {
   #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying what `bus` carries. */
-  constructor(sql: Database, bus: EventCarrier, { log, seat, watch }: RelayParts) {
+  constructor(sql: Database, bus: EventCarrier, { log, seat, pace, watch }: RelayParts) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
     this.#seat = seat;
-    const pace = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
+    this.#pace = pace;
+    const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
     const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
     const isPaused = () => this.#seat.paused().isWhole;
-    this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...pace }, () => this.#publishBatch());
+    this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...looks }, () => this.#publishBatch());
     bus.onBack(() => this.wake());
     // The server may be another than at the last start.
     this.wake();
@@ -151,7 +150,9 @@ export class OutboxRelay {
     if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
     const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
     await movePublished(tx, carried);
-    for (const { account_id, size } of carried) this.#pace.spend(account_id, Math.max(1, size / countedBytes));
+    for (const [accountId, rows] of Map.groupBy(carried, ({ account_id }) => account_id)) {
+      this.#pace.spend(accountId, sum(rows.map(({ size }) => Math.max(1, size / countedBytes))));
+    }
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
     const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
@@ -167,7 +168,7 @@ export class OutboxRelay {
   async #lockOldest(tx: Sql): Promise<Batch> {
     const bounds = this.#bounds();
     const rows = await lockOutbox(tx, bounds, this.#bus.part);
-    const bytes = rows.reduce((sum, row) => sum + (row.envelope === null ? 0 : row.size), 0);
+    const bytes = sum(rows.map((row) => (row.envelope === null ? 0 : row.size)));
     return { rows, hasMore: rows.length === bounds.rows || bytes >= bounds.bytes };
   }
 
@@ -225,6 +226,8 @@ export class OutboxRelay {
     );
   }
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 /** Outcome of a round: whether more may be waiting, and events that the bus will never take. */
 interface Round {

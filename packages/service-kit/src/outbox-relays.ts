@@ -1,10 +1,18 @@
 import type { Database } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
+import type { EventPace } from './event-pace.ts';
 import type { Logger } from './logging.ts';
 import { outboxRows } from './outbox.sql.ts';
 import { OutboxRelay } from './outbox-relay.ts';
 import type { Queues } from './queues/queues.ts';
+
+interface RelaysParts {
+  log: Logger;
+  queues: Queues;
+  eventPace: EventPace;
+  watch: Pick<DueWatch, 'run'>;
+}
 
 /**
  * Starts relaying what is in the outbox: a loop for each carrier, so that a bus that is slow or gone delays no events but its own. To
@@ -13,7 +21,7 @@ import type { Queues } from './queues/queues.ts';
 export function startRelays(
   sql: Database,
   carriers: readonly EventCarrier[],
-  { log, queues, watch }: { log: Logger; queues: Queues; watch: Pick<DueWatch, 'run'> },
+  { log, queues, eventPace: pace, watch }: RelaysParts,
 ) {
   const wake = () => {
     for (const relay of relays) relay.wake();
@@ -21,7 +29,7 @@ export function startRelays(
   const seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: wake });
   const relays = carriers.map((carrier) => {
     const relayLog = carrier.part ? log.child({ part: carrier.part.name }) : log;
-    return new OutboxRelay(sql, carrier, { log: relayLog, seat, watch });
+    return new OutboxRelay(sql, carrier, { log: relayLog, seat, pace, watch });
   });
   return {
     /** Says that a transaction with events has committed. */

@@ -14,6 +14,7 @@ import { startConsumer, startRetries } from './consumers.ts';
 import { checkSessionSettings, type Database, openDatabase, standsStillMs } from './database.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
+import type { EventPace } from './event-pace.ts';
 import { type Health, healthServer, isDatabaseMoving } from './health.ts';
 import { bindHooks, type Hook } from './hooks.ts';
 import { ResponseSeal } from './idempotency.ts';
@@ -54,6 +55,8 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   watch: DueWatch;
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
+  /** Told of what an account's events cost beyond being carried. */
+  eventPace: EventPace;
   accounts: AccountDirectory;
   /** Requests under way: work of the process's own can wait for them. */
   requests: RequestCount;
@@ -137,8 +140,9 @@ export async function startFoundation<Config extends BaseConfig>(
   // Before they are read: a move that comes meanwhile is not missed.
   moveClocks(bus, { service: name, sql, clocks });
   await clocks.start(sql, log);
-  const { queues, clockWork, watch } = await openDueWork({ sql, bus, log, clock, clocks, config });
-  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, queues, watch });
+  const dueWork = await openDueWork({ sql, bus, log, clock, clocks, config });
+  const { queues, clockWork, watch } = dueWork;
+  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, ...dueWork });
   const accounts = openAccounts(bus);
   const requests = new RequestCount();
   const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
@@ -151,14 +155,12 @@ export async function startFoundation<Config extends BaseConfig>(
     bus,
     clock: clocks.now,
     clocks,
-    clockWork,
-    watch,
+    ...dueWork,
     eventsCommitted: () => relay.wake(),
     accounts,
     requests,
     connections,
     health,
-    queues,
     dependencies,
   };
   const work = { ...foundation, resources: undefined };

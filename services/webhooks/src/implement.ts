@@ -1,5 +1,11 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
-import { type Clocks, implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
+import {
+  type Clocks,
+  type EventPace,
+  implementer,
+  type StreamSource,
+  type Worker,
+} from '@customer-platform/service-kit';
 import type { Retention } from './retention/retention.ts';
 import type { Dispatcher } from './sending/dispatcher.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
@@ -25,6 +31,8 @@ export type WebhookResources = {
   /** Wakes the dispatchers of all processes alike: one of them takes all events, and others share the sending. */
   deliveriesDue(): void;
   eventsCommitted(): void;
+  /** Told of what an account's deliveries cost. */
+  eventPace: Pick<EventPace, 'spend'>;
 };
 
 /** The `implement` of this service. */

@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import {
   type Platform,
@@ -36,6 +37,12 @@ const eventsTaken = (account: Awaited<ReturnType<Platform['account']>>, count: n
       select count(*)::int as count from events where account_id = ${account.id}`;
     return row!.count === count;
   });
+
+/** Connects to the bus in the name of customer data. */
+async function busOfCdp(): Promise<Bus> {
+  const { NATS_URL: url, BUS_PREFIX: prefix } = platform.env('webhooks');
+  return await Bus.connect(url!, { prefix: prefix!, service: 'cdp', log: createLogger('test', 'silent') });
+}
 
 describe('events', () => {
   it('are listed newest first as they are sent, page by page and by type', async () => {
@@ -127,12 +134,30 @@ describe('events', () => {
     expect([...rows]).toEqual([{ matched: 5 }]);
   });
 
+  it('cost their account by their deliveries too, skipped ones as well, and all relays are told', async () => {
+    const account = await platform.account();
+    for (let n = 0; n < 20; n++) await register(account, receiver.url, { active: false });
+    const bus = await busOfCdp();
+    const told: { account: string; cost: number }[] = [];
+    bus.listen('event-pace', (payload) => told.push(JSON.parse(payload)));
+    const content = { type: 'contact.updated', timestamp: '2026-11-21T03:00:00Z', account: account.id, mode: 'live' };
+    const publish = async (id: string) => {
+      const envelope = JSON.stringify({ ...content, id, data: {} });
+      await bus.publish({ id, kind: content.type, audience: 'public', sequence: 1, envelope, trace: undefined });
+    };
+    await Promise.all(Array.from({ length: 100 }, () => publish(randomUUIDv7())));
+    const cost = await waitFor('what they cost', () => {
+      const sum = told.filter((one) => one.account === account.id).reduce((total, one) => total + one.cost, 0);
+      return sum > 500 && sum;
+    });
+    await bus.close();
+    expect(cost).toBeLessThanOrEqual(600);
+  });
+
   it('that come twice over the bus are taken once', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
-    const env = platform.env('webhooks');
-    const log = createLogger('test', 'silent');
-    const bus = await Bus.connect(env.NATS_URL!, { prefix: env.BUS_PREFIX!, service: 'cdp', log });
+    const bus = await busOfCdp();
     await emitContactCreated(account);
     const [event] = await eventsOf(account, 1);
     await delivery(account, endpoint.id);

@@ -1,11 +1,13 @@
 import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
-import type { MadeDelivery } from '../sending/take-made.ts';
-import { takeEvents } from './events.sql.ts';
+import { type TakenEvents, takeEvents } from './events.sql.ts';
+
+/** Cost of a delivery beside its event's: twenty take six times the event's time to be written, whether they are tried or skipped. */
+const deliveryCost = 0.3;
 
 /** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
-export const onPublicEvent: Consumer<WebhookResources, MadeDelivery[]> = {
+export const onPublicEvent: Consumer<WebhookResources, TakenEvents> = {
   name: 'public-events',
   filter: { audience: 'public' },
   batchSize: 500,
@@ -20,9 +22,10 @@ export const onPublicEvent: Consumer<WebhookResources, MadeDelivery[]> = {
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     return await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
-  committed({ dispatcher, schedule, deliveriesDue, feed }, events, made = []) {
+  committed({ dispatcher, schedule, deliveriesDue, feed, eventPace }, events, taken) {
     // What is due at once and belongs to queues that this process holds is sent from memory; the rest is looked for, by all processes.
-    if (schedule[0] !== 0 || !dispatcher.takeMade(made, events)) deliveriesDue();
+    if (schedule[0] !== 0 || !dispatcher.takeMade(taken?.made ?? [], events)) deliveriesDue();
     feed.recorded(new Set(events.map(({ account }) => account)));
+    for (const [account, deliveries] of taken?.deliveries ?? []) eventPace.spend(account, deliveries * deliveryCost);
   },
 };
