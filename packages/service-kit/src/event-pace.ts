@@ -31,11 +31,13 @@ export class EventPace {
   readonly #self = randomUUID();
   readonly #pace: AccountPace;
   /** Costs of this second that the others do not know of. */
-  readonly #untold = new LRUCache<string, number>({ max: maxAccounts, ttl: toldWithinMs, noUpdateTTL: true });
+  readonly #untold: LRUCache<string, number>;
 
-  constructor(bus: Pick<Bus, 'announce' | 'listen'>, log: Logger, nowMs?: () => number) {
+  constructor(bus: Pick<Bus, 'announce' | 'listen'>, log: Logger, nowMs = () => performance.now()) {
     this.#bus = bus;
     this.#pace = new AccountPace(perAccountASecond, nowMs);
+    const second = { ttl: toldWithinMs, noUpdateTTL: true, perf: { now: nowMs } };
+    this.#untold = new LRUCache({ max: maxAccounts, ...second });
     bus.listen(topic, (payload) => {
       try {
         const { from, account, cost } = Message.parse(JSON.parse(payload));

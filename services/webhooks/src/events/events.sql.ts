@@ -41,7 +41,7 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
 export interface TakenEvents {
   /** Those to be tried. */
   made: MadeDelivery[];
-  /** How many each account has of all, the skipped ones too. */
+  /** Number of all of each account that has some, the skipped ones too. */
   deliveries: ReadonlyMap<string, number>;
 }
 
