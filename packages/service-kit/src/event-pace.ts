@@ -36,7 +36,7 @@ export class EventPace {
   constructor(bus: Pick<Bus, 'announce' | 'listen'>, log: Logger, nowMs = () => performance.now()) {
     this.#bus = bus;
     this.#pace = new AccountPace(perAccountASecond, nowMs);
-    const second = { ttl: toldWithinMs, noUpdateTTL: true, perf: { now: nowMs } };
+    const second = { ttl: toldWithinMs, noUpdateTTL: true, ttlResolution: 0, perf: { now: nowMs } };
     this.#untold = new LRUCache({ max: maxAccounts, ...second });
     bus.listen(topic, (payload) => {
       try {
