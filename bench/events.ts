@@ -11,6 +11,9 @@ import { arrivalsAt, createdMs, customer } from './webhooks.ts';
 const accounts = 10;
 const rounds = 3;
 const fullContacts = 3_000;
+/** Contacts before the first round, and the rest after them: what runs for days has its code compiled and its start behind it. */
+const warmUpContacts = 3_000;
+const restMs = 10_000;
 const connections = 32;
 /** Longest wait for what was sent. */
 const waitMs = 60_000;
@@ -178,7 +181,10 @@ function subjectOf({ url, pids, request }: Sender, receiver: Child): Subject {
 
 const several = (next: () => Buffer, count: number) => () => (count-- > 0 ? next() : undefined);
 
-const warmUp = (subject: Subject) => round(subject, (load) => closedLoop({ ...load, next: several(load.next, 500) }));
+async function warmUp(subject: Subject): Promise<void> {
+  await round(subject, (load) => closedLoop({ ...load, next: several(load.next, warmUpContacts) }));
+  await new Promise((resolve) => setTimeout(resolve, restMs));
+}
 
 type SubjectLoad = Pick<Load, 'url' | 'connections' | 'onResponse'> & { next(): Buffer };
 

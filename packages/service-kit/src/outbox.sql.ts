@@ -211,7 +211,7 @@ const mostRepublishedBytes = 8 * 1_048_576;
 /**
  * Moves a part of what was asked for back to the outbox, where no more than `most` events wait, those of paused accounts aside: what is new must not
  * wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
- * took it. Returns whether more may be asked for.
+ * took it. Those are deleted by their places: how many there are the planner cannot know, and would read a week's for them. Returns whether more may be asked for.
  */
 export async function republishSome(tx: Sql, most: number, oldest: Date): Promise<boolean> {
   const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
@@ -223,15 +223,12 @@ export async function republishSome(tx: Sql, most: number, oldest: Date): Promis
     with waiting as (
       select 1 from outbox where account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
     ), oldest as (
-      select account_id, sequence, octet_length(envelope) as size, published_at from published where ${isAskedFor}
+      select ctid as place, octet_length(envelope) as size, published_at from published where ${isAskedFor}
       order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
     ), placed as (
-      select account_id, sequence, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
-    ), chosen as (
-      select account_id, sequence from placed where bytes_before < ${mostRepublishedBytes}
+      select place, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
     ), moved as (
-      delete from published using chosen
-      where published.account_id = chosen.account_id and published.sequence = chosen.sequence returning published.*
+      delete from published where ctid = any(array(select place from placed where bytes_before < ${mostRepublishedBytes})) returning *
     )
     insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, rounds, created_at)
     overriding system value

@@ -101,16 +101,17 @@ export async function lockCurrent(tx: Sql, accountId: string, targets: readonly 
 }
 
 /**
- * Drops outdated changes: of audiences that are not `current`, of members that others moved, of contacts that are gone.
+ * Drops outdated changes: of audiences that are not `current`, of members that others moved, of contacts that are gone. Each is looked up by
+ * itself: a plan that was made for many changes would read all members and contacts for one.
  */
 export async function dropOvertakenChanges(tx: Sql, accountId: string, current: readonly Target[]) {
   await tx`
     delete from audience_changes ch where ch.account_id = ${accountId} and (
       ch.audience_id <> all(${current.map(({ id }) => id)}::uuid[])
       or ch.entered = exists (select from audience_members m
-        where m.account_id = ch.account_id and m.audience_id = ch.audience_id and m.contact_id = ch.contact_id)
+        where m.account_id = ch.account_id and m.audience_id = ch.audience_id and m.contact_id = ch.contact_id offset 0)
       or ch.entered and not exists (select from contacts c
-        where c.account_id = ch.account_id and c.id = ch.contact_id and c.merged_into is null))`;
+        where c.account_id = ch.account_id and c.id = ch.contact_id and c.merged_into is null offset 0))`;
 }
 
 /**

@@ -59,7 +59,8 @@ export function refreshWhole(worker: number | 'quick'): Job<unknown> {
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {
-  let failure: Failure | undefined;
+  /** Failures by account: rounds by several clocks alternate. */
+  const failures = new LRUCache<string, Failure>({ max: maxResting });
   let served: string | undefined;
   let after = beforeFirst;
   const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
@@ -69,9 +70,10 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
     everyMs: 500,
     statementMs: timeoutMs,
     async run(call, scope) {
-      if (failure && (scope.account ?? failure.account.id) === failure.account.id) {
+      const failure = scope.account === undefined ? [...failures.values()][0] : failures.get(scope.account);
+      if (failure) {
         const { account, audience, message } = failure;
-        failure = undefined;
+        failures.delete(account.id);
         await noteFailure(call, account, audience, message);
         return true;
       }
@@ -104,7 +106,7 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
           resting.set(account.id, true, { ttl: leftMs });
           throw new RoundLeft();
         }
-        if (isFailedAttempt(error)) failure = { account, audience, message: describe(error) };
+        if (isFailedAttempt(error)) failures.set(account.id, { account, audience, message: describe(error) });
         throw error;
       }
       return true;

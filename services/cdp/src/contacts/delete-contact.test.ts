@@ -1,7 +1,8 @@
-import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { addAudience, during, refusal } from '../../test/cdp.ts';
+import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 
 let platform: Platform;
@@ -43,6 +44,16 @@ it('a contact of an audience that a refresh has is not deleted for the moment, a
     },
   );
   await client.deleteContact({ params });
+  await expect(client.getContact({ params })).rejects.toMatchObject(refusal(404));
+});
+
+it('a contact that a refresh has taken to be re-evaluated is deleted meanwhile', async () => {
+  const { id: accountId, client } = await platform.account();
+  const params = { contact_id: (await client.createContact({ body: {} })).id };
+  const audience = await addAudience(sql, accountId);
+  await sql`insert into audience_flips values (${accountId}, ${audience}, ${params.contact_id}, '2126-01-01T00:00:00Z')`;
+  const take = (tx: Sql) => takeReevaluations(tx, accountId, new Date('2126-01-02T00:00:00Z'), 10);
+  await during(sql, take, async () => await client.deleteContact({ params }));
   await expect(client.getContact({ params })).rejects.toMatchObject(refusal(404));
 });
 

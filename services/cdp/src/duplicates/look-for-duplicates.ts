@@ -45,7 +45,10 @@ function makeLook(worker: 1 | 2): Job<unknown> {
     statementMs: longestMs,
     async run(call, scope) {
       const { tx, now } = call;
-      for (const [id, until] of [...restingUntil]) if (until <= now.getTime()) restingUntil.delete(id);
+      // Each by its own time: a round by the clock of one account ends no other's.
+      for (const [id, until] of [...restingUntil]) {
+        if ((scope.account ?? id) === id && until <= now.getTime()) restingUntil.delete(id);
+      }
       const resting = [...restingUntil.keys(), ...scope.accounts];
       const onlyShort = worker === 2;
       const due = await selectDueAccounts(tx, now, { limit: candidates, resting, scope, onlyShort });

@@ -4,6 +4,7 @@ import { type Database, inTransaction, type Sql } from '@customer-platform/servi
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, during, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
+import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 import { lockAudiences } from '../leavers/lock-audiences.sql.ts';
 
 let platform: Platform;
@@ -339,6 +340,18 @@ describe('a merge while a refresh has an audience', () => {
     const owners =
       await sql`select contact_id from contact_events where account_id = ${account.id} and name = 'meanwhile'`;
     expect(owners).toEqual([{ contact_id: kept.id }]);
+  });
+});
+
+describe('a merge while a refresh has taken its contact to be re-evaluated', () => {
+  it('does not wait for it', async () => {
+    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const audience = await addAudience(sql, account.id);
+    await sql`insert into audience_flips values (${account.id}, ${audience}, ${merged.id}, '2126-01-01T00:00:00Z')`;
+    const take = (tx: Sql) => takeReevaluations(tx, account.id, new Date('2126-01-02T00:00:00Z'), 10);
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(kept, merged);
+    expect(await during(sql, take, async () => await merge(id, kept.id))).toMatchObject({ id: kept.id });
   });
 });
 

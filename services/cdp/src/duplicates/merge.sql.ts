@@ -1,7 +1,7 @@
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from '../contacts/contacts.sql.ts';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
-import { audienceIds, lockAudiences } from '../leavers/lock-audiences.sql.ts';
+import { audienceIds, dropReevaluations, lockAudiences } from '../leavers/lock-audiences.sql.ts';
 import type { GivenValues } from './given-values.ts';
 
 /** A merge of one contact into another, and what it gives the survivor. */
@@ -62,9 +62,7 @@ export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudienc
   await lockAudiences(tx, accountId, tx``);
   const memberships = moveMemberships(tx, merge);
   const statements = [
-    tx`
-      delete from audience_flips
-      where account_id = ${accountId} and contact_id = ${mergedId} and audience_id in (${audienceIds(tx, accountId)})`,
+    dropReevaluations(tx, accountId, mergedId),
     memberships,
     tx`
       update contacts set merged_into = ${survivorId}, direct_survivor = coalesce(direct_survivor, merged_into, ${survivorId}),

@@ -1,8 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from './leavers.sql.ts';
-import { audienceIds, lockAudiences } from './lock-audiences.sql.ts';
-
-const reevaluations = 'audience_flips';
+import { audienceIds, dropReevaluations, lockAudiences } from './lock-audiences.sql.ts';
 
 /**
  * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
@@ -11,8 +9,7 @@ const reevaluations = 'audience_flips';
 export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: string, now: Date) {
   await lockAudiencesOf(tx, accountId, contactId);
   const existing = audienceIds(tx, accountId);
-  await tx`
-    delete from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${existing})`;
+  await dropReevaluations(tx, accountId, contactId);
   return await tx<{ id: string; name: string }[]>`
     with gone as (
       delete from audience_members where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${existing})
@@ -28,6 +25,6 @@ async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): P
   const which = tx`
     and id in (
       select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId}
-      union all select audience_id from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId})`;
+      union all select audience_id from audience_flips where account_id = ${accountId} and contact_id = ${contactId})`;
   await lockAudiences(tx, accountId, which);
 }

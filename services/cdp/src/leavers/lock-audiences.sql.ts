@@ -19,5 +19,15 @@ export async function lockAudiences(tx: Sql, accountId: string, which: Fragment)
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
+/**
+ * Deletes a contact's scheduled re-evaluations, but those that a refresh has taken: it deletes them itself, and whoever waited for it would keep the
+ * audiences that it needs to end. One that comes to nothing is looked at in vain later.
+ */
+export const dropReevaluations = (tx: Sql, accountId: string, contactId: string) => tx`
+  delete from audience_flips where ctid = any(array(
+    select ctid from audience_flips
+    where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${audienceIds(tx, accountId)})
+    for update skip locked))`;
+
 /** Selects the ids of the account's audiences, for deletions of a contact's rows: rows of deleted ones are removed by a job, which may have them locked. */
 export const audienceIds = (tx: Sql, accountId: string) => tx`select id from audiences where account_id = ${accountId}`;
