@@ -16,41 +16,77 @@ function processes() {
       for (const hear of hearers) hear(payload);
     },
   };
-  const open = () => new EventPace(bus, createLogger('test', 'silent'), () => clock.nowMs);
+  const open = () => {
+    const pace = new EventPace(bus, () => clock.nowMs);
+    pace.hear(bus, createLogger('test', 'silent'));
+    return pace;
+  };
   return { clock, announced, bus, first: open(), second: open() };
 }
 
 it('what an account has had of one process it has less of in the others, and each counts its own once', () => {
   const { clock, first, second } = processes();
-  first.spend(one, 700);
+  first.published(one, 700, 0);
   expect([first.waiting(), second.waiting()]).toEqual([[], []]);
-  second.spend(one, 300);
+  second.published(one, 300, 0);
   expect([first.waiting(), second.waiting()]).toEqual([[one], [one]]);
   expect([first.waitMs(), second.waitMs()]).toEqual([1, 1]);
   clock.nowMs += 1;
   expect([first.waiting(), second.waiting()]).toEqual([[], []]);
 });
 
+it('what taking events costs is spent when it is known, and from then on when they are published', () => {
+  const { clock, first, second } = processes();
+  const waitMs = () => [first, second].map((pace) => (pace.waiting().includes(one) ? pace.waitMs() : 0));
+  first.published(one, 500, 500);
+  expect(waitMs()).toEqual([0, 0]);
+  second.took(one, 500, 3_000);
+  expect(waitMs()).toEqual([2_501, 2_501]);
+  clock.nowMs += 10_000;
+  // Of 500 events 400 are public ones.
+  first.published(one, 500, 400);
+  expect(waitMs()).toEqual([1_901, 1_901]);
+  second.took(one, 400, 2_400);
+  expect(waitMs()).toEqual([1_901, 1_901]);
+  clock.nowMs += 10_000;
+  second.took(one, 400, 0);
+  first.published(one, 500, 500);
+  expect(waitMs()).toEqual([0, 0]);
+});
+
 it('processes are not told of little, until it has become much within a second', () => {
   const { clock, announced, first, second } = processes();
-  for (let n = 0; n < 99; n++) first.spend(one, 1);
-  first.spend(other, 99);
+  for (let n = 0; n < 99; n++) first.published(one, 1, 0);
+  first.published(other, 99, 0);
   clock.nowMs += 1_001;
-  first.spend(other, 99);
+  first.published(other, 99, 0);
+  first.took(other, 99, 99);
   expect(announced).toEqual([]);
-  for (let n = 0; n < 99; n++) first.spend(one, 1);
-  first.spend(one, 1);
-  second.spend(one, 100);
+  for (let n = 0; n < 99; n++) first.published(one, 1, 0);
+  first.published(one, 1, 0);
+  second.published(one, 100, 0);
+  second.took(one, 100, 0);
+  const from = expect.any(String);
   expect(announced.map((payload) => JSON.parse(payload))).toEqual([
-    { from: expect.any(String), account: one, cost: 100 },
-    { from: expect.any(String), account: one, cost: 100 },
+    { from, account: one, cost: 100 },
+    { from, account: one, cost: 100 },
+    { from, account: one, cost: 0, taken: 100 },
   ]);
 });
 
 it('a message that is none changes nothing, and one that says too much keeps an account for a minute at most', () => {
   const { clock, bus, first } = processes();
   const forged = { from: 'another', account: one, cost: 20_000 };
-  const none = ['', 'null', '{}', { ...forged, cost: 20_001 }, { ...forged, cost: -5 }, { ...forged, account: 'all' }];
+  const none = [
+    '',
+    'null',
+    '{}',
+    { ...forged, cost: 20_001 },
+    { ...forged, cost: -5 },
+    { ...forged, account: 'all' },
+    { ...forged, taken: 0 },
+    { ...forged, taken: 20_001 },
+  ];
   for (const payload of none)
     bus.announce('event-pace', typeof payload === 'string' ? payload : JSON.stringify(payload));
   expect(first.waiting()).toEqual([]);

@@ -57,9 +57,12 @@ export function openBus(
 }
 
 /** Opens what every process knows of its service's due work. */
-export async function openDueWork({ sql, bus, log, clock, clocks, config }: Parts) {
+export async function openDueWork(service: ServiceName, { sql, bus, log, clock, clocks, config }: Parts) {
   const queues = await Queues.open(sql, bus, { log, clock });
   const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
-  return { queues, clockWork, watch, eventPace: new EventPace(bus, log) };
+  const eventPace = new EventPace(bus);
+  // The gateway's say that an account was suspended, for one: whatever its other events cost, services are to know.
+  if (service !== 'gateway') eventPace.hear(bus, log);
+  return { queues, clockWork, watch, eventPace };
 }

@@ -63,8 +63,8 @@ async function relaying(
 ) {
   await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const log = createLogger('test', 'silent');
-  const bus = { tell: () => undefined, onPeers: () => undefined, announce: () => undefined, listen: () => undefined };
-  const pace = new EventPace(bus, log);
+  const bus = { tell: () => undefined, onPeers: () => undefined, announce: () => undefined };
+  const pace = new EventPace(bus);
   const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
   const available = { ...connected, onBack: () => undefined, mostBytes: () => 1_048_576 };
@@ -87,7 +87,7 @@ it('an account whose events have cost more elsewhere waits, and nobody else does
   const put = ({ id }: { id: string }) => sql`
     insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'deal.moved', 'public', '{}')`;
   await relaying({ publish: async () => undefined }, async (relay, pace) => {
-    pace.spend(dear.id, 60_000);
+    pace.published(dear.id, 60_000, 0);
     await put(dear);
     await put(other);
     relay.wake();

@@ -43,7 +43,7 @@ interface RelayParts {
   /** The place on the list of queues, one for all relays of the process. */
   seat: Pick<QueueSeat, 'paused' | 'failed'>;
   /** The pace of each account, which waits where its events have cost more. */
-  pace: Pick<EventPace, 'spend' | 'waiting' | 'waitMs'>;
+  pace: Pick<EventPace, 'published' | 'waiting' | 'waitMs'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -151,7 +151,8 @@ export class OutboxRelay {
     const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
     await movePublished(tx, carried);
     for (const [accountId, rows] of Map.groupBy(carried, ({ account_id }) => account_id)) {
-      this.#pace.spend(accountId, sum(rows.map(({ size }) => Math.max(1, size / countedBytes))));
+      const cost = sum(rows.map(({ size }) => Math.max(1, size / countedBytes)));
+      this.#pace.published(accountId, cost, rows.filter(({ audience }) => audience === 'public').length);
     }
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);

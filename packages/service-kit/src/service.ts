@@ -140,7 +140,7 @@ export async function startFoundation<Config extends BaseConfig>(
   // Before they are read: a move that comes meanwhile is not missed.
   moveClocks(bus, { service: name, sql, clocks });
   await clocks.start(sql, log);
-  const dueWork = await openDueWork({ sql, bus, log, clock, clocks, config });
+  const dueWork = await openDueWork(name, { sql, bus, log, clock, clocks, config });
   const { queues, clockWork, watch } = dueWork;
   const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, ...dueWork });
   const accounts = openAccounts(bus);
@@ -166,7 +166,9 @@ export async function startFoundation<Config extends BaseConfig>(
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
-  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
+  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) =>
+    startJob(job, { ...work, resources: dueWork }),
+  );
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
     await bus.close();

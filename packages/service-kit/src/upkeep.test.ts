@@ -3,7 +3,6 @@ import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { everybody } from './clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
-import type { Job } from './jobs.ts';
 import { noAccount } from './no-account.ts';
 import { requestRepublication } from './outbox.sql.ts';
 import { forgetOldRecords, sendAgain } from './upkeep.ts';
@@ -38,8 +37,16 @@ async function publish(tx: Sql, count: number, at: Date, accountId: string = ran
 }
 
 const countOf = async (tx: Sql, table: string) => (await tx`select from ${tx(table)}`).count;
-/** Runs a job once; returns whether it has more to do. */
-const round = async (tx: Sql, { run }: Job<unknown>) => await run({ tx, now } as Parameters<typeof run>[0], everybody);
+
+/** Runs a job once, while accounts are beyond their pace; returns whether it has more to do. */
+async function round(tx: Sql, { run }: typeof sendAgain, beyondPace: string[] = []): Promise<boolean> {
+  const resources = { eventPace: { waiting: () => beyondPace } };
+  return await run({ tx, now, resources } as Parameters<typeof run>[0], everybody);
+}
+
+const waitMany = (tx: Sql, accountId: string) => tx`
+  insert into outbox (account_id, id, kind, audience, envelope)
+  select ${accountId}, gen_random_uuid(), 'deal.created', 'public', '{}' from generate_series(1, 1000)`;
 
 describe('what is old is deleted', () => {
   it('about 64 MiB of it a round, however few rows these are, until there is none', async () => {
@@ -89,13 +96,34 @@ describe('what is asked for again', () => {
       await tx`
         insert into queue_pauses (account_id, queue, endpoint_id, reason, actor, paused_at)
         values (${paused}, 'outbox', ${noAccount}, 'x', 'x', now())`;
-      await tx`
-        insert into outbox (account_id, id, kind, audience, envelope)
-        select ${paused}, gen_random_uuid(), 'deal.created', 'public', '{}' from generate_series(1, 1000)`;
+      await waitMany(tx, paused);
       await publish(tx, 2, daysAgo(1));
       await requestRepublication(tx, daysAgo(2));
       expect(await round(tx, sendAgain)).toBe(true);
       expect(await countOf(tx, 'outbox')).toBe(1_002);
+    });
+  });
+
+  it('does not wait behind events of an account that is beyond its pace, whose own come later', async () => {
+    await inVain(async (tx) => {
+      const [dear, other] = [randomUUID(), randomUUID()];
+      await waitMany(tx, dear);
+      await publish(tx, 2, daysAgo(1), dear);
+      await publish(tx, 2, daysAgo(1), other);
+      await requestRepublication(tx, daysAgo(2));
+      expect(await round(tx, sendAgain)).toBe(false);
+      expect(await round(tx, sendAgain, [dear])).toBe(true);
+      const waiting = await tx`select account_id, count(*)::int as count from outbox group by account_id`;
+      expect(new Map(waiting.map((row) => [row.account_id, row.count]))).toEqual(
+        new Map([
+          [dear, 1_000],
+          [other, 2],
+        ]),
+      );
+      expect(await round(tx, sendAgain, [dear])).toBe(false);
+      await tx`delete from outbox`;
+      expect(await round(tx, sendAgain)).toBe(true);
+      expect(await countOf(tx, 'outbox')).toBe(2);
     });
   });
 });

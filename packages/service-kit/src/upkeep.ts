@@ -1,4 +1,5 @@
 import { oldestEventMs } from './consume-loop.ts';
+import type { EventPace } from './event-pace.ts';
 import { forgetOldest } from './forget.sql.ts';
 import { retentionMs as responsesRetentionMs } from './idempotency.ts';
 import type { Job } from './jobs.ts';
@@ -41,12 +42,15 @@ export const forgetOldRecords: Job<unknown> = {
 /** Events that may wait for the bus while older ones are sent again. */
 const mostWaiting = 1_000;
 
-/** Sends what operators ask for to the bus again, a part a round. */
-export const sendAgain: Job<unknown> = {
+/** Sends what operators ask for to the bus again, a part a round: of accounts that are beyond their pace later, and nobody waits for them. */
+export const sendAgain: Job<{ eventPace: Pick<EventPace, 'waiting'> }> = {
   name: 'republish-events',
   watched: [{ name: 'republications', due: null }],
   everyMs: 1_000,
-  run: async ({ tx, now }) => await republishSome(tx, mostWaiting, new Date(now.getTime() - publishedRetentionMs)),
+  async run({ tx, now, resources }) {
+    const oldest = new Date(now.getTime() - publishedRetentionMs);
+    return await republishSome(tx, { most: mostWaiting, oldest, leftOut: resources.eventPace.waiting() });
+  },
 };
 
 /** Goes on with events that were set aside for a pause just when it ended. */

@@ -32,7 +32,7 @@ export type WebhookResources = {
   deliveriesDue(): void;
   eventsCommitted(): void;
   /** Told of what an account's deliveries cost. */
-  eventPace: Pick<EventPace, 'spend'>;
+  eventPace: Pick<EventPace, 'took'>;
 };
 
 /** The `implement` of this service. */

@@ -103,7 +103,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
   bus.onPeers(dueTopic, () => dispatcher.wake());
   const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
   const reporter = new Reporter(sql, 'endpoints');
-  const stopReports = [reportBalance(foundation), reportFailing(foundation, reporter)];
+  const stopReports = [reportBalance(foundation, reporter), reportFailing(foundation, reporter)];
   return {
     guard,
     secretKeys,
@@ -141,9 +141,10 @@ const failureGauges = {
   },
 };
 
-/** Observes the balance of deliveries; returns a function that ends it. */
-function reportBalance({ sql, clocks }: Foundation<WebhooksConfig>): () => void {
+/** Observes the balance of deliveries, once for all processes; returns a function that ends it. */
+function reportBalance({ sql, clocks }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
   return meter.observe(gauges, async (observe) => {
+    if (!(await reporter.isChosen())) return;
     const until = clocks.real().getTime() - balanceLagMs;
     const balance = await countUnaccounted(sql, new Date(until - balanceWindowMs), new Date(until));
     observe('webhooks.unaccounted', balance.unaccounted);

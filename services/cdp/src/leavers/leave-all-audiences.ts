@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from './leavers.sql.ts';
-import { audienceIds, dropReevaluations, lockAudiences } from './lock-audiences.sql.ts';
+import { audienceIds, dropReevaluations, lockAudiences, reevaluations } from './lock-audiences.sql.ts';
 
 /**
  * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
@@ -25,6 +25,6 @@ async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): P
   const which = tx`
     and id in (
       select audience_id from audience_members where account_id = ${accountId} and contact_id = ${contactId}
-      union all select audience_id from audience_flips where account_id = ${accountId} and contact_id = ${contactId})`;
+      union all select audience_id from ${tx(reevaluations)} where account_id = ${accountId} and contact_id = ${contactId})`;
   await lockAudiences(tx, accountId, which);
 }

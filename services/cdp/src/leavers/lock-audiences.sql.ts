@@ -1,5 +1,8 @@
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
+/** The table of scheduled re-evaluations. */
+export const reevaluations = 'audience_flips';
+
 /**
  * Longest wait for one audience. A refresh has those that it moves contacts in or out of for up to half a minute, and whoever merges or deletes a contact
  * keeps all writes under contacts of the account waiting meanwhile: better to have it tried again, which a lock timeout (503, Retry-After) says.
@@ -24,8 +27,8 @@ export async function lockAudiences(tx: Sql, accountId: string, which: Fragment)
  * audiences that it needs to end. One that comes to nothing is looked at in vain later.
  */
 export const dropReevaluations = (tx: Sql, accountId: string, contactId: string) => tx`
-  delete from audience_flips where ctid = any(array(
-    select ctid from audience_flips
+  delete from ${tx(reevaluations)} where ctid = any(array(
+    select ctid from ${tx(reevaluations)}
     where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${audienceIds(tx, accountId)})
     for update skip locked))`;
 

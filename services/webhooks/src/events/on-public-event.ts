@@ -25,7 +25,10 @@ export const onPublicEvent: Consumer<WebhookResources, TakenEvents> = {
   committed({ dispatcher, schedule, deliveriesDue, feed, eventPace }, events, taken) {
     // What is due at once and belongs to queues that this process holds is sent from memory; the rest is looked for, by all processes.
     if (schedule[0] !== 0 || !dispatcher.takeMade(taken?.made ?? [], events)) deliveriesDue();
-    feed.recorded(new Set(events.map(({ account }) => account)));
-    for (const [account, deliveries] of taken?.deliveries ?? []) eventPace.spend(account, deliveries * deliveryCost);
+    const byAccount = Map.groupBy(events, ({ account }) => account);
+    feed.recorded(new Set(byAccount.keys()));
+    for (const [account, { length }] of byAccount) {
+      eventPace.took(account, length, (taken?.deliveries.get(account) ?? 0) * deliveryCost);
+    }
   },
 };
