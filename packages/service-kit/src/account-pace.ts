@@ -23,11 +23,11 @@ export class AccountPace {
     this.#nowMs = nowMs;
   }
 
-  /** Notes what an account got; it may be more than it had. */
+  /** Notes what an account got; it may be more than it had, and less than nothing where it got less than was noted before. */
   spend(accountId: string, count: number): void {
     const budget = this.#budgets.get(accountId) ?? { left: this.#perSecond, atMs: this.#nowMs() };
     this.#refill(budget);
-    budget.left = Math.max(budget.left - count, -maxOwedSeconds * this.#perSecond);
+    budget.left = Math.min(this.#perSecond, Math.max(budget.left - count, -maxOwedSeconds * this.#perSecond));
     this.#budgets.set(accountId, budget);
     if (budget.left <= 0) this.#spent.set(accountId, budget);
   }

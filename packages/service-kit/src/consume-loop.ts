@@ -17,6 +17,8 @@ const pausedLookMs = 60_000;
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
   sequence: number;
+  /** Cost of its being taken that its account spent when it was published; 0 unless given. */
+  paid?: number;
   /** The envelope's exact text. */
   text: string;
   trace: TraceHeaders | undefined;
@@ -242,10 +244,12 @@ export function readEvent({ subject, bytes, headers }: MessageContent): ReadEven
   const ageMs = Date.now() - (instantOfUuidV7(id!) ?? Number.NEGATIVE_INFINITY);
   if (ageMs > oldestEventMs || ageMs < -newestEventMs) return { event: undefined, fault: badId(id!) };
   const sequence = Number(headers['Event-Sequence'] ?? 0);
+  const paid = Number(headers['Event-Paid'] ?? 0);
   const event = {
     ...(envelope as Envelope),
     text,
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
+    paid: Number.isFinite(paid) ? paid : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
   return { event };

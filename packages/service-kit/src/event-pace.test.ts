@@ -26,51 +26,60 @@ function processes() {
 
 it('what an account has had of one process it has less of in the others, and each counts its own once', () => {
   const { clock, first, second } = processes();
-  first.published(one, 700, 0);
+  first.published(one, 700);
   expect([first.waiting(), second.waiting()]).toEqual([[], []]);
-  second.published(one, 300, 0);
+  second.published(one, 300);
   expect([first.waiting(), second.waiting()]).toEqual([[one], [one]]);
   expect([first.waitMs(), second.waitMs()]).toEqual([1, 1]);
   clock.nowMs += 1;
   expect([first.waiting(), second.waiting()]).toEqual([[], []]);
 });
 
-it('what taking events costs is spent when it is known, and from then on when they are published', () => {
+it('what taking events costs is spent once it is known, whatever is under way, and from then on when they are published', () => {
   const { clock, first, second } = processes();
   const waitMs = () => [first, second].map((pace) => (pace.waiting().includes(one) ? pace.waitMs() : 0));
-  first.published(one, 500, 500);
+  const further = () => [first, second].map((pace) => pace.furtherOf(one));
+  first.published(one, 500);
   expect(waitMs()).toEqual([0, 0]);
-  second.took(one, 500, 3_000);
+  first.published(one, 500);
+  for (let batch = 0; batch < 2; batch++) second.took(one, { events: 500, cost: 3_000, paid: 0 });
+  expect(waitMs()).toEqual([6_001, 6_001]);
+  expect(further()).toEqual([6, 6]);
+  clock.nowMs += 10_000;
+  first.published(one, 3_500);
+  second.took(one, { events: 500, cost: 3_000, paid: 3_000 });
   expect(waitMs()).toEqual([2_501, 2_501]);
+  clock.nowMs += 2_000;
+  expect(waitMs()).toEqual([501, 501]);
+  // Nobody takes them any more: what was spent in vain is given back.
+  second.took(one, { events: 500, cost: 0, paid: 3_000 });
+  expect([waitMs(), further()]).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
   clock.nowMs += 10_000;
-  // Of 500 events 400 are public ones.
-  first.published(one, 500, 400);
-  expect(waitMs()).toEqual([1_901, 1_901]);
-  second.took(one, 400, 2_400);
-  expect(waitMs()).toEqual([1_901, 1_901]);
-  clock.nowMs += 10_000;
-  second.took(one, 400, 0);
-  first.published(one, 500, 500);
-  expect(waitMs()).toEqual([0, 0]);
+  second.took(one, { events: 500, cost: 0, paid: 3_000 });
+  first.published(one, 1_000);
+  expect(waitMs()).toEqual([1, 1]);
 });
 
 it('processes are not told of little, until it has become much within a second', () => {
   const { clock, announced, first, second } = processes();
-  for (let n = 0; n < 99; n++) first.published(one, 1, 0);
-  first.published(other, 99, 0);
+  for (let n = 0; n < 99; n++) first.published(one, 1);
+  first.published(other, 99);
   clock.nowMs += 1_001;
-  first.published(other, 99, 0);
-  first.took(other, 99, 99);
+  first.published(other, 99);
+  first.took(other, { events: 99, cost: 99, paid: 0 });
   expect(announced).toEqual([]);
-  for (let n = 0; n < 99; n++) first.published(one, 1, 0);
-  first.published(one, 1, 0);
-  second.published(one, 100, 0);
-  second.took(one, 100, 0);
+  for (let n = 0; n < 99; n++) first.published(one, 1);
+  first.published(one, 1);
+  second.published(one, 100);
+  second.took(one, { events: 100, cost: 600, paid: 500 });
   const from = expect.any(String);
   expect(announced.map((payload) => JSON.parse(payload))).toEqual([
     { from, account: one, cost: 100 },
     { from, account: one, cost: 100 },
-    { from, account: one, cost: 0, taken: 100 },
+    { from, account: one, cost: 100, further: 6 },
   ]);
 });
 
@@ -82,10 +91,10 @@ it('a message that is none changes nothing, and one that says too much keeps an 
     'null',
     '{}',
     { ...forged, cost: 20_001 },
-    { ...forged, cost: -5 },
+    { ...forged, cost: -20_001 },
     { ...forged, account: 'all' },
-    { ...forged, taken: 0 },
-    { ...forged, taken: 20_001 },
+    { ...forged, further: -1 },
+    { ...forged, further: 11 },
   ];
   for (const payload of none)
     bus.announce('event-pace', typeof payload === 'string' ? payload : JSON.stringify(payload));

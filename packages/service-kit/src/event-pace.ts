@@ -12,32 +12,36 @@ import type { Logger } from './logging.ts';
 const perAccountASecond = 1_000;
 
 const topic = 'event-pace';
-/** Events or cost from which the other processes are told, within a second: nobody needs to hear of less. */
+/** Cost from which the other processes are told, within a second: nobody needs to hear of less. */
 const toldFrom = 100;
 const toldWithinMs = 1_000;
 /** Bounds of what is believed of another process: a message may be forged by a service that was taken over. */
 const maxTold = 20_000;
+/** Most that a public event costs beside what an event does: an account has at most twenty endpoints. */
+const maxFurther = 10;
 const maxAccounts = 10_000;
 
 const Message = z.object({
   from: z.string(),
   account: z.uuid(),
-  cost: z.number().min(0).max(maxTold),
-  /** Public events that were taken, whose further cost it is; left out of what was published. */
-  taken: z.int().positive().max(maxTold).optional(),
+  /** Negative where events turned out to cost less than was spent for them. */
+  cost: z.number().min(-maxTold).max(maxTold),
+  /** Further cost of a public event from now on. */
+  further: z.number().min(0).max(maxFurther).optional(),
 });
 type Message = z.infer<typeof Message>;
 
-/** Cost of an account's events, and the number of those that were taken. */
-interface Sum {
+/** Public events that were taken: their number, what taking them cost, and what of it was spent when they were published. */
+export interface TakenCost {
+  events: number;
   cost: number;
-  taken: number;
+  paid: number;
 }
 
 /**
  * Pace of each account's events, the same in all processes of all services: what an account gets of one, it has less of in the others. What taking
- * a public event costs beside it, such as its deliveries, is known once some were taken: from then on those of the account cost that much when they
- * are published. A process tells the others of 100 in a second or more; without the bus each goes by what it knows.
+ * a public event costs beside it, such as its deliveries, is known once it is taken: it is spent then, and what follows costs as much already when it
+ * is published, which the event says. A process tells the others of 100 in a second or more; without the bus each goes by what it knows.
  */
 export class EventPace {
   readonly #bus: Pick<Bus, 'announce'>;
@@ -45,9 +49,9 @@ export class EventPace {
   readonly #pace: AccountPace;
   /** Further cost of a public event of each account, as it was last. */
   readonly #further = new LRUCache<string, number>({ max: maxAccounts });
-  /** Sums of this second that the others do not know of. */
-  readonly #published: LRUCache<string, Sum>;
-  readonly #taken: LRUCache<string, Sum>;
+  /** Costs of this second that the others do not know of. */
+  readonly #published: LRUCache<string, number>;
+  readonly #taken: LRUCache<string, TakenCost>;
 
   constructor(bus: Pick<Bus, 'announce'>, nowMs = () => performance.now()) {
     this.#bus = bus;
@@ -61,30 +65,44 @@ export class EventPace {
   hear(bus: Pick<Bus, 'listen'>, log: Logger): void {
     bus.listen(topic, (payload) => {
       try {
-        const { from, account, cost, taken } = Message.parse(JSON.parse(payload));
-        if (from === this.#self) return;
-        if (taken === undefined) this.#pace.spend(account, cost);
-        else this.#learn(account, { cost, taken });
+        const told = Message.parse(JSON.parse(payload));
+        if (told.from !== this.#self) this.#note(told);
       } catch (error) {
         log.warn({ err: error }, 'invalid message about the pace of events');
       }
     });
   }
 
-  /** Notes what events of an account cost that were published, `publicEvents` of them public; it may be more than it had, and has to wait then. */
-  published(accountId: string, cost: number, publicEvents: number): void {
-    const all = cost + publicEvents * (this.#further.get(accountId) ?? 0);
-    this.#pace.spend(accountId, all);
-    const sum = this.#untold(this.#published, accountId, { cost: all, taken: 0 });
-    if (sum) this.#tell(accountId, { cost: sum.cost });
+  /** Returns what a public event of an account costs beside what every event does: to be spent with it, and said by it. */
+  furtherOf(accountId: string): number {
+    return this.#further.get(accountId) ?? 0;
   }
 
-  /** Notes what public events of an account, `taken` of them, cost beside what they cost when they were published. */
-  took(accountId: string, taken: number, cost: number): void {
-    const sum = this.#untold(this.#taken, accountId, { cost, taken });
-    if (!sum) return;
-    this.#learn(accountId, sum);
-    this.#tell(accountId, sum);
+  /** Notes what events of an account cost that were published; it may be more than it had, and has to wait then. */
+  published(accountId: string, cost: number): void {
+    this.#pace.spend(accountId, cost);
+    const untold = (this.#published.get(accountId) ?? 0) + cost;
+    if (untold < toldFrom) {
+      this.#published.set(accountId, untold);
+      return;
+    }
+    this.#published.delete(accountId);
+    this.#tell({ account: accountId, cost: bounded(untold) });
+  }
+
+  /** Notes what taking public events of an account cost. */
+  took(accountId: string, { events, cost, paid }: TakenCost): void {
+    const before = this.#taken.get(accountId) ?? { events: 0, cost: 0, paid: 0 };
+    const sum = { events: before.events + events, cost: before.cost + cost, paid: before.paid + paid };
+    if (Math.abs(sum.cost - sum.paid) < toldFrom) {
+      this.#taken.set(accountId, sum);
+      return;
+    }
+    this.#taken.delete(accountId);
+    const further = Math.min(sum.cost / sum.events, maxFurther);
+    const told = { account: accountId, cost: bounded(sum.cost - sum.paid), further };
+    this.#note(told);
+    this.#tell(told);
   }
 
   /** Returns the accounts whose events have to wait. */
@@ -97,26 +115,15 @@ export class EventPace {
     return this.#pace.waitMs();
   }
 
-  /** Adds to a sum of this second; returns the sum once it is to be told. */
-  #untold(sums: LRUCache<string, Sum>, accountId: string, { cost, taken }: Sum): Sum | undefined {
-    const before = sums.get(accountId) ?? { cost: 0, taken: 0 };
-    const sum = { cost: before.cost + cost, taken: before.taken + taken };
-    if (sum.cost < toldFrom && sum.taken < toldFrom) {
-      sums.set(accountId, sum);
-      return undefined;
-    }
-    sums.delete(accountId);
-    return { cost: Math.min(sum.cost, maxTold), taken: Math.min(sum.taken, maxTold) };
+  #note({ account, cost, further }: Omit<Message, 'from'>): void {
+    this.#pace.spend(account, cost);
+    if (further !== undefined) this.#further.set(account, further);
   }
 
-  /** Spends what was not known when the events were published. */
-  #learn(accountId: string, { cost, taken }: Sum): void {
-    this.#pace.spend(accountId, Math.max(0, cost - taken * (this.#further.get(accountId) ?? 0)));
-    this.#further.set(accountId, cost / taken);
-  }
-
-  #tell(account: string, sum: { cost: number; taken?: number }): void {
-    const told: Message = { from: this.#self, account, ...sum };
-    this.#bus.announce(topic, JSON.stringify(told));
+  #tell(told: Omit<Message, 'from'>): void {
+    const message: Message = { from: this.#self, ...told };
+    this.#bus.announce(topic, JSON.stringify(message));
   }
 }
+
+const bounded = (cost: number) => Math.max(-maxTold, Math.min(cost, maxTold));

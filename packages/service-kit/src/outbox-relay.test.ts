@@ -87,7 +87,7 @@ it('an account whose events have cost more elsewhere waits, and nobody else does
   const put = ({ id }: { id: string }) => sql`
     insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'deal.moved', 'public', '{}')`;
   await relaying({ publish: async () => undefined }, async (relay, pace) => {
-    pace.published(dear.id, 60_000, 0);
+    pace.published(dear.id, 60_000);
     await put(dear);
     await put(other);
     relay.wake();
@@ -95,6 +95,27 @@ it('an account whose events have cost more elsewhere waits, and nobody else does
     expect(await countWaiting(dear.id)).toBe(1);
   });
   await sql`delete from outbox where account_id = ${dear.id}`;
+});
+
+it('an event says what its account has spent for its being taken, an internal one nothing', async () => {
+  const { id } = await platform.account();
+  const paid: [kind: string, paid: number | undefined][] = [];
+  const publish: EventCarrier['publish'] = async (event) => void paid.push([event.kind, event.paid]);
+  await relaying({ publish }, async (relay, pace) => {
+    pace.took(id, { events: 100, cost: 600, paid: 0 });
+    for (const audience of ['public', 'internal']) {
+      await sql`
+        insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), ${audience}, ${audience}, '{}')`;
+    }
+    relay.wake();
+    await waitFor('both', () => paid.length === 2);
+  });
+  expect(new Map(paid)).toEqual(
+    new Map([
+      ['public', 6],
+      ['internal', 0],
+    ]),
+  );
 });
 
 it('what was on its way when the connection broke goes before what follows it', async () => {

@@ -43,7 +43,7 @@ interface RelayParts {
   /** The place on the list of queues, one for all relays of the process. */
   seat: Pick<QueueSeat, 'paused' | 'failed'>;
   /** The pace of each account, which waits where its events have cost more. */
-  pace: Pick<EventPace, 'published' | 'waiting' | 'waitMs'>;
+  pace: Pick<EventPace, 'furtherOf' | 'published' | 'waiting' | 'waitMs'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -138,7 +138,10 @@ export class OutboxRelay {
     ]);
     this.#wasFull = !isByAccount && hasMore;
     if (rows.length === 0) return { hasMore, dead: [] };
-    const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
+    const paid = new Map(
+      rows.map((row) => [row, row.audience === 'public' ? this.#pace.furtherOf(row.account_id) : 0]),
+    );
+    const results = await Promise.allSettled(rows.map((row) => this.#publish(row, paid.get(row)!)));
     const refusals = rows.flatMap((row, index): Refusal[] => {
       const result = results[index]!;
       return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
@@ -151,8 +154,7 @@ export class OutboxRelay {
     const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
     await movePublished(tx, carried);
     for (const [accountId, rows] of Map.groupBy(carried, ({ account_id }) => account_id)) {
-      const cost = sum(rows.map(({ size }) => Math.max(1, size / countedBytes)));
-      this.#pace.published(accountId, cost, rows.filter(({ audience }) => audience === 'public').length);
+      this.#pace.published(accountId, sum(rows.map((row) => Math.max(1, row.size / countedBytes) + paid.get(row)!)));
     }
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
@@ -206,7 +208,7 @@ export class OutboxRelay {
     }
   }
 
-  async #publish({ envelope, ...row }: StoredRow): Promise<void> {
+  async #publish({ envelope, ...row }: StoredRow, paid: number): Promise<void> {
     // Its size says it: reading it at each try would take memory and time that others' events need.
     if (envelope === null) throw new InvalidArgumentError(`the event has ${row.size} bytes, more than the bus takes`);
     await inSpan(
@@ -223,7 +225,7 @@ export class OutboxRelay {
         },
         parent: row.trace ?? undefined,
       },
-      () => this.#bus.publish({ ...row, envelope, trace: row.trace ? traceHeaders() : undefined }),
+      () => this.#bus.publish({ ...row, envelope, paid, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
 }

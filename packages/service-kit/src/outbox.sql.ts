@@ -211,6 +211,8 @@ interface Republished {
   leftOut: readonly string[];
 }
 
+/** Events that a round looks at: those of accounts that are left out stay the oldest. */
+const mostLookedAt = 20_000;
 /** About how many bytes of events a round sends again. */
 const mostRepublishedBytes = 8 * 1_048_576;
 
@@ -230,8 +232,10 @@ export async function republishSome(tx: Sql, { most, oldest, leftOut }: Republis
     with waiting as (
       select 1 from outbox where ${isInTime} and account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
     ), oldest as (
-      select ctid as place, octet_length(envelope) as size, published_at from published where ${isAskedFor} and ${isInTime}
-      order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
+      select place, octet_length(envelope) as size, published_at from (
+        select ctid as place, account_id, envelope, published_at from published where ${isAskedFor}
+        order by published_at limit ${mostLookedAt}) as looked_at
+      where ${isInTime} order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
     ), placed as (
       select place, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
     ), moved as (

@@ -102,8 +102,8 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
   });
   bus.onPeers(dueTopic, () => dispatcher.wake());
   const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
-  const reporter = new Reporter(sql, 'endpoints');
-  const stopReports = [reportBalance(foundation, reporter), reportFailing(foundation, reporter)];
+  const [balance, reporter] = [new Reporter(sql, 'balance'), new Reporter(sql, 'endpoints')];
+  const stopReports = [reportBalance(foundation, balance), reportFailing(foundation, reporter)];
   return {
     guard,
     secretKeys,
@@ -117,7 +117,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     eventPace,
     async stop() {
       for (const stopReport of stopReports) stopReport();
-      await reporter.release();
+      await Promise.all([balance.release(), reporter.release()]);
       await feed.stop();
       await dispatcher.stop();
       await poster.close();

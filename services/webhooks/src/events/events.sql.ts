@@ -181,11 +181,8 @@ export async function firstShown(sql: Sql, accountId: string, after: number, old
   return low;
 }
 
-/** Events of which a balance is made: at the pace of some accounts those of minutes are a million. */
-const mostBalanced = 20_000;
-
 /**
- * Holds events against deliveries: for those taken in [from, to), the newest 20,000 of them, how many deliveries are in each state, and how many that
+ * Holds events against deliveries: for those taken in [from, to), how many deliveries are in each state, and how many that
  * were made are in none (0 unless something was lost).
  */
 export async function countUnaccounted(
@@ -194,8 +191,7 @@ export async function countUnaccounted(
   to: Date,
 ): Promise<{ unaccounted: number; byStatus: Record<string, number> }> {
   const rows = await sql<{ status: string | null; count: number }[]>`
-    with taken as materialized (
-      select account_id, id, matched from events where taken_at >= ${from} and taken_at < ${to} order by taken_at desc limit ${mostBalanced})
+    with taken as (select account_id, id, matched from events where taken_at >= ${from} and taken_at < ${to})
     select d.status, count(*)::int as count
     from taken t join deliveries d on d.account_id = t.account_id and d.event_id = t.id group by d.status
     union all

@@ -27,8 +27,10 @@ export const onPublicEvent: Consumer<WebhookResources, TakenEvents> = {
     if (schedule[0] !== 0 || !dispatcher.takeMade(taken?.made ?? [], events)) deliveriesDue();
     const byAccount = Map.groupBy(events, ({ account }) => account);
     feed.recorded(new Set(byAccount.keys()));
-    for (const [account, { length }] of byAccount) {
-      eventPace.took(account, length, (taken?.deliveries.get(account) ?? 0) * deliveryCost);
+    for (const [account, own] of byAccount) {
+      const paid = own.reduce((sum, event) => sum + (event.paid ?? 0), 0);
+      const cost = (taken?.deliveries.get(account) ?? 0) * deliveryCost;
+      eventPace.took(account, { events: own.length, cost, paid });
     }
   },
 };
