@@ -14,6 +14,8 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startGateway } from '../main.ts';
+import { cellCarriers } from './cell-carriers.ts';
+import type { Cells } from './cells.ts';
 
 let directory: string;
 let east: Relay;
@@ -45,6 +47,29 @@ const rename = async ({ id }: TestAccount, name: string, adminUrl = platform.adm
   const { status } = await rawRequest(adminUrl, 'PATCH', `/admin/accounts/${id}`, { key, body: { name } });
   expect(status).toBe(200);
 };
+
+it('events of one account go in their order, however long its cell is looked for, and it is looked for once', async () => {
+  const published: string[] = [];
+  const bus = { publish: async ({ kind }: { kind: string }) => void published.push(kind) };
+  const main = { name: 'main', bus };
+  const looked: ((cell: string) => void)[] = [];
+  const look = () => new Promise<string>((resolve) => void looked.push(resolve));
+  const [carrier] = cellCarriers({ all: [main], main, get: () => main } as unknown as Cells, look);
+  const common = { id: '', audience: 'internal', sequence: 1, envelope: '{}', trace: undefined };
+  const publish = async (kind: string, account_id = 'one') => await carrier!.publish({ ...common, account_id, kind });
+  const all = [publish('first'), publish('second'), publish('of another', 'two')];
+  for (const found of looked.toReversed()) {
+    found('main');
+    await new Promise(setImmediate);
+  }
+  await Promise.all(all);
+  expect([published, looked.length]).toEqual([['of another', 'first', 'second'], 2]);
+  // For those that come later it is looked for once more.
+  const later = publish('third');
+  looked.at(-1)!('main');
+  await later;
+  expect(looked.length).toBe(3);
+});
 
 it('a cell whose bus takes connections and never responds has its events wait, and no round of another for them', async () => {
   const [inMain, inEast] = [await platform.account(), await platform.account({ cell: 'east' })];
