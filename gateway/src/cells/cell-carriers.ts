@@ -1,4 +1,4 @@
-import { type EventCarrier, type OutboxPart, serviceUnavailable } from '@customer-platform/service-kit';
+import { type EventCarrier, type OutboxPart, onceAtATime, serviceUnavailable } from '@customer-platform/service-kit';
 import { cellOfRow } from './cell-carriers.sql.ts';
 import type { Cell, Cells } from './cells.ts';
 
@@ -11,6 +11,7 @@ type FindCell = (accountId: string) => Promise<string | undefined>;
  */
 export function cellCarriers(cells: Cells, findCell: FindCell): EventCarrier[] {
   const others = cells.all.slice(1);
+  // Of two look-ups for events of one account the later one's could end first, and it would be published first.
   const find = onceAtATime(findCell);
   return [
     { ...carrierTo(cells.main, restOf(others)), publish: (event) => publishInMain(cells, find, event) },
@@ -39,16 +40,6 @@ function partOf({ name }: Cell): OutboxPart {
 function restOf(others: readonly Cell[]): OutboxPart {
   const names = others.map(({ name }) => name);
   return { name: 'main', where: (sql) => sql`coalesce(${cellOfRow(sql)}, 'main') <> all(${names}::text[])` };
-}
-
-/** Looks an account's cell up once for all of its events that are on their way: of two look-ups the later event's could end first, and it would be published first. */
-function onceAtATime(findCell: FindCell): FindCell {
-  const asked = new Map<string, Promise<string | undefined>>();
-  return (accountId) => {
-    const cell = asked.get(accountId) ?? findCell(accountId).finally(() => asked.delete(accountId));
-    asked.set(accountId, cell);
-    return cell;
-  };
 }
 
 async function publishInMain(

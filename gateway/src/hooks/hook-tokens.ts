@@ -1,4 +1,4 @@
-import { hookAccountHeader, LRUCache } from '@customer-platform/service-kit';
+import { hookAccountHeader, LRUCache, onceAtATime } from '@customer-platform/service-kit';
 import type { Upstream } from '../upstream.ts';
 
 const probeMs = 2_000;
@@ -20,7 +20,6 @@ export class HookTokens {
   /** Known hooks by path, with the expiry on the monotonic clock. */
   readonly #known = new LRUCache<string, KnownHook & { untilMs: number }>({ max: maxTokens });
   readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
-  readonly #asking = new Map<string, Promise<KnownHook | null>>();
 
   /** Takes the upstream of each cell. */
   constructor(upstreams: readonly Upstream[]) {
@@ -40,13 +39,7 @@ export class HookTokens {
   }
 
   /** Returns the hook at a path, null if there is none. Throws where no cell has it and one does not respond within 2 s. */
-  ask(path: string, requestId: string): Promise<KnownHook | null> {
-    const under = this.#asking.get(path);
-    if (under !== undefined) return under;
-    const asking = this.#ask(path, requestId).finally(() => this.#asking.delete(path));
-    this.#asking.set(path, asking);
-    return asking;
-  }
+  readonly ask = onceAtATime((path: string, requestId: string) => this.#ask(path, requestId));
 
   /** Forgets a hook that the service did not find. */
   forget(path: string): void {

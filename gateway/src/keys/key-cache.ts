@@ -2,6 +2,7 @@ import {
   type Database,
   isDatabaseUnavailable,
   LRUCache,
+  onceAtATime,
   serviceUnavailable,
   TimedOut,
   withTimeout,
@@ -29,7 +30,6 @@ export class KeyCache {
   readonly #contextSecret: string;
   readonly #known = new LRUCache<string, { record: KeyRecord; readAtMs: number }>({ max: maxKnown });
   readonly #absent = new LRUCache<string, true>({ max: maxAbsent, ttl: absentMs });
-  readonly #reading = new Map<string, Promise<KeyRecord | null>>();
 
   /**
    * @param changes tells which reads are out of date
@@ -59,13 +59,7 @@ export class KeyCache {
    * Reads a key; returns null if there is no valid one. While the database is unavailable a known key works for 60 s,
    * and any other throws 503 service_unavailable: a key that cannot be looked up is not a wrong one.
    */
-  find(hash: string): Promise<KeyRecord | null> {
-    const under = this.#reading.get(hash);
-    if (under) return under;
-    const reading = this.#find(hash).finally(() => this.#reading.delete(hash));
-    this.#reading.set(hash, reading);
-    return reading;
-  }
+  readonly find = onceAtATime((hash: string) => this.#find(hash));
 
   /** Drops what is known of these accounts' keys. */
   forget(accountIds: ReadonlySet<string> | 'all'): void {

@@ -32,7 +32,7 @@ const Message = z.object({
 type Message = z.infer<typeof Message>;
 
 /** Public events that were taken: their number, what taking them cost, and what of it was spent when they were published. */
-export interface TakenCost {
+interface TakenCost {
   events: number;
   cost: number;
   paid: number;

@@ -42,6 +42,7 @@ export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
 export { isOfAccount } from './of-account.sql.ts';
+export { onceAtATime } from './once-at-a-time.ts';
 export { openBus } from './open-parts.ts';
 export * from './operation.ts';
 export * from './outbox.ts';

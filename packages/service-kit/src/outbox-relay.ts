@@ -153,8 +153,8 @@ export class OutboxRelay {
     if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
     const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
     await movePublished(tx, carried);
-    for (const [accountId, rows] of Map.groupBy(carried, ({ account_id }) => account_id)) {
-      this.#pace.published(accountId, sum(rows.map((row) => Math.max(1, row.size / countedBytes) + paid.get(row)!)));
+    for (const [accountId, own] of Map.groupBy(carried, ({ account_id }) => account_id)) {
+      this.#pace.published(accountId, sum(own.map((row) => Math.max(1, row.size / countedBytes) + paid.get(row)!)));
     }
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);

@@ -1,4 +1,4 @@
-import type { AccountDirectory, Job } from '@customer-platform/service-kit';
+import { type AccountDirectory, type Job, onceAtATime } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
@@ -29,23 +29,16 @@ export const endSuspendedMessages: Job<MessagingResources> = {
 /** Says whether accounts are suspended. Many tries of one account ask the gateway once. */
 export class Suspensions {
   readonly #accounts: AccountDirectory;
-  readonly #asking = new Map<string, Promise<void>>();
+  readonly #ask: (accountId: string) => Promise<void>;
 
   constructor(accounts: AccountDirectory) {
     this.#accounts = accounts;
+    this.#ask = onceAtATime((accountId) => accounts.learn([accountId]));
   }
 
   /** Returns whether nothing of the account may be sent now. Throws service_unavailable if the gateway does not reply. */
   async isSuspended(accountId: string): Promise<boolean> {
     while (this.#accounts.known(accountId) === undefined) await this.#ask(accountId);
     return this.#accounts.known(accountId)?.suspended ?? false;
-  }
-
-  #ask(accountId: string): Promise<void> {
-    const known = this.#asking.get(accountId);
-    if (known !== undefined) return known;
-    const asking = this.#accounts.learn([accountId]).finally(() => this.#asking.delete(accountId));
-    this.#asking.set(accountId, asking);
-    return asking;
   }
 }

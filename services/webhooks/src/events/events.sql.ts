@@ -31,10 +31,14 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
     group by account_id order by account_id
     on conflict (account_id) do update set last = c.last + excluded.last`;
   const rows = await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
+  const made: MadeDelivery[] = [];
   const deliveries = new Map<string, number>();
-  for (const { accountId, skipped } of rows)
+  for (const { skipped, ...delivery } of rows) {
+    const { accountId } = delivery;
     deliveries.set(accountId, (deliveries.get(accountId) ?? 0) + (skipped ?? 1));
-  return { made: rows.filter((row): row is MadeDelivery & { skipped: null } => row.skipped === null), deliveries };
+    if (skipped === null) made.push(delivery as MadeDelivery);
+  }
+  return { made, deliveries };
 }
 
 /** The deliveries that were made of events. */

@@ -86,7 +86,7 @@ it('what was taken is told with the queues that it is due in, and nothing that i
   );
   const inOrder = (rows: readonly { sequence: number; endpointId: string }[]) =>
     [...rows].sort((a, b) => a.sequence - b.sequence || (a.endpointId < b.endpointId ? -1 : 1));
-  expect(inOrder(made)).toMatchObject(inOrder(expected));
+  expect(inOrder(made)).toEqual(inOrder(expected));
   expect(deliveries).toEqual(new Map([[account.id, 6]]));
   expect(await inTransaction(sql, (tx) => take(tx, [second]))).toEqual({ made: [], deliveries: new Map() });
 });
