@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { withTimeout } from '@customer-platform/service-kit';
+import { onceAtATime, withTimeout } from '@customer-platform/service-kit';
 
 /** Resolves a host name to all of its addresses; rejects where there is none. */
 export type ResolveName = (name: string) => Promise<string[]>;
@@ -26,8 +26,7 @@ export function createNameResolver(
   options: { servers?: string[]; hostsFile?: string } = {},
 ): ResolveName {
   const { servers, hostsFile = '/etc/hosts' } = options;
-  const running = new Map<string, Promise<string[]>>();
-  const lookUp = async (name: string) => {
+  return onceAtATime(async (name) => {
     // One for each look-up: it learns from its replies how long to wait for the next, and names of which one customer's server speaks at once
     // would have it give up those of another's slower one.
     const resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 2)), tries });
@@ -38,14 +37,7 @@ export function createNameResolver(
     } finally {
       resolver.cancel();
     }
-  };
-  return (name) => {
-    const shared = running.get(name);
-    if (shared !== undefined) return shared;
-    const query = lookUp(name).finally(() => running.delete(name));
-    running.set(name, query);
-    return query;
-  };
+  });
 }
 
 async function resolveWith(resolver: Resolver, hostsFile: string, name: string): Promise<string[]> {
