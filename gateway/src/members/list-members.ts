@@ -1,15 +1,15 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
-import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, hasRow, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 import { implement } from '../admin-operation.ts';
-import { hasMember, selectMembers } from './members.sql.ts';
+import { selectMembers } from './members.sql.ts';
 
 /** Lists an account's team, newest first, former members included. */
 export const listMembers = implement(adminOperations.listMembers, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle({ tx, found, query }) {
     return await readPage(query, {
-      position: uuidPosition((id) => hasMember(tx, found.account_id, id)),
+      position: uuidPosition((id) => hasRow(tx, 'members', found.account_id, id)),
       rows: (after, limit) => selectMembers(tx, found.account_id, limit, after),
       bytes: fewBytes,
       item: (member) => member,

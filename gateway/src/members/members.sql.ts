@@ -27,11 +27,6 @@ export async function deactivateMember(tx: Sql, accountId: string, id: string): 
   await tx`update members set active = false where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Returns whether an account has or had a member. */
-export async function hasMember(sql: Sql, accountId: string, id: string): Promise<boolean> {
-  return (await sql`select 1 from members where account_id = ${accountId} and id = ${id}`).count > 0;
-}
-
 export async function findMembersByEmail(sql: Sql, accountId: string, emails: readonly string[]): Promise<Member[]> {
   return await sql<Member[]>`
     select id, name, email, active from members where account_id = ${accountId} and email = any(${emails}::text[])`;

@@ -41,7 +41,7 @@ export { bufferedLogger, createLogger, type Logger } from './logging.ts';
 export { meter } from './meter.ts';
 export { migrate } from './migrate.ts';
 export { noAccount } from './no-account.ts';
-export { isOfAccount } from './of-account.sql.ts';
+export { hasRow, isOfAccount } from './of-account.sql.ts';
 export { onceAtATime } from './once-at-a-time.ts';
 export { openBus } from './open-parts.ts';
 export * from './operation.ts';

@@ -9,3 +9,9 @@ import type { Fragment } from './queues/queue-rows.ts';
 export function isOfAccount(sql: Sql, own: string, other: string): Fragment {
   return sql`${sql(own)} = ${sql(other)} and ${sql(own)} between ${sql(other)} and ${sql(other)}`;
 }
+
+/** Returns whether the account has a row with this `id` in a table. */
+export async function hasRow(sql: Sql, table: string, accountId: string, id: string | number): Promise<boolean> {
+  const rows = await sql`select from ${sql(table)} where account_id = ${accountId} and id = ${id}`;
+  return rows.length > 0;
+}

@@ -57,12 +57,6 @@ export async function selectSource(tx: Sql, accountId: string, id: string, lock 
 export const lockSource = (tx: Sql, accountId: string, id: string) =>
   selectSource(tx, accountId, id, tx`for update of s`);
 
-/** Returns whether the account has a source with this id. */
-export async function hasSource(tx: Sql, accountId: string, id: string): Promise<boolean> {
-  const [row] = await tx`select from sources where account_id = ${accountId} and id = ${id}`;
-  return row !== undefined;
-}
-
 /** Returns sources newest first, after the one with id `after`, with their sizes: no more than a page has room for. */
 export async function listSourceRows(
   tx: Sql,

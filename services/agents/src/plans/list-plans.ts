@@ -1,16 +1,16 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
-import { integerPosition, readOrSearch, readPage } from '@customer-platform/service-kit';
+import { hasRow, integerPosition, readOrSearch, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
-import { hasAgent, hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
+import { hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
 
 export const listPlans = implement(contract.listPlans, {
   async handle(call) {
     const { account, tx, query, fail } = call;
     const { status, agent, contact } = query;
     const filter: PlanFilter = { status, agentId: agent };
-    if (agent !== undefined && !(await hasAgent(tx, account.id, agent)))
+    if (agent !== undefined && !(await hasRow(tx, 'agents', account.id, agent)))
       return fail('invalid_request', 'agent must be the id of an agent of this account', 'agent');
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
     const indexed = [status, agent, contact];

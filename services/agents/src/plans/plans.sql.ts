@@ -155,12 +155,6 @@ export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<b
   return rows.length === 1;
 }
 
-/** Returns whether the account has an agent with this id, archived or not. */
-export async function hasAgent(tx: Sql, accountId: string, id: number): Promise<boolean> {
-  const rows = await tx`select 1 from agents where account_id = ${accountId} and id = ${id}`;
-  return rows.length === 1;
-}
-
 /** Filters of a list. */
 export interface PlanFilter {
   /** awaiting: it, or a step of it, needs a decision. open: it still has work to do. */

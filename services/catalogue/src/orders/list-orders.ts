@@ -1,9 +1,9 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/catalogue';
-import { readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { hasRow, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
-import { hasOrder, listOrderRows, type OrderFilter } from './orders.sql.ts';
+import { listOrderRows, type OrderFilter } from './orders.sql.ts';
 
 export const listOrders = implement(contract.listOrders, {
   async handle(call) {
@@ -14,7 +14,7 @@ export const listOrders = implement(contract.listOrders, {
     const indexed = [filter.contactId, status ?? source];
     return await readOrSearch(call, 'the search of orders', { indexed }, (sql) =>
       readPage(query, {
-        position: uuidPosition((id) => hasOrder(sql, account.id, id)),
+        position: uuidPosition((id) => hasRow(sql, 'orders', account.id, id)),
         rows: (after, limit) => listOrderRows(sql, account.id, filter, { after, limit }),
         bytes: (row) => row.bytes,
         item: (row) => toOrder(row, account.timezone),

@@ -36,12 +36,6 @@ export async function lockOrder(tx: Sql, accountId: string, id: string) {
   return await readUnderLock(lock, () => selectOrder(tx, accountId, id));
 }
 
-/** Returns whether the account has an order with this id. */
-export async function hasOrder(tx: Sql, accountId: string, id: string): Promise<boolean> {
-  const rows = await tx`select 1 from orders where account_id = ${accountId} and id = ${id}`;
-  return rows.length > 0;
-}
-
 /** Filters of a list. */
 export interface OrderFilter {
   status?: OrderStatus | undefined;

@@ -35,12 +35,6 @@ export async function lockDuplicate(tx: Sql, accountId: string, id: number) {
   return row;
 }
 
-/** Returns whether the account has, or had, a pair with this id. */
-export async function isDuplicate(sql: Sql, accountId: string, id: number): Promise<boolean> {
-  const rows = await sql`select 1 from duplicates where account_id = ${accountId} and id = ${id}`;
-  return rows.length > 0;
-}
-
 /** Lists open pairs, newest first, after the pair `after`. */
 export async function selectOpenDuplicates(
   sql: Sql,

@@ -101,12 +101,6 @@ export async function insertProcessedKey(tx: Sql, accountId: string, key: string
   await tx`insert into taken_keys (account_id, key, at) values (${accountId}, ${key}, ${now})`;
 }
 
-/** Returns whether the account has a deal with this id. */
-export async function hasDeal(tx: Sql, accountId: string, id: string): Promise<boolean> {
-  const rows = await tx`select 1 from deals where account_id = ${accountId} and id = ${id}`;
-  return rows.length === 1;
-}
-
 /** Inserts a deal with the account's next number. Returns its id and number. */
 export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id' | 'number'>) {
   const [added] = await tx<Pick<DealRow, 'id' | 'number'>[]>`

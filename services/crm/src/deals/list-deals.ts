@@ -1,10 +1,10 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { fewBytes, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, hasRow, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
-import { type DealFilter, hasDeal, listDealRows } from './deals.sql.ts';
+import { type DealFilter, listDealRows } from './deals.sql.ts';
 
 export const listDeals = implement(contract.listDeals, {
   async handle(call) {
@@ -28,7 +28,7 @@ export const listDeals = implement(contract.listDeals, {
     const indexed = [filter.contactId, filter.scope ?? status];
     return await readOrSearch(call, 'the search of deals', { indexed }, (sql) =>
       readPage(query, {
-        position: uuidPosition((id) => hasDeal(sql, account.id, id)),
+        position: uuidPosition((id) => hasRow(sql, 'deals', account.id, id)),
         rows: async (after, limit) =>
           isElsewhere ? [] : await listDealRows(sql, account.id, filter, { after, limit }),
         bytes: fewBytes,

@@ -78,9 +78,3 @@ const pageOfText = (sql: Sql, among: Fragment, accountId: string, { q, limit }: 
      order by m.id desc limit ${limit})
   )
   select * from near union all (select * from older order by id desc limit ${limit}) order by id desc limit ${limit}`;
-
-/** Returns whether the account has a message with this id. */
-export async function hasMessage(sql: Sql, accountId: string, id: string): Promise<boolean> {
-  const rows = await sql`select 1 from messages where account_id = ${accountId} and id = ${id}`;
-  return rows.length === 1;
-}

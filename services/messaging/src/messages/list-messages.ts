@@ -1,8 +1,8 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
-import { readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { hasRow, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { hasMessage, listMessageRows } from './list-messages.sql.ts';
+import { listMessageRows } from './list-messages.sql.ts';
 import { toMessage } from './message.ts';
 
 export const listMessages = implement(contract.listMessages, {
@@ -13,7 +13,7 @@ export const listMessages = implement(contract.listMessages, {
     const filters = { text: q, indexed: [reference, status, contact] };
     return await readOrSearch(call, 'the search of messages', filters, (sql) =>
       readPage(query, {
-        position: uuidPosition((id) => hasMessage(sql, account.id, id)),
+        position: uuidPosition((id) => hasRow(sql, 'messages', account.id, id)),
         rows: (after, limit) => listMessageRows(sql, account.id, { reference, status, q, contact }, { after, limit }),
         bytes: (row) => row.bytes,
         item: (row) => toMessage(row, account),
