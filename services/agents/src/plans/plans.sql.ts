@@ -228,7 +228,10 @@ export async function insertSteps(
     order by position`;
 }
 
-/** Writes the state of locked plans and of their steps, in one statement per table. */
+/**
+ * Writes the state of locked plans and of their steps, in one statement per table. A step that runs on keeps its row: who runs it extends its lease without
+ * the plan's lock.
+ */
 export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<void> {
   const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
   const rows = plans.map(
@@ -248,6 +251,7 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
       from jsonb_to_recordset(${json(tx, steps)}) as new (account_id uuid, id bigint, status text, result jsonb,
         due_at timestamptz)
       where s.account_id = new.account_id and s.id = new.id
+        and (s.status <> 'running' or new.status <> 'running')
         and (s.status, s.due_at, s.result) is distinct from (new.status, new.due_at, new.result)`,
   ];
   await Promise.all(statements.map((statement) => statement.execute()));
