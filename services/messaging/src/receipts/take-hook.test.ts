@@ -71,6 +71,8 @@ describe('what a customer writes', () => {
 });
 
 describe('a receipt', () => {
+  const kept = () => sql`select due_at from arrived_receipts where account_id = ${shop.account.id}`;
+
   it('that comes before the provider has responded is applied when it has', async () => {
     const held = Promise.withResolvers<undefined>();
     provider.respond = async (request, response) => {
@@ -87,9 +89,31 @@ describe('a receipt', () => {
     expect(await sql`select from arrived_receipts where account_id = ${shop.account.id}`).toHaveLength(0);
   });
 
+  it('that is being applied is waited for by its message’s result, which holds nothing of the message meanwhile', async () => {
+    const held = Promise.withResolvers<undefined>();
+    provider.respond = async (_request, response) => {
+      await held.promise;
+      response.end(JSON.stringify({ id: 'p-1' }));
+    };
+    const { id } = await shop.account.client.sendMessage({ body: { to, channels: [{ channel: 'sms', body: 'x' }] } });
+    await provider.next();
+    await shop.hook('sms', { type: 'receipt', id: 'p-1', status: 'delivered', at: now() });
+    await waitFor('it to be looked at', async () => (await kept())[0]!.due_at > platform.clock.now());
+    await inTransaction(sql, async (tx) => {
+      await tx`select from arrived_receipts where account_id = ${shop.account.id} for update`;
+      held.resolve(undefined);
+      await waitFor('its result to wait', async () => {
+        const waiting = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%arrived_receipts%'`;
+        return waiting.length > 0;
+      });
+      await tx`select from messages where account_id = ${shop.account.id} and id = ${id} for update nowait`;
+    });
+    await message(shop.account, id, withStatus('delivered'));
+  });
+
   it('of a message that nobody knows is kept for a day, then dropped', async () => {
     await shop.hook('sms', { type: 'receipt', id: 'nobody', status: 'read', at: now() });
-    const kept = () => sql`select due_at from arrived_receipts where account_id = ${shop.account.id}`;
     await waitFor('it to be looked at', async () => (await kept())[0]!.due_at > platform.clock.now());
     platform.clock.advance(25 * 3_600_000);
     await waitFor('it to be dropped', async () => (await kept()).length === 0);
