@@ -174,11 +174,14 @@ export class BlockedAddresses {
 
   #set({ address, invalidKeys, until, leftMs, accounts }: ToldBlock): AddressBlock {
     const known = this.find(address);
+    const end = new Date(until);
+    // Told again, one block ends when it did: by the time that messages take it would seem newer than its unblock.
+    const isSame = known?.until.getTime() === end.getTime();
     const block: AddressBlock = {
       address,
       invalidKeys: Math.max(invalidKeys, known?.invalidKeys ?? 0),
-      until: new Date(until),
-      untilMs: performance.now() + leftMs,
+      until: end,
+      untilMs: isSame ? known.untilMs : performance.now() + leftMs,
       accounts: new Set([...new Set([...(known?.accounts ?? []), ...accounts])].slice(0, sharedFrom)),
       lookUpFromMs: known?.lookUpFromMs ?? 0,
     };

@@ -215,8 +215,8 @@ describe('blocked addresses on the control plane', () => {
       const log = createLogger('test', 'silent');
       const bus = await Bus.connect(NATS_URL, { prefix: BUS_PREFIX, service: 'gateway', log });
       const say = (message: object) => bus.announce('gateway-addresses', JSON.stringify(message));
-      const blocks = (address: string, isNew: boolean, accounts: string[] = []) => {
-        const block = { address, invalidKeys: 20, until: '2026-01-01T00:00:00Z', leftMs: 60_000, accounts };
+      const blocks = (address: string, isNew: boolean, accounts: string[] = [], leftMs = 60_000) => {
+        const block = { address, invalidKeys: 20, until: '2026-01-01T00:00:00Z', leftMs, accounts };
         say({ kind: 'blocks', blocks: [block], isNew });
       };
       const all = async () => (await platform.admin('GET', '/admin/addresses')).body.data;
@@ -226,6 +226,10 @@ describe('blocked addresses on the control plane', () => {
         say({ kind: 'unblock', address });
         blocks(address, false);
       }
+      // Told of again by messages that took their time, it is no newer than its unblock.
+      blocks('198.51.100.22', true, [], 30_000);
+      blocks('198.51.100.22', false);
+      say({ kind: 'unblock', address: '198.51.100.22', ageMs: 15_000 });
       blocks('198.51.100.21', true);
       await waitFor('the last', async () => (await listed()).length > 0);
       expect(await listed()).toEqual(['198.51.100.21']);
