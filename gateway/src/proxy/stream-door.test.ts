@@ -17,10 +17,10 @@ beforeEach(async () => {
   service = await startStandIn();
   taken = 0;
   const slots = { take: async () => `slot-${++taken}`, giveBack: () => undefined } as unknown as StreamSlots;
-  // The key is looked at a quarter of a second after its stream was opened: that is still on its way when a test ends.
-  const { promise: isOnItsWay } = Promise.withResolvers<null>();
+  // The key is looked at a quarter of a second after its stream was opened: that is still going on when a test ends.
+  const { promise: isLookedAt } = Promise.withResolvers<null>();
   open = new OpenStreams({
-    keys: { forget: () => undefined, peek: () => undefined, find: () => isOnItsWay },
+    keys: { forget: () => undefined, peek: () => undefined, find: () => isLookedAt },
     changes: { isDatabaseUnavailable: false, lastGoodMs: 0 },
     clock: () => new Date(),
     log: createLogger('gateway', 'silent'),

@@ -1,3 +1,4 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
 import { aiProviderOf } from './ai-provider.ts';
 import { askAi } from './ask-ai.ts';
 import { failPlan } from './fail-plan.ts';
@@ -14,15 +15,15 @@ import { writePlan } from './write-plan.ts';
 /** Attempts per plan. */
 export const maxTries = 3;
 
+const switchedOff = 'AI agents is switched off';
+
 /**
  * Makes a claimed plan; the AI gets one chance to correct an unusable completion. No transaction is open during calls to others.
- * Throws service_unavailable if a module does not reply; then nothing has changed.
+ * Throws service_unavailable if a module does not reply; the plan is as it was then.
  */
 export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
-  // AI agents may just have been switched off.
-  await tools.accounts.learn([claim.account_id]);
-  const account = tools.accounts.known(claim.account_id);
-  if (!account?.modules.includes('agents')) return await failPlan(claim, tools, 'AI agents is switched off');
+  const account = await accountWithAgents(claim, tools);
+  if (!account) return await failPlan(claim, tools, switchedOff);
   if (claim.attempts > maxTries)
     return await failPlan(claim, tools, `It was started ${maxTries} times and interrupted each time`);
 
@@ -33,6 +34,8 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
   const provider = await aiProviderOf(account, context.agent, tools);
   let prompt = planningPrompt(context.document, claim.trigger === 'inbound_message' ? claim.trigger_text : null);
   for (let isRepair = false; ; isRepair = true) {
+    // The first call may have taken minutes.
+    if (isRepair && !(await accountWithAgents(claim, tools))) return await failPlan(claim, tools, switchedOff);
     const reserved = await reserveBudget({ claim, account, context, provider, prompt }, tools);
     if (!reserved) return;
 
@@ -49,4 +52,14 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
     if (isRepair) return await failPlan(claim, tools, `The AI's plan could not be used: ${problem}`, context.agent.id);
     prompt = repairPrompt(prompt, completion, problem);
   }
+}
+
+/** Returns the account as it is now; undefined where AI agents is switched off, or the account suspended or gone. */
+async function accountWithAgents(
+  { account_id }: Claim,
+  { accounts }: PlanningRun,
+): Promise<AccountContext | undefined> {
+  await accounts.learn([account_id]);
+  const account = accounts.known(account_id);
+  return account?.modules.includes('agents') ? account : undefined;
 }

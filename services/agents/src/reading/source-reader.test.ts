@@ -395,6 +395,35 @@ describe('a website that is read on its schedule', () => {
     expect(await dueInMs()).toBeNull();
   });
 
+  it('is not read while its account is suspended: what is being read ends, and what is due says why', async () => {
+    const own = await openLibrary(platform);
+    const site = await newSite();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
+    site.paths.set('/slow', (_request, response) => void response.on('close', leave));
+    const add = async (path: string) =>
+      (await own.add({ kind: 'website', url: site.url + path, refresh: 'daily' })).id as string;
+    const setStatus = (status: string) => platform.admin('PATCH', `/admin/accounts/${own.account.id}`, { status });
+    const endOf = async (id: string) => (await database`select status, error from sources where id = ${id}`)[0];
+    const known = await add('/');
+    await waitFor('the first to be read', async () => (await own.get(known)).status === 'ready');
+    const slow = await add('/slow');
+    await waitFor('the second to be asked for', () => site.requests.length === 2);
+    await setStatus('suspended');
+    await left;
+    const error = 'The account is suspended';
+    await waitFor('its end', async () => (await endOf(slow))!.status !== 'processing');
+    expect(await endOf(slow)).toEqual({ status: 'failed', error });
+    platform.clock.advance(dayMs);
+    await waitFor('the first to be due', async () => (await endOf(known))!.error !== '');
+    expect([await endOf(known), site.requests]).toEqual([{ status: 'ready', error }, ['/', '/slow']]);
+    await setStatus('active');
+    await waitFor('it to be read again', () => {
+      platform.clock.advance(60 * minuteMs);
+      return site.requests.length > 2;
+    });
+  });
+
   it('is tried again twice where it fails, stays ready with what was known, and comes again the next day', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));

@@ -41,6 +41,7 @@ const maxTries = 5;
 const maxScheduledTries = 3;
 const queue = 'readings';
 const tookTooLong = 'Reading took too long';
+const isSuspended = 'The account is suspended';
 
 const readings = meter.createCounter('knowledge.readings', {
   description: 'Sources read, by kind and outcome.',
@@ -115,11 +116,12 @@ export class SourceReader {
   }
 
   async #read(source: ClaimedSource, stopped: AbortSignal): Promise<Reading | { reason: string }> {
-    const refusal = this.#refusalOf(source);
+    const refusal = (await this.#refusalNow(source)) ?? this.#refusalOf(source);
     if (refusal) return { reason: refusal };
     const late = new AbortController();
-    const check = setInterval(() => {
-      if (this.#isTooLong(source)) late.abort(new Unreadable(tookTooLong));
+    const check = setInterval(async () => {
+      const reason = await this.#refusalNow(source);
+      if (reason) late.abort(new Unreadable(reason));
     }, lateCheckMs);
     const { sql } = this.#foundation;
     const shared = { getter: this.#getter, extractors: this.#extractors, largePages: this.#largePages };
@@ -135,12 +137,21 @@ export class SourceReader {
 
   /** Returns why a source is not attempted again; undefined if it is. */
   #refusalOf(source: ClaimedSource): string | undefined {
-    if (this.#isTooLong(source)) return tookTooLong;
     const most = source.status === 'processing' ? maxTries : maxScheduledTries;
     return source.attempts > most ? 'Reading it was interrupted repeatedly' : undefined;
   }
 
-  #isTooLong({ reading_since }: ClaimedSource): boolean {
-    return this.#foundation.clock().getTime() - reading_since.getTime() >= longestReadingMs;
+  /** Returns why a source is read no longer; undefined if it is. Never rejects: while the gateway does not reply, what is known of the account holds. */
+  async #refusalNow({ account_id, kind, reading_since }: ClaimedSource): Promise<string | undefined> {
+    const { accounts, clock, log } = this.#foundation;
+    if (clock().getTime() - reading_since.getTime() >= longestReadingMs) return tookTooLong;
+    // Nothing of a suspended account goes out; what it has stored is read all the same.
+    if (kind !== 'website') return undefined;
+    if (accounts.known(account_id) === undefined) {
+      await accounts.learn([account_id]).catch((error: unknown) => {
+        log.warn({ err: error }, 'an account could not be asked for; its websites are read on');
+      });
+    }
+    return accounts.known(account_id)?.suspended ? isSuspended : undefined;
   }
 }
