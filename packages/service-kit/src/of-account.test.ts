@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { everybody, rowsOfScope } from './clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 import { type DueTable, dueOfAccounts, dueRows, nextLanes } from './due-work/due-rows.ts';
 import { lockOutboxOf } from './outbox.sql.ts';
@@ -77,6 +78,16 @@ describe('where one account has nearly all rows, another is found without readin
       expect(result.due.map(({ account_id }) => account_id).sort()).toEqual([many, other].sort());
       expect(read).toBeLessThan(100);
     }
+  });
+
+  it('among those that go by the real time, where it has a clock of its own', async () => {
+    const { result, read } = await beside(async (tx) => {
+      await tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
+      const scope = { ...everybody, leavesClocks: true };
+      return await nextLanes(tx, rowsOfScope(table, scope), now, { last: undefined });
+    });
+    expect(result.due.map(({ account_id }) => account_id)).toEqual([other]);
+    expect(read).toBeLessThan(100);
   });
 
   it('in a queue, by account and by lane', async () => {

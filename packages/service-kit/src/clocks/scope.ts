@@ -26,6 +26,5 @@ export function isOfScope(sql: Sql, { account, leavesClocks }: Scope, column: Fr
 /** Returns a table of which nothing but the rows of a round is read. */
 export function rowsOfScope<Rows extends QueueRows>(rows: Rows, scope: Scope): Rows {
   if (scope.account === undefined && !scope.leavesClocks) return rows;
-  const { where = (sql: Sql) => sql`true` } = rows;
-  return { ...rows, where: (sql) => sql`${where(sql)} ${isOfScope(sql, scope)}` };
+  return { ...rows, accounts: (sql, column) => isOfScope(sql, scope, column) };
 }

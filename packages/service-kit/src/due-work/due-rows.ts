@@ -1,6 +1,6 @@
 import type { Database, Sql } from '../database.ts';
 import { isOfAccount } from '../of-account.sql.ts';
-import { type Fragment, filter, type QueueRows } from '../queues/queue-rows.ts';
+import { type Fragment, filter, ofAccounts, ofRows, type QueueRows } from '../queues/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
@@ -112,7 +112,10 @@ export interface LanesLook {
   last: Lane | undefined;
 }
 
-/** Looks for lanes with due rows after `last`: at most `most` of those, among 200 lanes with rows at most, found one from the other by the index. */
+/**
+ * Looks for lanes with due rows after `last`: at most `most` of those, among 200 lanes with rows at most, found one from the other by the index. What is
+ * said of accounts is asked of each lane: of its rows it would be asked of all, however many an account has that is left out.
+ */
 export async function nextLanes(
   sql: Sql,
   table: KeyedRows,
@@ -122,10 +125,11 @@ export async function nextLanes(
   const columns = sql(laneColumns(table));
   const next = (after: Fragment) => sql`
     select n.*, exists (
-      select from ${sql(table.name)} as t where ${isOfLane(sql, table, 'n')} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}) as is_due
+      select from ${sql(table.name)} as t where ${isOfLane(sql, table, 'n')} and t.${sql(table.due)} <= ${now} ${ofRows(sql, table)})
+      ${ofAccounts(sql, table, sql`n.account_id`)} as is_due
     from (
       select ${columns} from ${sql(table.name)}
-      where ${sql(table.due)} is not null ${filter(sql, table)} and (${columns}) > (${after}) order by ${columns} limit 1) as n`;
+      where ${sql(table.due)} is not null ${ofRows(sql, table)} and (${columns}) > (${after}) order by ${columns} limit 1) as n`;
   const { account_id = '00000000-0000-0000-0000-000000000000', channel = '' } = last ?? {};
   const start = table.hasChannels ? sql`${account_id}::uuid, ${channel}` : sql`${account_id}::uuid`;
   const ofLast = table.hasChannels ? sql`l.account_id, l.channel` : sql`l.account_id`;

@@ -52,6 +52,19 @@ it('selects the accounts again of which a batch was rolled back', async () => {
   expect(await take(batches)).toEqual(accounts.slice(2));
 });
 
+it('selects those due longest again where the look by account has failed', async () => {
+  const accounts = await add({ accounts: 4, each: 2 });
+  await sql`update errands set due_at = due_at - interval '1 s' where account_id = ${accounts[3]!}`;
+  const batches = new RoundRobin(table, { limit: 2 });
+  expect(await take(batches)).toEqual([accounts[3]]);
+  const fails = inTransaction(sql, async (tx) => {
+    await tx`set local search_path = pg_catalog`;
+    await batches.next(tx, now, []);
+  });
+  await expect(fails).rejects.toThrow();
+  expect(await take(batches)).toEqual([accounts[3]]);
+});
+
 it('selects them again where others are paused, too', async () => {
   const accounts = await add({ accounts: 4, each: 2 });
   const batches = new RoundRobin(table, { limit: 2 });

@@ -98,7 +98,12 @@ export class RoundRobin {
 
   async #nextAccounts(sql: Sql, table: KeyedRows, now: Date): Promise<{ due: string[]; last: string | undefined }> {
     const after = this.#lastAccount === undefined ? undefined : { account_id: this.#lastAccount };
-    const { due, last } = await nextLanes(sql, table, now, { last: after, most: this.#limit });
+    const looking = nextLanes(sql, table, now, { last: after, most: this.#limit });
+    const { due, last } = await looking.catch((error: unknown) => {
+      // The next look is at those due longest, whatever kept this one.
+      this.#isByAccount = false;
+      throw error;
+    });
     return { due: due.map(({ account_id }) => account_id), last: last?.account_id };
   }
 }

@@ -46,6 +46,8 @@ export class RowFinder<Begun extends { readonly lane: Lane }> {
       if (!this.#mayLookAtLanes()) return 'more lanes';
     }
     this.#lanesAt = performance.now();
+    // Where this look fails, the next is at those due longest.
+    this.#hidesOthers = false;
     const claimed = await this.#claimOfLanes(room, []);
     this.#hidesOthers = claimed === 'more lanes';
     return claimed;

@@ -9,6 +9,8 @@ export interface QueueRows {
   due: string;
   /** Condition that a row of this queue meets beside being due. */
   where?(sql: Sql): Fragment;
+  /** Condition, after others, that the account of a row meets; `column` is the one with the account. */
+  accounts?(sql: Sql, column: Fragment): Fragment;
   /** The column with the id of the webhook endpoint that a row belongs to. */
   endpoint?: string;
   /** The column with the error of the last attempt; null while one runs. */
@@ -24,5 +26,15 @@ export interface QueueRows {
 
 /** Returns the condition of a queue's rows beside being due. */
 export function filter(sql: Sql, table: QueueRows): Fragment {
-  return table.where ? sql`and ${table.where(sql)}` : sql``;
+  return sql`${ofRows(sql, table)} ${ofAccounts(sql, table, sql`account_id`)}`;
+}
+
+/** The part of it that is said of rows. */
+export function ofRows(sql: Sql, { where }: QueueRows): Fragment {
+  return where ? sql`and ${where(sql)}` : sql``;
+}
+
+/** The part of it that is said of their accounts. */
+export function ofAccounts(sql: Sql, { accounts }: QueueRows, column: Fragment): Fragment {
+  return accounts ? accounts(sql, column) : sql``;
 }
