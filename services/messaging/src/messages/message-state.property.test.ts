@@ -6,6 +6,7 @@ import {
   cancel,
   type MessageState,
   newAttempt,
+  type Try,
   takeReceipt,
   takeResult,
   takeSuspension,
@@ -43,10 +44,16 @@ function begin(state: MessageState): void {
   if (state.status === 'queued') state.status = 'sending';
 }
 
+/** The try of an attempt that runs, if one does. */
+function tryOf(state: MessageState, number: number): Try {
+  const { running_since } = state.attempts.find((one) => one.number === number)!;
+  return { number, running_since };
+}
+
 function accepted(channels: number): MessageState {
   const state = message(channels);
   begin(state);
-  takeResult(state, 1, { outcome: 'accepted', providerId: 'p1' }, at(1));
+  takeResult(state, tryOf(state, 1), { outcome: 'accepted', providerId: 'p1' }, at(1));
   return state;
 }
 
@@ -101,7 +108,7 @@ describe('receipts', () => {
     takeTimer(state, 1, at(301));
     begin(state);
     takeReceipt(state, 1, { status: 'delivered', at: at(302) }, at(302));
-    takeResult(state, 2, { outcome: 'unavailable', message: 'busy' }, at(303));
+    takeResult(state, tryOf(state, 2), { outcome: 'unavailable', message: 'busy' }, at(303));
     expect(state.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
     expect([state.status, furthestAttempt(state.attempts).number]).toEqual(['delivered', 1]);
   });
@@ -180,10 +187,11 @@ function tell(
   else if (kind === 'receipt') {
     if (attempt.provider_id !== null) takeReceipt(state, number, { status, at: now }, now);
   } else if (kind === 'cancel') cancel(state);
-  else if (kind === 'accepted') takeResult(state, number, { outcome: 'accepted', providerId: 'p' }, now);
+  else if (kind === 'accepted') takeResult(state, tryOf(state, number), { outcome: 'accepted', providerId: 'p' }, now);
   else if (kind === 'suspension') takeSuspension(state, now);
-  else if (kind === 'skipped') takeResult(state, number, { outcome: 'skipped', reason: 'no_consent' }, now);
-  else takeResult(state, number, { outcome: kind as 'rejected', message: kind }, now);
+  else if (kind === 'skipped')
+    takeResult(state, tryOf(state, number), { outcome: 'skipped', reason: 'no_consent' }, now);
+  else takeResult(state, tryOf(state, number), { outcome: kind as 'rejected', message: kind }, now);
 }
 
 describe('a message of a suspended account', () => {
@@ -195,13 +203,13 @@ describe('a message of a suspended account', () => {
     takeSuspension(queued, at(1));
     const retried = message(2);
     begin(retried);
-    takeResult(retried, 1, { outcome: 'unavailable', message: 'busy' }, at(1));
+    takeResult(retried, tryOf(retried, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
     takeSuspension(retried, at(2));
     const fallenBack = accepted(2);
     takeSuspension(fallenBack, at(301));
     const claimed = message(2);
     begin(claimed);
-    takeResult(claimed, 1, { outcome: 'suspended' }, at(1));
+    takeResult(claimed, tryOf(claimed, 1), { outcome: 'suspended' }, at(1));
     for (const state of [queued, retried, fallenBack, claimed]) {
       expect([endingOf(state), state.attempts.length]).toEqual([suspended, 1]);
       expect(state.attempts[0]).toMatchObject({ due_at: null, running_since: null, falls_back_at: null });
@@ -238,12 +246,28 @@ describe('a message of a suspended account', () => {
 });
 
 describe('a try', () => {
+  it.each([{ outcome: 'unavailable', message: 'busy' } as const, { outcome: 'postponed', waitMs: 5_000 } as const])(
+    'that runs keeps to its own result: $outcome of the one before, which is written again, is not it',
+    (before) => {
+      const state = message(1);
+      begin(state);
+      const first = tryOf(state, 1);
+      takeResult(state, first, before, at(1));
+      begin(state);
+      state.attempts[0]!.running_since = at(6);
+      takeResult(state, first, before, at(7));
+      expect(state.attempts[0]).toMatchObject({ running_since: at(6), due_at: null });
+      takeResult(state, tryOf(state, 1), { outcome: 'accepted', providerId: 'p' }, at(8));
+      expect(state.attempts[0]).toMatchObject({ status: 'sent', provider_id: 'p' });
+    },
+  );
+
   it('that is unavailable is made three times within 30 s, then the next channel follows at once', () => {
     const state = message(2);
     let now = 0;
     for (let number = 1; number <= 3; number++) {
       begin(state);
-      takeResult(state, 1, { outcome: 'unavailable', message: 'busy', retryAfterMs: 60_000 }, at(now));
+      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy', retryAfterMs: 60_000 }, at(now));
       if (number < 3) now = (state.attempts[0]!.due_at!.getTime() - start.getTime()) / 1_000;
     }
     expect(now).toBeLessThan(30);
@@ -258,7 +282,7 @@ describe('a try', () => {
       now = (state.attempts[0]!.due_at.getTime() - start.getTime()) / 1_000;
       starts.push(now);
       begin(state);
-      takeResult(state, 1, { outcome: 'unavailable', message: 'busy' }, at(now + 13));
+      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(now + 13));
     }
     expect(starts).toEqual([0, 15, 29.5]);
     expect(state.status).toBe('failed');
@@ -267,7 +291,7 @@ describe('a try', () => {
   it('whose outcome is unknown is not made again: the timer starts, and the message fails where there is no other channel', () => {
     const state = message(1);
     begin(state);
-    takeResult(state, 1, { outcome: 'unknown', message: 'no answer' }, at(15));
+    takeResult(state, tryOf(state, 1), { outcome: 'unknown', message: 'no answer' }, at(15));
     expect(state.attempts[0]).toMatchObject({ status: 'unknown', due_at: null, falls_back_at: at(315) });
     takeTimer(state, 1, at(314));
     expect(state.status).toBe('sending');
@@ -279,14 +303,14 @@ describe('a try', () => {
     const refused = message(2);
     for (const number of [1, 2]) {
       begin(refused);
-      takeResult(refused, number, { outcome: 'skipped', reason: 'no_consent' }, at(1));
+      takeResult(refused, tryOf(refused, number), { outcome: 'skipped', reason: 'no_consent' }, at(1));
     }
     expect([refused.status, refused.error_code]).toEqual(['refused', 'no_consent']);
     const failed = message(2);
     begin(failed);
-    takeResult(failed, 1, { outcome: 'skipped', reason: 'no_consent' }, at(1));
+    takeResult(failed, tryOf(failed, 1), { outcome: 'skipped', reason: 'no_consent' }, at(1));
     begin(failed);
-    takeResult(failed, 2, { outcome: 'rejected', message: 'no such number' }, at(2));
+    takeResult(failed, tryOf(failed, 2), { outcome: 'rejected', message: 'no such number' }, at(2));
     expect([failed.status, failed.error_code, failed.error_message]).toEqual(['failed', 'rejected', 'no such number']);
   });
 
@@ -294,7 +318,7 @@ describe('a try', () => {
     const state = accepted(2);
     takeTimer(state, 1, at(301));
     begin(state);
-    takeResult(state, 2, { outcome: 'rejected', message: 'no' }, at(302));
+    takeResult(state, tryOf(state, 2), { outcome: 'rejected', message: 'no' }, at(302));
     expect(state.status).toBe('sent');
     takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
     expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);

@@ -61,12 +61,19 @@ const maxRetryWaitMs = 13_000;
 const lastTryAfterMs = 29_500;
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
-/** Applies the result of the running try. A result of a try that has ended changes nothing, unless its outcome was unknown. */
-export function takeResult(message: MessageState, number: number, result: TryResult, now: Date): void {
+/** A try, by its attempt and its beginning. */
+export type Try = Pick<AttemptState, 'number' | 'running_since'>;
+
+/**
+ * Applies the result of a try. One of a try that has ended changes nothing, unless its outcome was unknown: results whose commit was not heard of are written
+ * again, and the next try may run by then.
+ */
+export function takeResult(message: MessageState, { number, running_since }: Try, result: TryResult, now: Date): void {
   const attempt = attemptOf(message, number);
+  const isRunning = running_since !== null && attempt.running_since?.getTime() === running_since.getTime();
   if (attempt.status === 'unknown' && result.outcome === 'accepted' && !isFinal(message)) {
     attempt.status = 'sending'; // its outcome was unknown until now
-  } else if (attempt.running_since === null) return;
+  } else if (!isRunning) return;
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
   const isOver = wasReached(message) || isFinal(message);
@@ -168,11 +175,6 @@ export function takeTimer(message: MessageState, number: number, now: Date): voi
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
   attempt.falls_back_at = null;
   goOn(message, attempt, 'No provider confirmed whether it accepted the message', now);
-}
-
-/** Ends a try whose process died: it is unknown whether the provider was called. */
-export function takeLoss(message: MessageState, number: number, now: Date): void {
-  takeResult(message, number, { outcome: 'unknown', message: 'The provider did not respond' }, now);
 }
 
 /**

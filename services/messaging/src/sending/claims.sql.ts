@@ -11,6 +11,7 @@ import {
   type Sql,
 } from '@customer-platform/service-kit';
 import type { MessageRef } from '../messages/attempts.sql.ts';
+import type { Try } from '../messages/message-state.ts';
 
 /** Attempts of messages, as a queue: an attempt is due when its call of the provider may begin. */
 export const dueAttempts: DueTable = {
@@ -26,6 +27,7 @@ export const dueAttempts: DueTable = {
 /** A call of a provider that has begun: it is written so before the provider is called. */
 export interface DueAttempt extends DueRow, MessageRef {
   number: number;
+  running_since: Date;
   attempt_id: string;
   channel: Channel;
   step: MessageStep;
@@ -60,12 +62,12 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
         started_at = coalesce(a.started_at, ${now}), address = d.to_address,
         provider = case when d.is_simulated then 'simulated' else coalesce(d.provider, '') end
       from addressed d where a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
-      returning a.account_id, a.message_id, a.number, a.id, a.channel, a.tries, a.address
+      returning a.account_id, a.message_id, a.number, a.id, a.channel, a.tries, a.address, a.running_since
     ), shown as (
       update messages m set status = 'sending' from begun b
       where m.account_id = b.account_id and m.id = b.message_id and m.status in ('queued', 'scheduled')
     )
-    select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries as attempts, b.address, d.step, d.purpose,
+    select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries as attempts, b.running_since, b.address, d.step, d.purpose,
       coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.trace
     from begun b join addressed d using (account_id, message_id, number)`;
 }
@@ -83,9 +85,9 @@ export async function selectLostTries(
   scope: Scope,
   before: Date,
   limit: number,
-): Promise<(MessageRef & { number: number })[]> {
-  return await tx<(MessageRef & { number: number })[]>`
-    select account_id, message_id, number from attempts where running_since < ${before} ${isOfScope(tx, scope)}
+): Promise<(MessageRef & Try)[]> {
+  return await tx<(MessageRef & Try)[]>`
+    select account_id, message_id, number, running_since from attempts where running_since < ${before} ${isOfScope(tx, scope)}
     order by running_since limit ${limit}`;
 }
 

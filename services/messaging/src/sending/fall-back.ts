@@ -1,11 +1,13 @@
 import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
-import { takeLoss, takeSuspension, takeTimer } from '../messages/message-state.ts';
+import { takeResult, takeSuspension, takeTimer } from '../messages/message-state.ts';
 import { type DueFallback, dueFallbacks, runningTries, selectLostTries } from './claims.sql.ts';
 
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
+/** What a try came to whose process died: it is unknown whether the provider was called. */
+const lost = { outcome: 'unknown', message: 'The provider did not respond' } as const;
 
 const batches = new RoundRobin(dueFallbacks, { limit: changedAtOnce });
 
@@ -38,11 +40,11 @@ export const endLostTries: Job<MessagingResources> = {
   everyMs: 5_000,
   async run(call, scope) {
     const before = new Date(call.now.getTime() - lostAfterMs);
-    const lost = await selectLostTries(call.tx, scope, before, changedAtOnce);
+    const tries = await selectLostTries(call.tx, scope, before, changedAtOnce);
     await changeMessages(
       call,
-      lost.map((ref) => ({ ...ref, apply: (message) => takeLoss(message, ref.number, call.now) })),
+      tries.map((each) => ({ ...each, apply: (message) => takeResult(message, each, lost, call.now) })),
     );
-    return lost.length === changedAtOnce;
+    return tries.length === changedAtOnce;
   },
 };

@@ -24,8 +24,8 @@ export async function writeResults(
     await changeMessages(
       call,
       ended.map(({ row, result }) => {
-        const { account_id, message_id, number } = row;
-        return { account_id, message_id, apply: (message) => takeResult(message, number, result, now) };
+        const { account_id, message_id } = row;
+        return { account_id, message_id, apply: (message) => takeResult(message, row, result, now) };
       }),
     );
   });
