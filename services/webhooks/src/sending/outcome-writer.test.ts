@@ -42,10 +42,13 @@ async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> 
   };
 }
 
-function writerOf() {
+function writerOf(isWritten: () => void = () => undefined) {
   const written: TryOutcome[] = [];
   const log = createLogger('webhooks', 'silent');
-  const writer = new OutcomeWriter(sql, new Clocks(platform.clock.now), log, (batch) => written.push(...batch));
+  const writer = new OutcomeWriter(sql, new Clocks(platform.clock.now), log, (batch) => {
+    isWritten();
+    written.push(...batch);
+  });
   return { writer, written };
 }
 
@@ -64,6 +67,23 @@ it('two outcomes of one delivery that wait together are two tries', async () => 
     { number: 1, status: 500 },
     { number: 2, status: 501 },
   ]);
+  await writer.stop();
+});
+
+it('an outcome whose commit was not heard of is one try, and its queue is looked at again', async () => {
+  let commits = 0;
+  const { writer, written } = writerOf(() => {
+    if (++commits === 1) throw Object.assign(new Error('the connection was closed'), { code: 'CONNECTION_CLOSED' });
+  });
+  const outcome = await anOutcome();
+  writer.add(outcome, null);
+  await waitFor('it', () => written.length === 1);
+  expect([...(await triesOf(outcome))]).toEqual([{ number: 1, status: 500 }]);
+  const [delivery] = await sql`select tries_made from deliveries where id = ${outcome.deliveryId}`;
+  expect(delivery).toEqual({ tries_made: 1 });
+  const [queue] =
+    await sql`select due_at <= ${platform.clock.now()} as is_due from queues where endpoint_id = ${outcome.endpointId}`;
+  expect([commits, queue]).toEqual([2, { is_due: true }]);
   await writer.stop();
 });
 

@@ -28,6 +28,8 @@ export class OutcomeWriter {
   readonly #writer: BatchWriter<TryOutcome>;
   /** Since when an address has failed, as the database has it. */
   readonly #failingSince = new Map<string, Date | null>();
+  /** Outcomes whose writing has begun: where the response to its commit was lost, it is written already and comes again. */
+  readonly #begun = new WeakSet<TryOutcome>();
 
   constructor(sql: Database, clocks: Clocks, log: Logger, written: Written) {
     this.#sql = sql;
@@ -71,10 +73,12 @@ export class OutcomeWriter {
     const locked = new Set<string>();
     let written = batch;
     let waiting: string[] = [];
+    const mayBeWritten = batch.some((one) => this.#begun.has(one));
+    for (const one of batch) this.#begun.add(one);
     await inTransaction(this.#sql, async (tx) => {
       if (news.length > 0) for (const id of await writeEndpointNews(tx, news, nowOf)) locked.add(id);
       written = batch.filter(({ endpointId }) => !locked.has(endpointId));
-      if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf);
+      if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf, { mayBeWritten });
     });
     for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
     this.#written(written, waiting);

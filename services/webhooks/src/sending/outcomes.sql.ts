@@ -50,16 +50,27 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: No
  * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
  * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
  * under way, looks passed it over. Returns the endpoints of these queues. Queues are locked before deliveries, as everywhere: no circle of
- * waiting can come about. They are locked by a statement of its own: see ADR 27.
+ * waiting can come about. They are locked by a statement of its own: see ADR 27. Of outcomes that may be written already, those that are change nothing; their
+ * queues are looked at once more.
  */
-export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], nowOf: NowOf): Promise<string[]> {
+export async function writeOutcomes(
+  tx: Sql,
+  outcomes: readonly TryOutcome[],
+  nowOf: NowOf,
+  { mayBeWritten }: { mayBeWritten: boolean },
+): Promise<string[]> {
   const locking = tx`
     select from queues where (account_id, endpoint_id) in (
       select * from unnest(${accountsOf(outcomes)}::uuid[], ${endpointsOf(outcomes)}::uuid[]))
     order by account_id, endpoint_id for update`;
   const decides = tx`(d.run = o.run and (d.status = 'pending' or o.status = 'delivered'))`;
+  const isNew = mayBeWritten
+    ? tx`where not exists (
+        select from tries t where t.account_id = o.account_id and t.delivery_id = o.delivery_id and t.at = o.at)`
+    : tx``;
+  const again = mayBeWritten ? tx`union all select account_id, endpoint_id, now from given` : tx``;
   const writing = tx<{ id: string }[]>`
-    with outcome as (
+    with given as (
       select * from unnest(
         ${outcomes.map((one) => one.accountId)}::uuid[], ${outcomes.map((one) => one.endpointId)}::uuid[],
         ${outcomes.map((one) => one.deliveryId)}::uuid[], ${outcomes.map((one) => one.run)}::int[],
@@ -73,6 +84,8 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
         ${outcomes.map((one) => nowOf(one).toISOString())}::text[]::timestamptz[]
       ) as o (account_id, endpoint_id, delivery_id, run, at, url, http_status, error, body, duration_ms, is_manual, status,
         reason, next_try_at, disables, now)
+    ), outcome as (
+      select * from given o ${isNew}
     ), changed as (
       update deliveries d set
         tries_made = d.tries_made + 1,
@@ -97,6 +110,7 @@ export async function writeOutcomes(tx: Sql, outcomes: readonly TryOutcome[], no
       select account_id, endpoint_id, next_try_at as due_at from changed where status = 'pending'
       union all
       select account_id, endpoint_id, now from outcome where disables
+      ${again}
     ) as due
     group by account_id, endpoint_id order by account_id, endpoint_id
     on conflict (account_id, endpoint_id) do update
