@@ -18,18 +18,19 @@ export const tlsOptions = {
 };
 
 /**
- * Meter of this process: its handshakes have one event loop, and a server can choose what they cost by its keys and certificates. A common one takes
- * two to five milliseconds in all, 64 KiB afterwards a tenth of one: an account's servers may take a sixth of the loop, 50 handshakes a second or more.
+ * Meter of this process: its connections have one event loop, and a server can choose what they cost by its keys and certificates, and by its responses. A
+ * common handshake takes two to five milliseconds in all, 64 KiB afterwards a tenth of one, a common response less: an account's servers may take a sixth of
+ * the loop, 50 handshakes a second or more.
  */
-const processMeter = new WorkMeter({ freeMs: 20, restRatio: 5 });
+export const processMeter = new WorkMeter({ freeMs: 20, restRatio: 5 });
 
-/** Target of a dial: `owner`, the account whose server it is, pays for what the handshake costs. */
+/** Target of a dial: `owner`, the account whose server it is, pays for what the handshake and the responses cost. */
 export type DialTarget = buildConnector.Options & { owner?: string };
 
 /** Opens a connection, by https with TLS over a metered one; returns the TCP socket that it dials with. */
 export type Dial = (target: DialTarget, callback: buildConnector.Callback) => unknown;
 
-/** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds. */
+/** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds; `meter` is the process's by default. */
 export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: WorkMeter };
 
 /** Creates the dial of a connector. */

@@ -1,9 +1,10 @@
 import { isIP, Socket } from 'node:net';
 import { codePoints } from '@customer-platform/contracts/core';
-import { withTimeout } from '@customer-platform/service-kit';
+import { type WorkMeter, withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
-import { createDial, type Dial, type DialTarget } from './dial.ts';
+import { createDial, type Dial, type DialTarget, processMeter } from './dial.ts';
+import { meteredReads } from './metered-reads.ts';
 import { hasLongAuthority } from './parse-url.ts';
 import type { ResolveName } from './resolve-name.ts';
 import { withSmallReads } from './small-reads.ts';
@@ -131,6 +132,8 @@ export type GuardedConnectorOptions = TargetGuard & {
   dial?: Dial;
   /** A certificate authority to trust besides the system's, in PEM. */
   certificateAuthority?: string;
+  /** Has owners pay for what their servers' handshakes and responses cost; the process's by default. */
+  meter?: WorkMeter;
 };
 
 /**
@@ -140,13 +143,14 @@ export type GuardedConnectorOptions = TargetGuard & {
  * another protocol, which starts TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
-  const { certificateAuthority, connectTimeoutMs } = options;
+  const { certificateAuthority, connectTimeoutMs, meter = processMeter } = options;
   const make = (timeoutMs: number) =>
-    options.dial ?? createDial({ timeoutMs, ...(certificateAuthority ? { certificateAuthority } : {}) });
+    options.dial ?? createDial({ timeoutMs, meter, ...(certificateAuthority ? { certificateAuthority } : {}) });
   const dialLast = make(connectTimeoutMs);
   const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
 
   return ({ signal, ...target }, callback) => {
+    const isHttp = /^https?:$/.test(target.protocol);
     vettedAddresses(target, options)
       .then(async (addresses) => {
         let furthest: ConnectError | undefined;
@@ -163,7 +167,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
         throw furthest ?? new ConnectError('dns', `${target.hostname} has no address`);
       })
       .then(
-        (socket) => callback(null, /^https?:$/.test(target.protocol) ? withSmallReads(socket) : socket),
+        (socket) => callback(null, isHttp ? meteredReads(withSmallReads(socket), meter, target.owner) : socket),
         (error: Error) => callback(error, null),
       );
   };

@@ -5,8 +5,10 @@ import { type AddressInfo, createServer as createSocketServer, type Server, type
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, createZstdCompress, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { WorkMeter } from '@customer-platform/service-kit';
+import { waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { respondWithHints } from '../test/respond-with-hints.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createPoster, isSuccess, type Poster, type PosterOptions } from './post.ts';
@@ -169,6 +171,27 @@ describe('what goes wrong has a class', () => {
   it('http: a row of informational responses without an end', async () => {
     const url = await serveRaw(respondWithHints);
     expect(await post(url)).toMatchObject({ error: 'http', body: '' });
+  });
+
+  it.each(['http', 'https'])('is read by %s once its owner has rested, who pays for it', async (scheme) => {
+    const respond: RequestListener = (_request, response) => void response.end('ok');
+    const tls = { cert: testCertificate, key: testCertificateKey };
+    const server = scheme === 'http' ? createServer(respond) : createTlsServer(tls, respond);
+    const url = `${scheme}://127.0.0.1:${await listen(server)}/`;
+    const [held, meter] = [[] as (() => unknown)[], new WorkMeter({ freeMs: 20, restRatio: 5 })];
+    const client = poster({ meter, certificateAuthority: testCertificate });
+    const request = { poolKey: 'endpoint', owner: 'ada', url, headers: {}, body: '' };
+    expect(await client.post(request)).toMatchObject({ status: 200, body: 'ok' });
+    const resting = jest.spyOn(meter, 'run').mockImplementation((owner, piece) => {
+      expect(owner).toBe('ada');
+      held.push(piece);
+      return false;
+    });
+    const posting = client.post(request);
+    await waitFor('the response to wait', () => held.length > 0);
+    resting.mockRestore();
+    for (const piece of held) piece();
+    expect(await posting).toMatchObject({ status: 200, body: 'ok' });
   });
 
   it('http: a response that breaks off', async () => {
