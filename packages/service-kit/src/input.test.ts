@@ -215,6 +215,17 @@ describe('an input', () => {
     expect(rule({ fields: { a: 'abcdef' } })).toBe('fields.a must be a string of at most 5 characters');
   });
 
+  it('looks at a map up to its first entry that is wrong', () => {
+    let looked = 0;
+    const looksWrong = () => ++looked < 0;
+    const read = inputParser(z.object({ map: z.record(text(9, 2), z.array(z.int().refine(looksWrong))) }), 'json');
+    const map = Object.fromEntries(Array.from({ length: 1_000 }, (_none, index) => [`key ${index}`, [1]]));
+    expect(refusalOf(() => read({ map })).field).toBe('map');
+    expect(looked).toBe(1);
+    expect(refusalOf(() => read({ map: { 'key 0': [], x: [] } }))).toMatchObject({ field: 'map' });
+    expect(read({ map: { 'key 0': [], 'key 1': [] } })).toEqual({ map: { 'key 0': [], 'key 1': [] } });
+  });
+
   it('counts code points, not UTF-16 units', () => {
     expect(parse({ name: '😀😀😀😀😀' }).name).toHaveLength(10);
     expect(refusalOf(() => parse({ name: '😀😀😀😀😀😀' })).message).toBe('name must be a string of 2 to 5 characters');

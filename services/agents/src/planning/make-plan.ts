@@ -35,7 +35,7 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
   let prompt = planningPrompt(context.document, claim.trigger === 'inbound_message' ? claim.trigger_text : null);
   for (let isRepair = false; ; isRepair = true) {
     // The first call may have taken minutes.
-    if (isRepair && !(await accountWithAgents(claim, tools))) return await failPlan(claim, tools, switchedOff);
+    if (isRepair && !(await stillHasAgents(claim, tools))) return await failPlan(claim, tools, switchedOff);
     const reserved = await reserveBudget({ claim, account, context, provider, prompt }, tools);
     if (!reserved) return;
 
@@ -62,4 +62,17 @@ async function accountWithAgents(
   await accounts.learn([account_id]);
   const account = accounts.known(account_id);
   return account?.modules.includes('agents') ? account : undefined;
+}
+
+/** Returns whether a plan may go on whose first call was made. While the gateway does not reply it does: the call is billed. */
+async function stillHasAgents(claim: Claim, tools: PlanningRun): Promise<boolean> {
+  try {
+    return (await accountWithAgents(claim, tools)) !== undefined;
+  } catch (error) {
+    tools.log.warn(
+      { err: error, plan: claim.id },
+      'an account could not be asked for; its plan is made by what is known',
+    );
+    return true;
+  }
 }

@@ -6,7 +6,7 @@ import { type DueFallback, dueFallbacks, runningTries, selectLostTries } from '.
 
 /** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
 const lostAfterMs = 45_000;
-/** What a try came to whose process died: it is unknown whether the provider was called. */
+/** Result of a try whose process died: it is unknown whether the provider was called. */
 const lost = { outcome: 'unknown', message: 'The provider did not respond' } as const;
 
 const batches = new RoundRobin(dueFallbacks, { limit: changedAtOnce });
