@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { implement } from '../implement.ts';
-import { endPending, noteEndpointChanged } from '../sending/dispatch.sql.ts';
+import { deleteFreeQueue, endPending, noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
 
 /** So many pending deliveries end with the request itself; the dispatcher ends what is beyond. */
@@ -13,6 +13,7 @@ export const deleteEndpoint = implement(contract.deleteEndpoint, {
     await deleteEndpointRow(tx, account.id, found.id);
     await noteEndpointChanged(tx, { ...key, isPaused: false }, now);
     await endPending(tx, key, 'endpoint_deleted', endedAtOnce);
+    await deleteFreeQueue(tx, key);
     return undefined;
   },
   committed: (resources) => resources.dispatcher.wake(),

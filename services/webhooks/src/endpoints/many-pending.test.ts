@@ -94,3 +94,22 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
     await receiver.stop();
   }
 }, 90_000);
+
+it('of a deleted endpoint no queue is left that nobody has taken: an account that is at its bound would pile them up', async () => {
+  const account = await platform.account();
+  await sql.unsafe(`
+    create function not_taken() returns trigger language plpgsql as 'begin return null; end';
+    create trigger not_taken before update of owner on queues for each row
+    when (old.owner is null and new.account_id = '${account.id}') execute function not_taken()`);
+  try {
+    for (const pending of [0, 2]) {
+      const { id } = await register(account, 'http://127.0.0.1:1');
+      if (pending > 0) await insertPending(account.id, id, pending);
+      await account.client.deleteEndpoint({ params: { endpoint_id: id } });
+    }
+    expect(await sql`select from queues where account_id = ${account.id}`).toHaveLength(0);
+    expect(await sql`select from deliveries where account_id = ${account.id} and status = 'pending'`).toHaveLength(0);
+  } finally {
+    await sql`drop function not_taken cascade`;
+  }
+});

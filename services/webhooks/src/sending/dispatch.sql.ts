@@ -274,6 +274,16 @@ export async function endPending(tx: Sql, key: QueueKey, reason: EndReason, limi
 }
 
 /**
+ * Removes the queue of an endpoint that was just deleted, unless a process has it or something is pending. Of those that are left each costs a look, and one
+ * account's thousands go before everybody's.
+ */
+export async function deleteFreeQueue(tx: Sql, { accountId, endpointId }: QueueKey): Promise<void> {
+  await tx`
+    delete from queues where account_id = ${accountId} and endpoint_id = ${endpointId} and owner is null and not exists (
+      select from deliveries d where d.account_id = ${accountId} and d.endpoint_id = ${endpointId} and d.status = 'pending')`;
+}
+
+/**
  * Removes the queue of an endpoint that is gone, unless something came into it since it was read or another process has it. It may
  * have been given back meanwhile: nobody would look at it again.
  */
