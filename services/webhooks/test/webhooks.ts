@@ -50,15 +50,16 @@ export async function recordEvents(
 }
 
 /**
- * Has a process, by its name as an owner, lease no further queue of these accounts: whoever is faster would have all of them. Returns a function that
- * ends it.
+ * Has a process, by its name as an owner, lease no further queue of these accounts, or no process where it is undefined: whoever is faster would have
+ * all of them. Returns a function that ends it.
  */
-export async function keepFrom(sql: Database, owner: string, accountIds: readonly string[]) {
+export async function keepFrom(sql: Database, owner: string | undefined, accountIds: readonly string[]) {
+  const isOwner = owner === undefined ? '' : `and new.owner = '${owner}'`;
   const list = accountIds.map((id) => `'${id}'`).join();
   await sql.unsafe(`
     create function keep_from() returns trigger language plpgsql as 'begin return null; end';
     create trigger keep_from before update of owner on queues for each row
-    when (old.owner is null and new.owner = '${owner}' and new.account_id in (${list})) execute function keep_from()`);
+    when (old.owner is null ${isOwner} and new.account_id in (${list})) execute function keep_from()`);
   return () => sql`drop function keep_from cascade`;
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { emitContactCreated, register } from '../../test/webhooks.ts';
+import { emitContactCreated, keepFrom, register } from '../../test/webhooks.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -97,10 +97,7 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
 
 it('of a deleted endpoint no queue is left that nobody has taken: an account that is at its bound would pile them up', async () => {
   const account = await platform.account();
-  await sql.unsafe(`
-    create function not_taken() returns trigger language plpgsql as 'begin return null; end';
-    create trigger not_taken before update of owner on queues for each row
-    when (old.owner is null and new.account_id = '${account.id}') execute function not_taken()`);
+  const letTake = await keepFrom(sql, undefined, [account.id]);
   try {
     for (const pending of [0, 2]) {
       const { id } = await register(account, 'http://127.0.0.1:1');
@@ -110,6 +107,6 @@ it('of a deleted endpoint no queue is left that nobody has taken: an account tha
     expect(await sql`select from queues where account_id = ${account.id}`).toHaveLength(0);
     expect(await sql`select from deliveries where account_id = ${account.id} and status = 'pending'`).toHaveLength(0);
   } finally {
-    await sql`drop function not_taken cascade`;
+    await letTake();
   }
 });
