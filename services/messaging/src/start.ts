@@ -14,6 +14,7 @@ import { handleTakeMessage } from './messages/handle-take-message.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
 import { sendMessage } from './messages/send-message.ts';
+import { testChannel } from './messages/test-channel.ts';
 import { applyReceipts } from './receipts/apply-receipts.ts';
 import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
 import { takeHook } from './receipts/take-hook.ts';
@@ -35,6 +36,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     listChannels,
     putChannel,
     deleteChannel,
+    testChannel,
     getTemplates,
     updateTemplates,
     sendMessage,

@@ -123,6 +123,7 @@ export const operationTable = {
   listMessages: 'GET /v1/messages',
   putChannel: 'PUT /v1/messages/channels/{channel}',
   sendMessage: 'POST /v1/messages',
+  testChannel: 'POST /v1/messages/channels/{channel}/test',
   updateTemplates: 'PATCH /v1/messages/templates',
   createEndpoint: 'POST /v1/webhooks',
   deleteEndpoint: 'DELETE /v1/webhooks/{endpoint_id}',

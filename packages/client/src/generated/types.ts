@@ -1177,6 +1177,16 @@ export interface Operations {
   sendMessage(input: { body: SendMessageBody } & CallOptions): Promise<Message>;
 
   /**
+   * Send a test message on a channel.
+   * Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.
+   *
+   * `POST /v1/messages/channels/{channel}/test`
+   * Scope: `messages:write`
+   * Errors of its own: `not_found`
+   */
+  testChannel(input: { params: { channel: string }; body: TestChannelBody } & CallOptions): Promise<Message>;
+
+  /**
    * Update the message templates.
    * A text that is left out stays as it is; null restores its default.
    *
@@ -1207,7 +1217,7 @@ export interface Operations {
 
   /**
    * Retrieve a webhook delivery.
-   * Shows what was sent, the latest response and every try, for 30 days or as long as the installation keeps them.
+   * Shows what was sent, the latest response and the last 100 tries, for 30 days or as long as the installation keeps them.
    *
    * `GET /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}`
    * Scope: `webhooks:read`
@@ -2574,6 +2584,7 @@ export interface PlanStep {
   /** The channel, the goal of a follow-up, or the stage. */
   detail: string | null;
   reason: string;
+  /** When it is due: its delay after its approval, or after the planning where none is asked. */
   run_at: Timestamp;
   requires_approval: boolean;
   status: PlanStepStatus;
@@ -2836,6 +2847,11 @@ export interface TagCondition {
   type: "tag";
   op: "has" | "has_not";
   tag: string;
+}
+
+export interface TestChannelBody {
+  /** Phone number or email address of the recipient. */
+  to: string;
 }
 
 export type TestEndpointBody = Record<string, never>;

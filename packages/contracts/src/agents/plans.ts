@@ -46,7 +46,9 @@ export const PlanStep = z
     body: z.string().nullable().meta({ description: 'Text the step sends or writes.' }),
     detail: z.string().nullable().meta({ description: 'The channel, the goal of a follow-up, or the stage.' }),
     reason: z.string(),
-    run_at: timestamp,
+    run_at: timestamp.meta({
+      description: 'When it is due: its delay after its approval, or after the planning where none is asked.',
+    }),
     requires_approval: z.boolean(),
     status: stepStatus,
     result: z

@@ -95,11 +95,14 @@ export const email = z
   })
   .meta({ format: 'email' });
 
+/** Names of zones that `Intl` knows and IANA does not, such as PST and IST: Temporal refuses them. */
+const onlyOfIntl = /^(?:AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN|PR|PS|SS|VS)T$/i;
+
 /** Returns whether the name is an IANA timezone that this process's tzdata has. */
 export function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
-    return !/^[+-]/.test(name);
+    return !/^[+-]/.test(name) && !onlyOfIntl.test(name);
   } catch {
     return false;
   }

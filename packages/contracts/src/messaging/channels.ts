@@ -15,6 +15,10 @@ export const ChannelInput = z.object({
   }),
 });
 
+export const ChannelTest = z.object({
+  to: text(254, 1).meta({ description: 'Phone number or email address of the recipient.' }),
+});
+
 export const MessageChannel = z
   .object({
     channel,

@@ -125,6 +125,18 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
     body: { provider: 'smtp', settings: { ...channel.settings, password: 'correct horse battery staple' } },
     response: channel,
   },
+  testChannel: {
+    body: { to: 'lena@example.com' },
+    response: {
+      ...queued,
+      id: '019a9cb2-1d7f-7ea6-8ba2-b3c4d5e6f822',
+      reference: null,
+      contact: null,
+      to: 'lena@example.com',
+      channel: 'email',
+      body: 'This is a test message from Salon Aurora.',
+    },
+  },
   getTemplates: { response: templates },
   updateTemplates: {
     body: { appointment_booked: { body: templates.appointment_booked.body } },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { uuid } from '../core/fields.ts';
+import { text, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
-import { ChannelInput, channelPath, MessageChannel } from './channels.ts';
+import { ChannelInput, ChannelTest, channelPath, MessageChannel } from './channels.ts';
 import { Message, MessageDetail, MessageInput, messagePath, messageStatus } from './resources.ts';
 import { Templates, TemplatesChange } from './templates.ts';
 
@@ -21,10 +21,7 @@ export const listMessages = operation('listMessages', {
     reference: z.string().optional().meta({ description: 'Only messages with exactly this reference.' }),
     status: messageStatus.optional(),
     contact: uuid.optional(),
-    q: z
-      .string()
-      .min(1)
-      .max(200)
+    q: text(200, 1)
       .optional()
       .meta({ description: "Part of a reference, a number or the contact's name, ignoring case." }),
   }),
@@ -80,6 +77,20 @@ export const deleteChannel = operation('deleteChannel', {
   description: 'Messages waiting on it continue on their next channel.',
   params: channelPath,
   status: 204,
+  errors: ['not_found'],
+});
+
+export const testChannel = operation('testChannel', {
+  method: 'POST',
+  path: '/v1/messages/channels/{channel}/test',
+  scope: write,
+  summary: 'Send a test message on a channel',
+  description:
+    "Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.",
+  params: channelPath,
+  body: ChannelTest,
+  status: 202,
+  response: Message,
   errors: ['not_found'],
 });
 

@@ -142,7 +142,7 @@ export const getDelivery = operation('getDelivery', {
   scope: read,
   summary: 'Retrieve a webhook delivery',
   description:
-    'Shows what was sent, the latest response and every try, for 30 days or as long as the installation keeps them.',
+    'Shows what was sent, the latest response and the last 100 tries, for 30 days or as long as the installation keeps them.',
   params: deliveryPath,
   status: 200,
   response: Delivery,
