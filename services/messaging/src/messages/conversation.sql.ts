@@ -20,12 +20,14 @@ export async function selectConversation(
   const ids = idsOfContact(sql, accountId, contactId);
   return await sql<ConversationRow[]>`
     select * from (
-      (select id, 'in' as direction, channel, body, at, null as steps, null as attempts from inbound_messages
-       where account_id = ${accountId} and contact_id = any(array(${ids})) order by id desc limit ${limit})
+      (select i.* from (${ids}) as named cross join lateral (
+         select id, 'in' as direction, channel, body, at, null::jsonb as steps, null::jsonb as attempts from inbound_messages
+         where account_id = ${accountId} and contact_id = named.id order by id desc limit ${limit}) as i)
       union all
-      (select id, 'out', null, null, coalesce(sent_at, created_at), steps, ${progressOfAttempts(sql)} from messages m
-       where account_id = ${accountId} and contact_id = any(array(${ids})) and status in ('queued', 'sending', 'sent', 'delivered', 'read')
-       order by id desc limit ${limit})
+      (select o.* from (${ids}) as named cross join lateral (
+         select id, 'out' as direction, null::text as channel, null::text as body, coalesce(sent_at, created_at) as at, steps, ${progressOfAttempts(sql)} as attempts from messages m
+         where account_id = ${accountId} and contact_id = named.id and status in ('queued', 'sending', 'sent', 'delivered', 'read')
+         order by id desc limit ${limit}) as o)
       order by at desc, id desc limit ${limit}
     ) as last order by at, id`;
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger } from '@customer-platform/service-kit';
-import { mergeContacts, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
+import { mergeContacts, type Platform, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type HttpProvider, openShop, startHttpProvider } from '../../test/messaging.ts';
+import { selectConversation } from './conversation.sql.ts';
 
 let platform: Platform;
 let provider: HttpProvider;
@@ -41,6 +42,20 @@ async function openTalk() {
 }
 
 describe('a conversation', () => {
+  it('reads the last messages of a contact, however many it has', async () => {
+    const sql = platform.database('messaging');
+    const [account, contact] = [randomUUID(), randomUUID()];
+    await sql`
+      insert into messages (account_id, status, contact_id, purpose, steps, is_simulated, created_at)
+      select ${account}, 'sent', ${contact}, 'service', '[{"channel": "sms", "body": "Hello"}]', true, now() from generate_series(1, 10000)`;
+    await sql.unsafe('analyze messages');
+    await inTransaction(sql, async (tx) => {
+      const before = await rowsRead(tx, 'messages');
+      expect(await selectConversation(tx, account, contact, 20)).toHaveLength(20);
+      expect((await rowsRead(tx, 'messages')) - before).toBeLessThan(100);
+    });
+  });
+
   it('is what was written and what was said, oldest first, and its last part where it is long', async () => {
     const { account, talk, hear, say } = await openTalk();
     await hear('Are you open?');

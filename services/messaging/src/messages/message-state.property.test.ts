@@ -113,6 +113,41 @@ describe('receipts', () => {
     expect([state.status, furthestAttempt(state.attempts).number]).toEqual(['delivered', 1]);
   });
 
+  it.each(['sent', 'delivered'] as const)(
+    'that name the attempt while it runs (%s) are of its try, whose result adds the id by which others come',
+    (status) => {
+      for (const result of [
+        { outcome: 'accepted', providerId: 'p1' },
+        { outcome: 'unknown', message: 'hm' },
+      ] as const) {
+        const state = message(2);
+        begin(state);
+        const running = tryOf(state, 1);
+        takeReceipt(state, 1, { status, at: at(2) }, at(3));
+        takeResult(state, running, result, at(4));
+        const provider_id = result.outcome === 'accepted' ? 'p1' : null;
+        const falls_back_at = status === 'sent' ? at(303) : null;
+        expect(state.attempts[0]).toMatchObject({
+          status,
+          provider_id,
+          finished_at: at(3),
+          falls_back_at,
+          running_since: null,
+        });
+        takeTimer(state, 1, at(303));
+        expect([state.status, state.attempts.length]).toEqual([status, status === 'sent' ? 2 : 1]);
+      }
+    },
+  );
+
+  it('that say a try was taken which seemed to fail keep it from being made again', () => {
+    const state = message(1);
+    begin(state);
+    takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
+    takeReceipt(state, 1, { status: 'sent', at: at(1) }, at(2));
+    expect(state.attempts[0]).toMatchObject({ status: 'sent', due_at: null, falls_back_at: null });
+  });
+
   it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
     const deliveredFirst = accepted(2);
     takeReceipt(deliveredFirst, 1, { status: 'delivered', at: at(300) }, at(301));
@@ -158,6 +193,9 @@ describe('a message of any story', () => {
         const works = state.attempts.some(
           ({ due_at, running_since, falls_back_at }) => due_at ?? running_since ?? falls_back_at,
         );
+        const last = state.attempts.at(-1)!;
+        if (state.status === 'sent' && last.status === 'sent' && state.attempts.length < channels)
+          expect(last.falls_back_at).not.toBeNull();
         const ended = ['sent', 'delivered', 'read', 'failed', 'refused', 'cancelled'].includes(state.status);
         expect([works || ended, state.status, state.attempts]).toEqual([true, state.status, state.attempts]);
         if (['failed', 'refused', 'cancelled', 'delivered', 'read'].includes(state.status))
@@ -185,7 +223,7 @@ function tell(
     }
   } else if (kind === 'timer') takeTimer(state, number, now);
   else if (kind === 'receipt') {
-    if (attempt.provider_id !== null) takeReceipt(state, number, { status, at: now }, now);
+    if (attempt.started_at !== null) takeReceipt(state, number, { status, at: now }, now);
   } else if (kind === 'cancel') cancel(state);
   else if (kind === 'accepted') takeResult(state, tryOf(state, number), { outcome: 'accepted', providerId: 'p' }, now);
   else if (kind === 'suspension') takeSuspension(state, now);

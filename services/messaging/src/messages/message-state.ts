@@ -6,6 +6,7 @@ import type {
   MessageStep,
   ReceiptStatus,
 } from '@customer-platform/contracts/messaging';
+import { retryAt, type TryResult } from './try-result.ts';
 
 /** State of an attempt, as in its row. It is queued until its first try begins. */
 export interface AttemptState {
@@ -39,26 +40,8 @@ export interface MessageState {
   error_message: string | null;
 }
 
-/**
- * Result of one try of an attempt. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
- * `suspended`: the account is suspended, and nothing of it is sent.
- */
-export type TryResult = { address?: string } & (
-  | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
-  | { outcome: 'rejected'; message: string }
-  | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
-  | { outcome: 'unknown'; message: string }
-  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' }
-  | { outcome: 'postponed'; waitMs: number }
-  | { outcome: 'suspended' }
-);
-
 const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended'];
 
-/** Waits in milliseconds before the second and the third try; all three begin within 30 s of the first, however long they take. */
-const retryWaitsMs = [2_000, 8_000];
-const maxRetryWaitMs = 13_000;
-const lastTryAfterMs = 29_500;
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
 /** A try, by its attempt and its beginning. */
@@ -73,7 +56,11 @@ export function takeResult(message: MessageState, { number, running_since }: Try
   const isRunning = running_since !== null && attempt.running_since?.getTime() === running_since.getTime();
   if (attempt.status === 'unknown' && result.outcome === 'accepted' && !isFinal(message)) {
     attempt.status = 'sending'; // its outcome was unknown until now
-  } else if (!isRunning) return;
+  } else if (!isRunning) {
+    // Receipts that named the attempt were first; those that name the provider's id may follow.
+    if (result.outcome === 'accepted' && wasTaken(attempt)) attempt.provider_id ??= result.providerId;
+    return;
+  }
   attempt.running_since = null;
   attempt.address = result.address ?? attempt.address;
   const isOver = wasReached(message) || isFinal(message);
@@ -121,15 +108,6 @@ export function takeResult(message: MessageState, { number, running_since }: Try
   }
 }
 
-/** Returns the time of the retry after an unavailable try; null if it was the third one, or too much time has passed. */
-function retryAt({ tries, started_at }: AttemptState, retryAfterMs: number, now: Date): Date | null {
-  const waitMs = retryWaitsMs[tries - 1];
-  if (waitMs === undefined) return null;
-  const last = (started_at ?? now).getTime() + lastTryAfterMs;
-  const wanted = now.getTime() + Math.min(Math.max(waitMs, retryAfterMs), maxRetryWaitMs);
-  return last < now.getTime() ? null : new Date(Math.min(wanted, last));
-}
-
 const skipMessages = {
   not_set_up: 'The channel is not set up',
   no_address: 'The contact has no address on this channel',
@@ -161,10 +139,17 @@ export function takeReceipt(
   }
   attempt.status = status;
   attempt.reason = null;
+  attempt.finished_at ??= now;
   message.sent_at ??= at;
   if (status === 'read') message.read_at ??= at;
   raise(message, status);
-  if (status === 'sent') return true;
+  if (status === 'sent') {
+    // The provider has it: its result may be lost, and says nothing else.
+    attempt.due_at = null;
+    const waits = hasNext(message, attempt) && !wasReached(message);
+    attempt.falls_back_at = waits ? (attempt.falls_back_at ?? fallbackAt(message, attempt, now)) : null;
+    return true;
+  }
   dropWork(message);
   return true;
 }
@@ -277,6 +262,11 @@ export function isFinal({ status }: Pick<MessageState, 'status'>): boolean {
 
 function wasReached({ status }: MessageState): boolean {
   return status === 'delivered' || status === 'read';
+}
+
+/** Returns whether the provider has taken an attempt. */
+function wasTaken({ status }: AttemptState): boolean {
+  return status === 'sent' || status === 'delivered' || status === 'read';
 }
 
 /** Returns whether an attempt is pending: its provider is being called, or will be, or its receipt is awaited. */

@@ -2,7 +2,7 @@ import { getContactReach } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
 import { decryptSecret, type SecretKeys } from '@customer-platform/outbound';
 import { type Bus, inSpan, type Logger, SpanKind } from '@customer-platform/service-kit';
-import type { TryResult } from '../messages/message-state.ts';
+import type { TryResult } from '../messages/try-result.ts';
 import { providers } from '../providers/all.ts';
 import type { ProviderTools, SendResult } from '../providers/provider.ts';
 import type { DueAttempt } from './claims.sql.ts';

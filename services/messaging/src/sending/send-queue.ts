@@ -1,7 +1,7 @@
 import { type DueWork, type Foundation, meter } from '@customer-platform/service-kit';
 import type { MessagingConfig } from '../config.ts';
-import type { TryResult } from '../messages/message-state.ts';
 import { scheduledMessages } from '../messages/messages.sql.ts';
+import type { TryResult } from '../messages/try-result.ts';
 import { beginAttempts, type DueAttempt, dueAttempts, runningTries } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { writeResults } from './write-results.ts';

@@ -1,7 +1,7 @@
 import { type Ended, type Foundation, inWorkTransaction } from '@customer-platform/service-kit';
 import { changeMessages } from '../messages/change-messages.ts';
-import type { TryResult } from '../messages/message-state.ts';
 import { takeResult } from '../messages/message-state.ts';
+import type { TryResult } from '../messages/try-result.ts';
 import { insertReceipts, wakeReceipts } from '../receipts/receipts.sql.ts';
 import type { DueAttempt } from './claims.sql.ts';
 
