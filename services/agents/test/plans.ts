@@ -138,6 +138,7 @@ async function insertPlan(
         title: 'A step',
         reason: 'It helps',
         requires_approval: mode === 'step',
+        delay_minutes: null,
         run_at: now,
         due_at: null,
         status: mode === 'step' ? ('awaiting_approval' as const) : ('pending' as const),

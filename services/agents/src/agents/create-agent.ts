@@ -12,6 +12,12 @@ const maxArchived = { agents: 1_000, days: 31 };
 export const createAgent = implement(contract.createAgent, {
   async handle(call) {
     const { account, tx, body, now, fail } = call;
+    const values = {
+      ...body,
+      actions: [...new Set(body.actions)],
+      collections: await namedCollections(tx, account.id, body.collections, []),
+      pipelines: namedPipelines(call, body.pipelines, []),
+    };
     if ((await countAgents(tx, account.id)) >= maxAgents)
       return fail('invalid_state', `An account has at most ${maxAgents} agents that are not deleted; delete one first`);
     const since = new Date(now.getTime() - maxArchived.days * dayMs);
@@ -20,12 +26,6 @@ export const createAgent = implement(contract.createAgent, {
         'invalid_state',
         '1,000 agents of the last 31 days were deleted; change one that is there, or try again later',
       );
-    const values = {
-      ...body,
-      actions: [...new Set(body.actions)],
-      collections: await namedCollections(tx, account.id, body.collections, []),
-      pipelines: namedPipelines(call, body.pipelines, []),
-    };
     const id = await insertAgent(tx, account.id, values, now);
     return toAgent((await selectAgent(tx, account.id, id))!, account.timezone);
   },

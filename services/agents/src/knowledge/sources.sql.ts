@@ -65,8 +65,8 @@ export async function listSourceRows(
   { after, limit }: PageBounds<string>,
 ): Promise<(SourceRow & { bytes: number })[]> {
   const page: Fragment = tx`
-    select ${columns(tx)}, coalesce(octet_length(s.body), 0) + coalesce(octet_length(array_to_string(s.alternates, ',')), 0)
-      + coalesce(octet_length(array_to_string(s.page_urls, ',')), 0) as bytes
+    select ${columns(tx)}, coalesce(octet_length(to_json(s.body)::text), 0) + coalesce(octet_length(to_json(s.alternates)::text), 0)
+      + coalesce(octet_length(to_json(s.page_urls)::text), 0) as bytes
     from sources s ${joinCollection(tx)} where s.account_id = ${accountId}
       ${kind === undefined ? tx`` : tx`and s.kind = ${kind}`}
       ${collectionId === undefined ? tx`` : tx`and s.collection_id = ${collectionId}`}

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { firstOf } from './first-of.ts';
 import { jsonOf } from './json-of.ts';
 import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
-import { simulatedCompletion } from './simulated-ai.ts';
+import { sandboxCompletion } from './simulated-ai.ts';
 
 /** AI provider of an account. */
 export interface AiProvider {
@@ -40,7 +40,7 @@ const newerModels = new LRUCache<string, true>({ max: 1_000 });
  * newer ones do, the request is repeated with `max_completion_tokens`, which that model gets from then on.
  */
 export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
-  if (!endpoint) return completed(JSON.stringify(simulatedCompletion(prompt)), prompt);
+  if (!endpoint) return completed(JSON.stringify(sandboxCompletion(prompt)), prompt);
   if (!parseUrl(completionsUrl(endpoint)))
     return refused("The AI provider's base_url cannot be used; change it with PATCH /v1/agents/settings");
   const pair = JSON.stringify([endpoint.baseUrl, model]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { documentOf } from '../../test/planning.ts';
 import { type PlanningDocument, planningPrompt, repairPrompt } from './prompt.ts';
 import { readCompletion } from './read-completion.ts';
-import { shortened, simulatedCompletion } from './simulated-ai.ts';
+import { sandboxCompletion, shortened, simulatedCompletion } from './simulated-ai.ts';
 import { startSimulatedServer } from './simulated-server.ts';
 
 const source = { id: '019ab000-0000-7000-8000-000000000001', title: 'Opening hours', kind: 'article' as const };
@@ -11,7 +11,7 @@ const passage = { source, headings: [], text: 'We open at 9.', exact: false };
 /** Returns the plan simulated for a document, as it would be stored. */
 function planFor(more: Partial<PlanningDocument> = {}) {
   const document = documentOf(more);
-  const completion = simulatedCompletion(planningPrompt(document, document.trigger.text));
+  const completion = sandboxCompletion(planningPrompt(document, document.trigger.text));
   const plan = readCompletion(completion.choices[0]!.message.content, { document, followUps: 0 });
   if ('problem' in plan) throw new Error(plan.problem);
   return plan;
@@ -51,6 +51,40 @@ describe('a simulated plan', () => {
     ['nothing where nothing can be done', { agent: { ...documentOf().agent, actions: [] } }, []],
   ])('has %s', (_, document, actions) => {
     expect(planFor(document).steps.map(({ action }) => action)).toEqual(actions);
+  });
+
+  it.each<[string, (text: string) => Partial<PlanningDocument>]>([
+    ['the customer wrote', (text) => ({ trigger: { kind: 'inbound_message', channel: 'whatsapp', text } })],
+    ['is the goal', (text) => ({ trigger: { kind: 'manual', channel: null, text: '' }, goal: text })],
+  ])('is what %s, where that is a JSON object with steps', (_, documentWith) => {
+    const step = {
+      action: 'add_note',
+      title: 'Ring',
+      reason: 'They asked',
+      delay_minutes: 30,
+      params: { body: 'Ring them' },
+    };
+    const given = documentWith(JSON.stringify({ goal: 'Ring back', steps: [step] }));
+    const plan = planFor(given);
+    expect(plan).toMatchObject({
+      goal: 'Ring back',
+      steps: [{ action: 'add_note', delayMinutes: 30, params: { body: 'Ring them' } }],
+    });
+    for (const text of ['[{"steps":[]}]', '{"goal":"x"}', '"steps"', '{"steps":'])
+      expect(planFor(documentWith(text)).goal).toMatch(/^Simulated plan: /);
+    expect(planFor(documentWith('{"steps":[]}'))).toMatchObject({ goal: 'Simulated plan: as it was given', steps: [] });
+    // The demo's provider is a live account's: what its customers write is no plan.
+    const document = documentOf(given);
+    const { content } = simulatedCompletion(planningPrompt(document, document.trigger.text)).choices[0]!.message;
+    expect(JSON.parse(content).goal).toMatch(/^Simulated plan: /);
+  });
+
+  it('is what the customer wrote also where it is longer than what the document tells of it', () => {
+    const long = JSON.stringify({ goal: 'x'.repeat(400), rationale: '\n', steps: [] });
+    const document = documentOf({
+      trigger: { kind: 'inbound_message', channel: 'whatsapp', text: long.slice(0, 100) },
+    });
+    expect(sandboxCompletion(planningPrompt(document, long)).choices[0]!.message.content).toBe(long);
   });
 
   it('is the same for the same request, in the shape of a completion', () => {

@@ -1,6 +1,6 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { jsonOf } from './json-of.ts';
-import type { ChatMessage, PlanningDocument, Prompt, ToldPassage } from './prompt.ts';
+import { type ChatMessage, type PlanningDocument, type Prompt, type ToldPassage, writtenIn } from './prompt.ts';
 import { channelOfReply } from './read-completion.ts';
 
 /** Model name that shows that no AI was used. */
@@ -23,7 +23,17 @@ interface SimulatedStep {
  */
 export function simulatedCompletion({ messages }: Pick<Prompt, 'messages'>) {
   const document = readDocument(messages);
-  const content = JSON.stringify(document ? planFor(document) : nothingToPlan);
+  return completionOf(messages, document ? planFor(document) : nothingToPlan);
+}
+
+/** Returns the same for a sandbox, where what the contact wrote, or the goal, is the plan if it is a JSON object with `steps`: whoever tries things out decides. */
+export function sandboxCompletion(prompt: Pick<Prompt, 'messages'>) {
+  const plan = givenPlan(prompt.messages);
+  return plan ? completionOf(prompt.messages, plan) : simulatedCompletion(prompt);
+}
+
+function completionOf(messages: readonly ChatMessage[], plan: object) {
+  const content = JSON.stringify(plan);
   const prompt_tokens = tokensOf(messages.map((message) => message.content).join(''));
   const completion_tokens = tokensOf(content);
   return {
@@ -45,6 +55,16 @@ export function readDocument(messages: readonly ChatMessage[]): PlanningDocument
       return document as PlanningDocument;
   }
   return undefined;
+}
+
+function givenPlan(messages: readonly ChatMessage[]): object | undefined {
+  const document = readDocument(messages);
+  // The document has but the beginning of a long text.
+  const written = messages.flatMap(({ role, content }) => (role === 'user' ? [writtenIn(content)] : []));
+  const plan = [...written, document?.trigger.text, document?.goal]
+    .map((text) => (text == null ? undefined : jsonOf(text)))
+    .find((value): value is object => value instanceof Object && Object.hasOwn(value, 'steps'));
+  return plan && { goal: 'Simulated plan: as it was given', ...plan };
 }
 
 const tokensOf = (text: string) => Math.ceil(text.length / 4);

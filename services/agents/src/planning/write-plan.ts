@@ -3,7 +3,7 @@ import { changedValues, inWorkTransaction } from '@customer-platform/service-kit
 import { selectAgent } from '../agents/agents.sql.ts';
 import { planEvents } from '../plans/change-plan.ts';
 import { toPlan } from '../plans/plan.ts';
-import { endPlanning } from '../plans/plan-state.ts';
+import { delayed, endPlanning } from '../plans/plan-state.ts';
 import { selectPlan, writePlannedPlan } from '../plans/plans.sql.ts';
 import { type Claim, holdPlan } from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
@@ -21,8 +21,8 @@ export async function writePlan(
     const former = await selectPlan(tx, account.id, claim.id);
     const agent = former && (await selectAgent(tx, account.id, former.agent_id));
     if (!agent) throw new Error(`plan ${claim.id} has lost its agent`);
-    const planned = steps.map(({ delayMinutes, ...step }) => {
-      return { ...step, run_at: new Date(now.getTime() + delayMinutes * 60_000) };
+    const planned = steps.map(({ delayMinutes: delay_minutes, ...step }) => {
+      return { ...step, delay_minutes, run_at: delayed(now, delay_minutes) };
     });
     const { plan, became } = endPlanning(agent, { approvalReasons, steps: planned }, now);
     await writePlannedPlan(tx, account.id, claim.id, { ...plan, goal, rationale });

@@ -55,6 +55,22 @@ describe('a plan that waits for approval', () => {
     expect(deal.title).toBe('Tea');
   });
 
+  it.each(['plan', 'step'] as const)('has its delays begin with the approval (%s)', async (mode) => {
+    const step = { action: 'add_note' as const, delay_minutes: 60 };
+    const { id, steps } = await agency.plan({ mode, steps: [step, { ...step, delay_minutes: 0 }] });
+    const approvedAt = platform.clock.now().getTime() + 45 * 60_000;
+    platform.clock.set(new Date(approvedAt).toISOString());
+    const { body } = await agency.decide(id, 'approve');
+    const dueMs = body.steps.map(({ run_at }: { run_at: string }) => Date.parse(run_at) - approvedAt);
+    expect(dueMs).toEqual([3_600_000, 0]);
+    expect(body.next_run_at).toBe(body.steps[1].run_at);
+    expect(Date.parse(steps[0]!.run_at)).toBeLessThan(Date.parse(body.steps[0].run_at));
+    const stored = await agency.get(id);
+    expect(stored.steps.map(({ run_at }) => run_at)).toEqual(
+      body.steps.map(({ run_at }: { run_at: string }) => run_at),
+    );
+  });
+
   it('does nothing before it is approved', async () => {
     const { id } = await agency.plan({ steps: ['add_note'] });
     await anotherIsDone();

@@ -25,7 +25,7 @@ type Mode = (typeof modes)[number];
 function planned(mode: Mode, count: number): PlanState {
   const steps = Array.from({ length: count }, (_, index): StepState => {
     const status = mode === 'step' ? 'awaiting_approval' : 'pending';
-    return { status, run_at: at(index), due_at: null, result: null };
+    return { status, delay_minutes: null, run_at: at(index), due_at: null, result: null };
   });
   const isAwaiting = mode !== 'none';
   const plan: PlanState = {

@@ -3,6 +3,8 @@ import type { ApprovalMode, PlanStatus, StepStatus } from '@customer-platform/co
 /** State of a step, which decisions, expiry and step results read and change. */
 export interface StepState {
   status: StepStatus;
+  /** Due that long after its approval, or after the planning where none is asked; null: at `run_at`, as planned by a process of before. */
+  delay_minutes: number | null;
   run_at: Date;
   due_at: Date | null;
   result: Record<string, unknown> | null;
@@ -68,7 +70,7 @@ const defaultReasons = {
 };
 
 /** Ends the planning of a plan, in its agent's approval mode. Without steps there is nothing to approve: it is completed. */
-export function endPlanning<Step extends Pick<StepState, 'run_at'>>(
+export function endPlanning<Step extends Pick<StepState, 'run_at' | 'delay_minutes'>>(
   { approval_mode, approval_timeout_seconds }: { approval_mode: ApprovalMode; approval_timeout_seconds: number },
   { steps, approvalReasons }: { steps: readonly Step[]; approvalReasons: readonly string[] },
   now: Date,
@@ -113,7 +115,7 @@ export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
   const isAwaiting = plan.status === 'awaiting_approval';
   if (isAwaiting || (plan.status === 'running' && undecided.length > 0)) {
     if (isOver(plan, now)) return refused(lapsed);
-    for (const step of undecided) step.status = 'pending';
+    for (const step of plan.approval_mode === 'step' ? undecided : plan.steps) approveOne(step, now);
     plan.lapses_at = null;
     if (isAwaiting) begin(plan, by, note);
     startNext(plan, now);
@@ -158,7 +160,7 @@ export function approveStep(plan: PlanState, step: StepState, { by, note, now }:
     const isApproved = step.status !== 'skipped' && step.status !== 'cancelled';
     return isApproved ? changedNothing : refused(`The step is ${step.status}; it cannot be approved`);
   }
-  step.status = 'pending';
+  approveOne(step, now);
   const isFirst = plan.status === 'awaiting_approval';
   if (isFirst) begin(plan, by, note);
   if (!plan.steps.some(isUndecided)) plan.lapses_at = null;
@@ -230,6 +232,17 @@ function goOn(plan: PlanState, now: Date): { became?: 'completed' } {
   }
   plan.status = 'completed';
   return { became: 'completed' };
+}
+
+/** Approves a step: it is due its delay from now on. */
+function approveOne(step: StepState, now: Date): void {
+  step.status = 'pending';
+  if (step.delay_minutes !== null) step.run_at = delayed(now, step.delay_minutes);
+}
+
+/** Returns the instant so many minutes after another. */
+export function delayed(from: Date, minutes: number): Date {
+  return new Date(from.getTime() + minutes * 60_000);
 }
 
 function begin(plan: PlanState, by: string, note: string | undefined): void {

@@ -18,6 +18,8 @@ export type StepParams = PlanStep['params'];
 
 /** A step as the planner makes it. */
 export interface NewStep extends Omit<PlanStep, 'id' | 'order' | 'body' | 'run_at' | 'result'> {
+  /** Minutes from its approval, or from the planning, on; null in plans of before. */
+  delay_minutes: number | null;
   run_at: Date;
   /** Instant at which it is due; while it runs, the end of its lease. Null before its turn, and once it has ended. */
   due_at: Date | null;
@@ -220,11 +222,11 @@ export async function insertSteps(
   const numbered = steps.map((step, index) => ({ ...step, position: index + 1 }));
   await tx`
     insert into plan_steps (account_id, plan_id, position, action, title, reason, params, detail, editable, requires_approval,
-      status, run_at, due_at)
-    select ${accountId}, ${planId}, position, action, title, reason, params, detail, editable, requires_approval, status, run_at,
-      due_at
+      status, delay_minutes, run_at, due_at)
+    select ${accountId}, ${planId}, position, action, title, reason, params, detail, editable, requires_approval, status,
+      delay_minutes, run_at, due_at
     from jsonb_to_recordset(${json(tx, numbered)}) as new (position smallint, action text, title text, reason text, params jsonb,
-      detail text, editable text[], requires_approval boolean, status text, run_at timestamptz, due_at timestamptz)
+      detail text, editable text[], requires_approval boolean, status text, delay_minutes integer, run_at timestamptz, due_at timestamptz)
     order by position`;
 }
 
@@ -247,12 +249,12 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
         decision_note text, lapses_at timestamptz, last_error text, planning_due_at timestamptz)
       where p.account_id = new.account_id and p.id = new.id`,
     tx`
-      update plan_steps s set status = new.status, result = new.result, due_at = new.due_at
+      update plan_steps s set status = new.status, result = new.result, run_at = new.run_at, due_at = new.due_at
       from jsonb_to_recordset(${json(tx, steps)}) as new (account_id uuid, id bigint, status text, result jsonb,
-        due_at timestamptz)
+        run_at timestamptz, due_at timestamptz)
       where s.account_id = new.account_id and s.id = new.id
         and (s.status <> 'running' or new.status <> 'running')
-        and (s.status, s.due_at, s.result) is distinct from (new.status, new.due_at, new.result)`,
+        and (s.status, s.run_at, s.due_at, s.result) is distinct from (new.status, new.run_at, new.due_at, new.result)`,
   ];
   await Promise.all(statements.map((statement) => statement.execute()));
 }

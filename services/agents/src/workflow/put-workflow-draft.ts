@@ -12,9 +12,9 @@ const maxBlocksBytes = 262_144;
 export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, body, found, now, fail }) {
-    refuseArchived(found);
     if (jsonBytes(body.blocks) > maxBlocksBytes)
       return fail('invalid_request', `blocks must have at most ${maxBlocksBytes} bytes as JSON`, 'blocks');
+    refuseArchived(found);
     await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });
     return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };
   },
