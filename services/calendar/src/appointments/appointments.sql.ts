@@ -1,6 +1,12 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
-import { brokenConstraint, type PageBounds, readUnderLock, type Sql } from '@customer-platform/service-kit';
+import {
+  brokenConstraint,
+  type Fragment,
+  type PageBounds,
+  readUnderLock,
+  type Sql,
+} from '@customer-platform/service-kit';
 import type { Reminder } from './reminders.ts';
 
 /** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
@@ -82,7 +88,7 @@ export interface AppointmentFilter {
 
 /**
  * Lists appointments after `after`, latest start first. The page is cut before the joins, or the planner may join all
- * rows first.
+ * rows first; of a contact a page of each of its ids, or all that it has would be sorted.
  */
 export async function listAppointmentRows(
   tx: Sql,
@@ -91,18 +97,21 @@ export async function listAppointmentRows(
   { after, limit }: PageBounds<Pick<AppointmentRow, 'id' | 'starts_at'>>,
 ) {
   const { from, to, status, contactId, staffId, bookingTypeId } = filter;
+  const page = (further: Fragment) => tx`
+    select * from appointments a
+    where a.account_id = ${accountId} ${further}
+    ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
+    ${status ? tx`and a.status = ${status}` : tx``}
+    ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
+    ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
+    ${after ? tx`and (a.starts_at, a.id) < (${after.starts_at}, ${after.id})` : tx``}
+    order by a.starts_at desc, a.id desc limit ${limit}`;
+  const pageOfContact = (id: string) => tx`
+    select a.* from (${idsOfContact(tx, accountId, id)}) as named
+    cross join lateral (${page(tx`and a.contact_id = named.id`)}) as a
+    order by a.starts_at desc, a.id desc limit ${limit}`;
   return await tx<AppointmentRow[]>`
-    select ${columns(tx)} from (
-      select * from appointments a
-      where a.account_id = ${accountId}
-      ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
-      ${status ? tx`and a.status = ${status}` : tx``}
-      ${contactId ? tx`and a.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
-      ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
-      ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
-      ${after ? tx`and (a.starts_at, a.id) < (${after.starts_at}, ${after.id})` : tx``}
-      order by a.starts_at desc, a.id desc limit ${limit}
-    ) as a ${joins(tx)}
+    select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as a ${joins(tx)}
     order by a.starts_at desc, a.id desc`;
 }
 

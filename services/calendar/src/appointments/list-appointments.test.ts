@@ -1,6 +1,9 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
+import { listAppointmentRows } from './appointments.sql.ts';
 
 let platform: Platform;
 let desk: Desk;
@@ -25,6 +28,16 @@ const ids = async (query: Record<string, string | number>) =>
   (await list(query)).body.data.map(({ id }: { id: string }) => id);
 const expected = (...indexes: number[]) => indexes.map((index) => booked[index]!.id);
 
+/** Adds appointments of a contact with the account's one teammate, which were cancelled. */
+async function insertEnded(sql: Database, account: string, contact: string, count: number): Promise<void> {
+  await sql`
+    insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
+      ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
+    select ${account}, 1, 'Call', 'cancelled', ${contact}, s.id, at, at, at + interval '30 minutes', 'online', '', '', '', 'api', now(), now()
+    from staff s, (select now() - n * interval '1 minute' as at from generate_series(1, ${count}::int) as n) as t
+    where s.account_id = ${account}`;
+}
+
 describe('the list of appointments', () => {
   it('begins with the latest start, without history', async () => {
     const { body } = await list({});
@@ -44,6 +57,31 @@ describe('the list of appointments', () => {
     expect(await ids({ booking_type: desk.bookingType, contact: desk.contact.id })).toHaveLength(8);
     const other = await desk.post('/v1/calendar/booking-types', { name: 'Other', duration_minutes: 30 });
     expect(await ids({ booking_type: other.id })).toEqual([]);
+  });
+
+  it('of a contact reads a page of its appointments, however many it has, and the account', async () => {
+    const sql = platform.database('calendar');
+    const account = (await openDesk(platform, { staff: { ada: {} } })).account.id;
+    const [many, few] = [randomUUID(), randomUUID()];
+    for (const [contact, count] of [
+      [many, 10_000],
+      [few, 3],
+    ] as const)
+      await insertEnded(sql, account, contact, count);
+    await sql.unsafe('analyze appointments');
+    for (const [contactId, found] of [
+      [many, 5],
+      [few, 3],
+      [randomUUID(), 0],
+    ] as const) {
+      await inTransaction(sql, async (tx) => {
+        const before = await rowsRead(tx, 'appointments');
+        expect(await listAppointmentRows(tx, account, { contactId }, { after: undefined, limit: 5 })).toHaveLength(
+          found,
+        );
+        expect((await rowsRead(tx, 'appointments')) - before).toBeLessThan(50);
+      });
+    }
   });
 
   it('refuses a period that ends before it begins, and takes a date-time whose "+" is sent as it is', async () => {

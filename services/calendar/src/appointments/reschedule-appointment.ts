@@ -1,3 +1,4 @@
+import type { AppointmentStatus } from '@customer-platform/contracts/calendar';
 import * as contract from '@customer-platform/contracts/calendar';
 import { formatInstant } from '@customer-platform/service-kit';
 import { refusalsOf } from '../free-times/free-starts.ts';
@@ -10,13 +11,14 @@ import { checkHistorySize } from './history-size.ts';
 import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
+const movable: readonly AppointmentStatus[] = ['requested', 'confirmed'];
+
 export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
   async handle({ account, tx, body, found, now, emit, fail }) {
-    checkStatus(found, ['requested', 'confirmed'], 'moved');
     const { starts_at, staff = found.staff_email } = body;
     const startsAt = starts_at.getTime();
-    if (startsAt === found.starts_at.getTime() && staff === found.staff_email)
+    if (movable.includes(found.status) && startsAt === found.starts_at.getTime() && staff === found.staff_email)
       return toAppointment(found, account.timezone);
 
     await lockTeammates(tx, account.id, [found.staff_email, staff]);
@@ -27,6 +29,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
     if (body.staff !== undefined && !candidate?.id.in_team) {
       return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
     }
+    checkStatus(found, movable, 'moved');
     if (!bookingType || !candidate) {
       return fail('slot_taken', `${staff} no longer takes this booking type; hand the appointment to another teammate`);
     }

@@ -1,4 +1,5 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Desk, openDesk, weekOf } from '../../test/calendar.ts';
@@ -80,6 +81,24 @@ describe('the offer of a full calendar', () => {
     expect((await offerOf(desk)).candidates[0]!.taken).toEqual([rangeAt(0, 164), rangeAt(209, 60)]);
     await setLengths(desk, 30, 14);
     expect((await offerOf(desk)).candidates[0]!.taken).toEqual([rangeAt(0, 60), rangeAt(104, 60), rangeAt(209, 60)]);
+  });
+
+  it('reads none of the appointments that have ended, however many there are of one time', async () => {
+    const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
+    await fill(desk, [rangeAt(600, 30)]);
+    const sql = platform.database('calendar');
+    await sql`
+      insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
+        ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
+      select account_id, booking_type_id, title, 'cancelled', contact_id, staff_id, blocked_from, starts_at, ends_at, mode, location,
+        meeting_link, notes, source, now(), now() from appointments, generate_series(1, 5000) where account_id = ${desk.account.id}`;
+    await sql.unsafe('analyze appointments');
+    const request = { accountId: desk.account.id, bookingTypeId: desk.bookingType, from, to };
+    await inTransaction(sql, async (tx) => {
+      const before = await rowsRead(tx, 'appointments');
+      expect((await loadOffer(tx, request)).candidates[0]!.taken).toEqual([rangeAt(600, 30)]);
+      expect((await rowsRead(tx, 'appointments')) - before).toBeLessThan(50);
+    });
   });
 
   it('unites periods of time off that overlap, as many as a teammate may have', async () => {

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { eachOf } from '@customer-platform/client';
 import type { Deal } from '@customer-platform/contracts/crm';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { inTransaction } from '@customer-platform/service-kit';
+import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales, type Sales } from '../../test/crm.ts';
+import { selectOpenDeal } from './deals.sql.ts';
 
 let platform: Platform;
 let sales: Sales;
@@ -36,6 +39,30 @@ const list = (query: Record<string, string | number>) =>
 describe('the list of deals', () => {
   it('begins with the newest', async () => {
     expect((await list({})).body).toEqual({ data: deals, has_more: false, next: null });
+  });
+
+  it('has the newest open deal of a contact in some pipelines, without reading those that are closed or in others', async () => {
+    const sql = platform.database('crm');
+    const { account, pipeline, stages } = await openSales(platform);
+    const contact = randomUUID();
+    const insert = async (status: string, from: number, count: number) => {
+      await sql`
+        insert into deals (account_id, number, title, pipeline_id, stage_id, status, value_minor, currency, contact_id, notes,
+          stage_entered_at, closed_at, created_at, updated_at)
+        select ${account.id}, ${from}::int + n, ${status}, ${pipeline.id}, ${stages[0]!}, ${status}, 0, 'EUR', ${contact}, '', now(),
+          case when ${status} <> 'open' then now() end, now(), now()
+        from generate_series(1, ${count}::int) as n`;
+    };
+    await insert('open', 100, 2);
+    await insert('lost', 1_000, 10_000);
+    await sql.unsafe('analyze deals');
+    await inTransaction(sql, async (tx) => {
+      const before = await rowsRead(tx, 'deals');
+      const found = await selectOpenDeal(tx, account.id, contact, [pipeline.id, pipeline.id, 1]);
+      expect(found).toMatchObject({ title: 'open', contact_id: contact });
+      expect(await selectOpenDeal(tx, account.id, contact, [])).toBeUndefined();
+      expect((await rowsRead(tx, 'deals')) - before).toBeLessThan(50);
+    });
   });
 
   it('is filtered by pipeline, stage, status and contact, alone and together', async () => {
