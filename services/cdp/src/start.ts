@@ -87,5 +87,6 @@ export const cdp: ServiceDefinition<typeof contract> = {
     announceMoves(),
     refreshChangedContacts(1),
     refreshChangedContacts(2),
+    refreshChangedContacts('quick'),
   ],
 };

@@ -1,32 +1,64 @@
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, isOfScope, type Scope, type Sql, type WatchedRows } from '@customer-platform/service-kit';
+import { beforeFirst } from '../accounts/claim-account.ts';
 import type { Target } from './membership.sql.ts';
 
-/** Returns the next account, in id order after `after`, with changed contacts; none of `but`, whose rows are not read: it may have very many. */
-export async function nextChangedAccount(
-  tx: Sql,
-  scope: Scope,
-  after: string,
-  but: readonly string[],
-): Promise<string | undefined> {
-  for (let last = after; ; ) {
-    const [row] = await tx<{ account_id: string }[]>`
-      select account_id from changed_contacts where account_id > ${last} ${isOfScope(tx, scope)} order by account_id limit 1`;
-    if (!row || !but.includes(row.account_id)) return row?.account_id;
-    last = row.account_id;
-  }
+/** Accounts that a round by the real time may take: those in id order after `after` first, none of `but`. */
+interface Round {
+  scope: Scope;
+  after: string;
+  but: readonly string[];
 }
 
-/** Returns the account whose scheduled re-evaluation is due the longest; none of `but`. */
-export async function nextAccountToReevaluate(
+/** So many due re-evaluations are very many. */
+const looked = 200;
+
+/** Returns the next account with changed contacts. */
+export async function nextChangedAccount(tx: Sql, round: Round): Promise<string | undefined> {
+  return await nextAccount(tx, { name: 'changed_contacts', due: null }, round, new Date(0));
+}
+
+/** Returns the account whose scheduled re-evaluation is due the longest; where very many are due, the next one with any: they may all be of one, or of those that are left out. */
+export async function nextAccountToReevaluate(tx: Sql, round: Round, now: Date): Promise<string | undefined> {
+  const [found] = await tx<[{ account_id: string | null; is_full: boolean }]>`
+    with due as materialized (
+      select account_id, flips_at from audience_flips where flips_at <= ${now} order by flips_at limit ${looked}
+    )
+    select count(*) = ${looked} as is_full, (
+      select account_id from due where account_id <> all(${[...round.but]}::uuid[]) ${isOfScope(tx, round.scope)}
+      order by flips_at limit 1) as account_id
+    from due`;
+  if (!found.is_full) return found.account_id ?? undefined;
+  return await nextAccount(tx, { name: 'audience_flips', due: 'flips_at' }, round, now);
+}
+
+/**
+ * Returns the next account with rows that are due. One is found from the other by the index: of an account that is left out, for it is busy or goes
+ * by a clock of its own, no row is read but its first, and it may have very many.
+ */
+async function nextAccount(
   tx: Sql,
-  scope: Scope,
+  { name, due }: WatchedRows,
+  { scope, after, but }: Round,
   now: Date,
-  but: string[],
 ): Promise<string | undefined> {
-  const [row] = await tx<{ account_id: string }[]>`
-    select account_id from audience_flips where flips_at <= ${now} and account_id <> all(${but}::uuid[]) ${isOfScope(tx, scope)}
-    order by flips_at limit 1`;
-  return row?.account_id;
+  const isDue = due
+    ? tx`exists (select from ${tx(name)} as t where t.account_id = first.account_id and t.${tx(due)} <= ${now})`
+    : tx`true`;
+  const next = (from: Fragment) => tx`
+    select first.account_id,
+      ${isDue} and first.account_id <> all(${[...but]}::uuid[]) ${isOfScope(tx, scope, tx`first.account_id`)} as is_next
+    from (select account_id from ${tx(name)} where account_id > ${from} order by account_id limit 1) as first`;
+  const from = async (start: string) => {
+    const [row] = await tx<{ account_id: string }[]>`
+      with recursive accounts as (
+        select n.* from (${next(tx`${start}::uuid`)}) as n
+        union all
+        select n.* from accounts a cross join lateral (${next(tx`a.account_id`)}) as n where not a.is_next
+      )
+      select account_id from accounts where is_next`;
+    return row?.account_id;
+  };
+  return (await from(after)) ?? (await from(beforeFirst));
 }
 
 /** Returns whether the account has changed contacts or due re-evaluations. */

@@ -1,8 +1,9 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { type Job, LRUCache, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import { type Job, LRUCache, RoundLeft, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
 import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import { announceNext, isBehind } from './announce-moves.ts';
 import {
+  hasChanged,
   nextAccountToReevaluate,
   nextChangedAccount,
   selectReady,
@@ -19,27 +20,37 @@ const timeoutMs = 30_000;
 /** Pause of an account after a failure, or that is behind with its events, so that the others do not wait for it. */
 const restMs = 10_000;
 const maxResting = 10_000;
+/**
+ * Time of a round of the worker that is `quick`: an account with a thousand audiences of dear rules takes a minute and a half for one changed contact, and two
+ * such customers have the other workers. It leaves those accounts to them for ten minutes.
+ */
+const quickMs = 2_000;
+const leftMs = 600_000;
 
 /**
  * Keeps audiences up to date: re-evaluates changed contacts and those whose re-evaluation is due, of one account per
  * round. Accounts alternate, one with changes, then one with due re-evaluations. `worker` distinguishes jobs that run
- * side by side.
+ * side by side; one that is `quick` is there for those who would wait for minutes behind others' rounds.
  */
-export function refreshChangedContacts(worker: number): Job<unknown> {
+export function refreshChangedContacts(worker: number | 'quick'): Job<unknown> {
   return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
 }
 
-function makeRefresh(worker: number): Job<unknown> {
+function makeRefresh(worker: number | 'quick'): Job<unknown> {
   const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
-  let after = beforeFirst;
+  /** The last account of each kind of work. */
+  const after = { changed: beforeFirst, scheduled: beforeFirst };
   let isScheduledNext = false;
 
   /** Yields accounts with work, the next one first; none twice. */
   async function* candidates(tx: Sql, now: Date, scope: Scope) {
+    if (scope.account !== undefined) {
+      if (await hasChanged(tx, scope.account, now)) yield scope.account;
+      return;
+    }
     const busy = [...resting.keys()];
-    const changed = async () =>
-      (await nextChangedAccount(tx, scope, after, busy)) ?? (await nextChangedAccount(tx, scope, beforeFirst, busy));
-    const scheduled = () => nextAccountToReevaluate(tx, scope, now, busy);
+    const changed = () => nextChangedAccount(tx, { scope, after: after.changed, but: busy });
+    const scheduled = () => nextAccountToReevaluate(tx, { scope, after: after.scheduled, but: busy }, now);
     for (;;) {
       const accountId = isScheduledNext
         ? ((await scheduled()) ?? (await changed()))
@@ -68,7 +79,7 @@ function makeRefresh(worker: number): Job<unknown> {
         drop: async (_tx, id) => [await takeChanged(tx, id, batch), await takeReevaluations(tx, id, now, batch)],
       });
       if (!claimed) return false;
-      if (!isScheduledNext) after = claimed.id;
+      after[isScheduledNext ? 'scheduled' : 'changed'] = claimed.id;
       isScheduledNext = !isScheduledNext;
       const { account } = claimed;
       if (!account) return true;
@@ -79,9 +90,9 @@ function makeRefresh(worker: number): Job<unknown> {
       }
       if (await announceNext(call, account)) return true;
       try {
-        await refreshChanged(call, account);
+        await refreshChanged(call, account, worker === 'quick' ? quickMs : undefined);
       } catch (error) {
-        resting.set(account.id, true);
+        resting.set(account.id, true, error instanceof RoundLeft ? { ttl: leftMs } : {});
         throw error;
       }
       resting.delete(account.id);
@@ -91,23 +102,35 @@ function makeRefresh(worker: number): Job<unknown> {
 }
 
 /** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
-export async function refreshChanged(call: WorkCall<unknown>, account: AccountContext): Promise<void> {
-  await sizedRound(account.id, (size) => refreshSome(call, account, size));
+export async function refreshChanged(
+  call: WorkCall<unknown>,
+  account: AccountContext,
+  roundMs?: number,
+): Promise<void> {
+  await sizedRound(account.id, (size) => refreshSome(call, account, { size, roundMs }));
 }
 
 /** Returns how many contacts, or re-evaluations, it took. */
-async function refreshSome(call: WorkCall<unknown>, account: AccountContext, size: number): Promise<number> {
+async function refreshSome(
+  call: WorkCall<unknown>,
+  account: AccountContext,
+  { size, roundMs }: { size: number; roundMs: number | undefined },
+): Promise<number> {
   const { tx, now } = call;
-  const changed = new Set(await takeChanged(tx, account.id, size));
-  const due = await takeReevaluations(tx, account.id, now, size);
+  const [taken, due, ready] = await Promise.all([
+    takeChanged(tx, account.id, size),
+    takeReevaluations(tx, account.id, now, size),
+    selectReady(tx, account.id),
+  ]);
+  const changed = new Set(taken);
   const reevaluations = Map.groupBy(due, (each) => each.audience_id);
   // For each audience in its turn: together they would be a list of all contacts for each.
   const contactsOf = ({ id }: Target) => {
     const scheduled = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
     return [...changed, ...scheduled.filter((contactId) => !changed.has(contactId))];
   };
-  const ready = await selectReady(tx, account.id);
   const targets = changed.size > 0 ? ready : ready.filter(({ id }) => reevaluations.has(id));
-  if (targets.length > 0) await refreshMembership(call, account, targets, { timeoutMs, contactsOf });
+  const bounds = { timeoutMs, ...(roundMs === undefined ? {} : { roundMs }) };
+  if (targets.length > 0) await refreshMembership(call, account, targets, { ...bounds, contactsOf });
   return Math.max(changed.size, due.length);
 }

@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { WorkCall } from '@customer-platform/service-kit';
+import { RoundLeft, type WorkCall } from '@customer-platform/service-kit';
 import { tellOfMoves } from './announce-moves.ts';
 import {
   applyChanges,
@@ -16,6 +16,8 @@ import {
 interface Refresh {
   /** Timeout of one statement. */
   timeoutMs: number;
+  /** Time that the audiences may take together, in milliseconds: where it is over, RoundLeft is thrown. Any unless given. */
+  roundMs?: number;
   /** Returns the only contacts to look at for an audience; all of the account if left out. */
   contactsOf?(target: Target): readonly string[];
 }
@@ -30,20 +32,26 @@ export async function refreshMembership(
   call: WorkCall<unknown>,
   account: AccountContext,
   targets: readonly Target[],
-  { timeoutMs, contactsOf }: Refresh,
+  { timeoutMs, roundMs = Number.POSITIVE_INFINITY, contactsOf }: Refresh,
 ): Promise<Target[]> {
   const { tx, now } = call;
   const scopeOf = (target: Target) => ({ accountId: account.id, now, contactIds: contactsOf?.(target) });
+  const untilMs = performance.now() + roundMs;
+  const leaveLong = () => {
+    if (performance.now() > untilMs) throw new RoundLeft();
+  };
   await setPlanning(tx, { nestedLoops: false, timeoutMs });
   let changes = 0;
   for (const target of targets) {
     const rules = await selectRules(tx, account.id, target);
     if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules });
+    leaveLong();
   }
   const current = await lockCurrent(tx, account.id, targets);
   for (const target of current) {
     const rules = await selectRules(tx, account.id, target);
     if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules });
+    leaveLong();
   }
   await setPlanning(tx, { nestedLoops: true, timeoutMs });
   if (changes > 0) {

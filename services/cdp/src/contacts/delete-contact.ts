@@ -14,9 +14,9 @@ export const deleteContact = implement(contract.deleteContact, {
   },
   async handle({ account, found, tx, emit, now }) {
     const left = await leaveAllAudiences(tx, account.id, found.id, now);
-    const kept = await takeMovesOf(tx, account.id, found.id);
+    const kept = await takeMovesOf(tx, account.id, [found.id]);
     await deleteContactRow(tx, account.id, found.id);
-    tellKeptMoves(emit, kept, toSummary(found));
+    tellKeptMoves(emit, kept, [toSummary(found)]);
     for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
     emit(contract.contactDeleted, { contact: toSummary(found) });
     return undefined;

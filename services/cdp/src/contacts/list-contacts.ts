@@ -9,8 +9,8 @@ export const listContacts = implement(contract.listContacts, {
     const { account, query } = call;
     const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
     const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
-    // A tag that only older contacts have is looked for like a text.
-    const filters = { text: query.q ?? query.tag, indexed: [phone, filter.email, query.external_id] };
+    // A tag that only older contacts have is looked for like a text, and so is an external id, which all may have: those merged away count for their survivors.
+    const filters = { text: query.q ?? query.tag ?? query.external_id, indexed: [phone, filter.email] };
     return await readOrSearch(call, 'the search of contacts', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => findContact(sql, account.id, id)),

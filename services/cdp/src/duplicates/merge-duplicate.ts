@@ -36,7 +36,7 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     await decideDuplicate(tx, account.id, found.id, 'merged');
     const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
     const left = await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
-    for (const one of [kept, merged]) tellKeptMoves(emit, await takeMovesOf(tx, account.id, one.id), toSummary(one));
+    tellKeptMoves(emit, await takeMovesOf(tx, account.id, [kept.id, merged.id]), [toSummary(kept), toSummary(merged)]);
     for (const { isNew, ...audience } of left) {
       emit(contract.audienceLeft, { audience, contact: toSummary(merged) });
       if (isNew) emit(contract.audienceEntered, { audience, contact: toSummary(survivor) });

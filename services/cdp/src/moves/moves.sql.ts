@@ -1,4 +1,4 @@
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { isOfScope, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 
 /** The kind of a move; `ready` says that all before it are told of which made an audience ready. */
 type MoveKind = 'entered' | 'left' | 'ready';
@@ -46,15 +46,26 @@ export async function keepReady(tx: Sql, accountId: string, audienceId: string):
   await tx`insert into audience_moves (account_id, audience_id, kind) values (${accountId}, ${audienceId}, 'ready')`;
 }
 
-/** Takes the kept moves of one contact out, in their order: their events are to be written before it is gone. Call it with its audiences locked. */
-export async function takeMovesOf(tx: Sql, accountId: string, contactId: string) {
-  return await tx<{ kind: 'entered' | 'left'; id: string; name: string }[]>`
+/** Kept moves of a contact whose events a request writes: those of one that is tagged and untagged again and again are tens of thousands. */
+const mostTaken = 2_000;
+
+/**
+ * Takes the kept moves of contacts out, in their order: their events are to be written before one of them is gone. Call it with their audiences locked. Throws
+ * 503 where they are too many: they become fewer as their events are written.
+ */
+export async function takeMovesOf(tx: Sql, accountId: string, contactIds: readonly string[]) {
+  const taken = await tx<{ kind: 'entered' | 'left'; contact_id: string; id: string; name: string }[]>`
     with taken as (
       delete from audience_moves where account_id = ${accountId} and id in (
-        select id from audience_moves where account_id = ${accountId} and contact_id = ${contactId} order by id for update)
-      returning id, audience_id, kind
+        select id from audience_moves where account_id = ${accountId} and contact_id = any(${[...contactIds]}::uuid[])
+        order by id limit ${mostTaken + 1} for update)
+      returning id, audience_id, contact_id, kind
     )
-    select taken.kind, a.id, a.name from taken join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
+    select taken.kind, taken.contact_id, a.id, a.name
+    from taken join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
+  if (taken.length > mostTaken)
+    throw serviceUnavailable("The contact's moves between audiences are still being told; try again shortly");
+  return taken;
 }
 
 /** Returns accounts with moves whose events are due to be written, the longest due first; none of `resting`. */

@@ -3,13 +3,15 @@ import type { EventData } from '@customer-platform/contracts/core';
 import type { takeMovesOf } from './moves.sql.ts';
 
 type MoveEvent = typeof audienceEntered | typeof audienceLeft;
+type Summary = EventData<MoveEvent>['contact'];
 
-/** Emits the events of a contact's moves that were kept: before it is deleted, or merged into another. */
+/** Emits the events of moves that were kept of these contacts: before one is deleted, or merged into the other. */
 export function tellKeptMoves(
   emit: (event: MoveEvent, data: EventData<MoveEvent>) => unknown,
   kept: Awaited<ReturnType<typeof takeMovesOf>>,
-  contact: EventData<MoveEvent>['contact'],
+  contacts: readonly Summary[],
 ): void {
-  for (const { kind, ...audience } of kept)
-    emit(kind === 'entered' ? audienceEntered : audienceLeft, { audience, contact });
+  const byId = new Map(contacts.map((contact) => [contact.id, contact]));
+  for (const { kind, contact_id, ...audience } of kept)
+    emit(kind === 'entered' ? audienceEntered : audienceLeft, { audience, contact: byId.get(contact_id)! });
 }
