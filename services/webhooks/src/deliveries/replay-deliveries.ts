@@ -11,10 +11,10 @@ const maxRunning = 10;
 export const replayDeliveries = implement(contract.replayDeliveries, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id),
   async handle({ account, body, found, tx, now, resources, fail }) {
-    if (!found.active) fail('invalid_state', 'The endpoint is switched off; switch it on first');
     const { since, until = now, status } = body;
     if (since >= now) fail('invalid_request', 'since must be in the past', 'since');
     if (until <= since) fail('invalid_request', 'until must be later than since', 'until');
+    if (!found.active) fail('invalid_state', 'The endpoint is switched off; switch it on first');
     // What is made from now on is no part of it, or it would never end.
     const ended = until < now ? until : now;
     const isOf = { account_id: account.id, endpoint_id: found.id };
@@ -23,7 +23,7 @@ export const replayDeliveries = implement(contract.replayDeliveries, {
     if (matched > 0 && (await countRunning(tx, { accountId: account.id, endpointId: found.id })) >= maxRunning) {
       fail('invalid_state', `${maxRunning} replays of the endpoint are running; wait until one has completed`);
     }
-    const { id } = await insertReplay(tx, { ...period, matched }, now);
+    const { id } = await insertReplay(tx, { ...period, matched }, resources.clocks.real());
     return { id, matched };
   },
 });

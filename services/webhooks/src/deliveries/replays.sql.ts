@@ -77,7 +77,7 @@ export async function countRunning(tx: Sql, { accountId, endpointId }: QueueKey)
   return row!.count;
 }
 
-/** Begins a replay of so many deliveries. One of none is completed at once. */
+/** Begins a replay of so many deliveries. One of none is completed at once. `now` is the real time: it is forgotten by that, whatever its account's clock says. */
 export async function insertReplay(tx: Sql, { matched, ...period }: Period & { matched: number }, now: Date) {
   const status = matched === 0 ? 'completed' : 'running';
   const [row] = await tx<ReplayRow[]>`

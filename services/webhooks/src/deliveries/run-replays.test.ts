@@ -1,5 +1,12 @@
 import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
-import { type Platform, type Receiver, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type Receiver,
+  rowsRead,
+  startPlatform,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { delivery, emitContactCreated, openEndpoint } from '../../test/webhooks.ts';
 import { countMatched, insertReplay, nextOfReplay, type ReplayRow } from './replays.sql.ts';
@@ -131,16 +138,8 @@ it('of what was delivered nothing is read where what failed is asked for', async
   expect(await countMatched(sql, { ...isOf, ...period }, new Date(since))).toBe(4000);
   const replay = await insertReplay(sql, { ...isOf, ...period, matched: 4000 }, new Date(Date.now() + 3_600_000));
   await inTransaction(sql, async (tx) => {
-    const before = await rowsRead(tx);
+    const before = await rowsRead(tx, 'deliveries');
     expect(await nextOfReplay(tx, replay, new Date(since), 100)).toHaveLength(100);
-    expect((await rowsRead(tx)) - before).toBeLessThanOrEqual(200);
+    expect((await rowsRead(tx, 'deliveries')) - before).toBeLessThanOrEqual(200);
   });
 });
-
-/** Number of deliveries that a connection has read, as far as it has not reported them yet. */
-async function rowsRead(tx: Sql): Promise<number> {
-  const [read] = await tx<{ rows: number }[]>`
-    select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_xact_user_tables
-    where relid in (select relid from pg_partition_tree('deliveries'))`;
-  return read!.rows;
-}

@@ -5,15 +5,19 @@ import { toEndpoint } from './endpoint.ts';
 import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
 
 const maxEndpoints = 20;
+/** Those of deleted endpoints count until what was pending there has ended: made and deleted again and again they would pile up. */
+const maxQueues = 2 * maxEndpoints;
 
 export const createEndpoint = implement(contract.createEndpoint, {
   async handle(call) {
     const { account, body, tx, now, fail, resources } = call;
     refusePrivateTarget(body.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
-    const { count, id } = await prepareEndpoint(tx, account.id);
+    const { count, queues, id } = await prepareEndpoint(tx, account.id);
     if (count >= maxEndpoints) {
       fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);
     }
+    if (queues >= maxQueues)
+      fail('invalid_state', 'Deliveries of deleted endpoints are still being ended; try again shortly');
     const secret = newSigningSecret();
     const stored = encryptSecret(resources.secretKeys, secret, account.id, id);
     const row = await insertEndpoint(tx, account.id, { ...body, id, secret: stored }, now);

@@ -13,13 +13,14 @@ export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' 
 const columns = (sql: Sql) =>
   sql`id, url, description, events, active, disabled_reason, paused, created_at, updated_at`;
 
-/** Keeps other registrations of the account out until the transaction ends, counts its endpoints and names the next one. */
+/** Keeps other registrations of the account out until the transaction ends, counts its endpoints and its queues, and names the next endpoint. */
 export async function prepareEndpoint(tx: Sql, accountId: string) {
   const [count, [next]] = await Promise.all([
     countSerially(tx, `endpoints ${accountId}`, tx`endpoints where account_id = ${accountId}`),
-    tx<{ id: string }[]>`select uuidv7() as id`,
+    tx<{ id: string; queues: number }[]>`
+      select uuidv7() as id, (select count(*)::int from queues where account_id = ${accountId}) as queues`,
   ]);
-  return { count, id: next!.id };
+  return { count, ...next! };
 }
 
 /** Adds an endpoint under an id of the caller, because its secret is bound to it. */

@@ -110,3 +110,24 @@ it('of a deleted endpoint no queue is left that nobody has taken: an account tha
     await letTake();
   }
 });
+
+it('endpoints that are made and deleted again and again, each with more than ends at once, leave a bounded number of queues', async () => {
+  const account = await platform.account();
+  const letTake = await keepFrom(sql, undefined, [account.id]);
+  const make = () =>
+    account.request('POST', '/v1/webhooks', { body: { url: 'http://127.0.0.1:1', events: ['*'], description: '' } });
+  try {
+    for (let made = 0; made < 40; made++) {
+      const { status, body } = await make();
+      expect(status).toBe(201);
+      await insertPending(account.id, body.id, 1_001);
+      await account.client.deleteEndpoint({ params: { endpoint_id: body.id } });
+    }
+    const refused = await make();
+    const message = 'Deliveries of deleted endpoints are still being ended; try again shortly';
+    expect([refused.status, refused.body.error]).toEqual([409, { code: 'invalid_state', message }]);
+  } finally {
+    await letTake();
+  }
+  await waitFor('what was pending to end', async () => (await make()).status === 201, 60_000);
+}, 120_000);
