@@ -128,7 +128,7 @@ describe('an account', () => {
     expect(await eventsIn(databaseInEast('webhooks'))).not.toContain(inMain.id);
   });
 
-  it('is told of to the services of its own cell alone', async () => {
+  it('is told of to the services of its own cell alone; those of another get an error, not that there is none: they would drop its work', async () => {
     const bus = await Bus.connect(described.url, {
       prefix: common.BUS_PREFIX,
       service: 'crm',
@@ -137,7 +137,8 @@ describe('an account', () => {
     });
     try {
       expect((await bus.ask(getAccountContext, inEast.id, {})).account?.id).toBe(inEast.id);
-      expect(await bus.ask(getAccountContext, inMain.id, {})).toEqual({ account: null });
+      await expect(bus.ask(getAccountContext, inMain.id, {})).rejects.toMatchObject({ status: 503 });
+      expect(await bus.ask(getAccountContext, randomUUID(), {})).toEqual({ account: null });
     } finally {
       await bus.close();
     }

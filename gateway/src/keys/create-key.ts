@@ -12,9 +12,6 @@ export const createKey = implement(adminOperations.createKey, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle(call) {
     const { tx, found, body, now, fail } = call;
-    if (found.parent_id !== null) {
-      fail('invalid_state', `A sandbox has no keys; create one of mode test for its account ${found.parent_id}`);
-    }
     if (body.expires_at && body.expires_at <= now)
       fail('invalid_request', 'expires_at must be in the future', 'expires_at');
     for (const range of body.allowed_addresses) {
@@ -23,6 +20,9 @@ export const createKey = implement(adminOperations.createKey, {
       } catch (error) {
         fail('invalid_request', `allowed_addresses: ${(error as Error).message}`, 'allowed_addresses');
       }
+    }
+    if (found.parent_id !== null) {
+      fail('invalid_state', `A sandbox has no keys; create one of mode test for its account ${found.parent_id}`);
     }
     const key = newKey(body.mode);
     const row = await insertKey(tx, {

@@ -13,6 +13,7 @@ import type { Body } from '../bodies/body-intake.ts';
 import type { Upstream } from '../upstream.ts';
 import { connectsWithin } from './connect-deadline.ts';
 import { codeOf, isUnconnected, noResponse } from './connection-errors.ts';
+import { isForeignFailure } from './foreign-failure.ts';
 import { Outage } from './outage.ts';
 import { refuse } from './respond.ts';
 import { streamOpener } from './stream-opener.ts';
@@ -180,7 +181,7 @@ function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
       // It is not sent again.
       response[sendingOf]?.body?.letGo();
       const { headers } = received;
-      if (received.statusCode! >= 500 && !headers['content-type']?.startsWith('application/json')) {
+      if (isForeignFailure(received)) {
         received.destroy();
         if (!response.headersSent) refuse(response, noResponse(service), log);
         return;

@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from '@customer-platform/service-kit';
 import { isUnconnected, noResponse } from './connection-errors.ts';
+import { isForeignFailure } from './foreign-failure.ts';
 import type { Outage } from './outage.ts';
 
 /** Time in which a service has to begin a stream. */
@@ -51,8 +52,7 @@ export function streamOpener({ url, agent, outage, service, log }: StreamTarget)
       outage.end();
       outgoing.setTimeout(silentMs);
       for (const name of ofConnection) delete received.headers[name];
-      // A failure without an envelope, such as a balancer's page.
-      if (received.statusCode! >= 500 && !received.headers['content-type']?.startsWith('application/json'))
+      if (isForeignFailure(received))
         outgoing.destroy(new Error(`the service began no stream: ${received.statusCode}`));
       else resolve(received);
     });

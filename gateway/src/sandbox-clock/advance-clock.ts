@@ -8,7 +8,6 @@ export const advanceClock = implement(advanceSandboxClock, {
   async handle({ account, body, tx, fail, resources }) {
     const { advance_to: target } = body;
     const clock = await selectClock(tx, account.id);
-    if (clock.target) return fail('invalid_state', advancing(clock.target, account.timezone));
     const real = resources.clocks.real();
     const now = real.getTime() + clock.aheadMs;
     if (target.getTime() <= now) {
@@ -20,6 +19,7 @@ export const advanceClock = implement(advanceSandboxClock, {
       const message = `advance_to must be at most ${maxAdvanceDays} days ahead of the sandbox's clock: ${latest} at the latest`;
       fail('invalid_request', message, 'advance_to');
     }
+    if (clock.target) return fail('invalid_state', advancing(clock.target, account.timezone));
     if (!(await insertAdvance(tx, account.id, target)))
       fail('invalid_state', 'The clock is advancing already; try again once it is ready');
     return toClock(account, { ...clock, target }, real);
