@@ -18,6 +18,8 @@ export const contactConsumer: Consumer<unknown> = {
   batchSize: 100,
   // A handler that meets a contact whose copy is not there yet asks its owner.
   gatherMs: 200,
+  // A copy has the number of the event that it is of: one that comes again changes nothing.
+  knowsTaken: true,
   take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 
@@ -30,6 +32,7 @@ export const unmergedContactConsumer: Consumer<unknown> = {
   filter: { audience: 'public', service: 'cdp', kind: contactUnmerged.kind },
   events: [contactUnmerged],
   batchSize: 100,
+  knowsTaken: true,
   take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 

@@ -14,6 +14,7 @@ import { activeRequests, requestDuration } from './request-metrics.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from './responses.ts';
 import { beginEventStream } from './streams/streams.ts';
 import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from './telemetry.ts';
+import { UnsentResponses } from './unsent-responses.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
@@ -26,6 +27,7 @@ export function bindOperations<Resources>(
   context: BindingContext<Resources>,
 ): void {
   const waiters = new KeyWaiters();
+  const unsent = new UnsentResponses();
   const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
@@ -33,7 +35,7 @@ export function bindOperations<Resources>(
     const steps = new Steps(bound, context, waiters);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
-      return traced(steps, request, () => serve(steps, request, response));
+      return traced(steps, request, () => serve(steps, unsent, request, response));
     };
     const path = routePattern(operation.path);
     const route = app.route(path);
@@ -47,13 +49,18 @@ export function bindOperations<Resources>(
 }
 
 /** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
-async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
+async function serve<Resources>(
+  steps: Steps<Resources>,
+  unsent: UnsentResponses,
+  request: Request,
+  response: Response,
+): Promise<number> {
   const beganMs = performance.now();
   const method = httpMethod(request.method);
   activeRequests.add(1, method);
   let status: number;
   try {
-    status = await respond(steps, request, response);
+    status = await respond(steps, unsent, request, response);
   } catch (error) {
     status = sendError(response, error, steps.context.log);
   } finally {
@@ -72,7 +79,12 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
 }
 
 /** Responds to a request; returns the status. Throws what it is refused with. */
-async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
+async function respond<Resources>(
+  steps: Steps<Resources>,
+  unsent: UnsentResponses,
+  request: Request,
+  response: Response,
+): Promise<number> {
   const { operation, context } = steps;
   const { requests } = context;
   if (requests.underWay >= maxConcurrentRequests) {
@@ -88,7 +100,9 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     const serveIt = () => (isRead ? read(steps, request, account) : write(steps, request, account));
     const served = await context.clocks.by(account.id, serveIt);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
-    send(response, served.status, served.body);
+    // What a write has committed is said in any case.
+    if (isRead) unsent.send(response, served.status, served.body, account.owner);
+    else send(response, served.status, served.body);
     return served.status;
   } finally {
     requests.underWay--;

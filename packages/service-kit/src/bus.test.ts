@@ -76,6 +76,41 @@ it('a request that was taken has its reply, also from a process that is about to
   await closing;
 });
 
+it('a reply for which it is too late, since the connection was lost while the process ended, ends no process', async () => {
+  const relay = await startRelay(platform.env('crm').NATS_URL!);
+  const ending = await Bus.connect(relay.url, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
+  const shutDoors = internalRequest('shutDoors', 'cdp', z.object({}), z.object({}));
+  const [taken, shut] = [Promise.withResolvers<void>(), Promise.withResolvers<Record<string, never>>()];
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', note);
+  try {
+    ending.handle(shutDoors, async () => {
+      taken.resolve();
+      return await shut.promise;
+    });
+    const asked = waitFor(
+      'a reply',
+      () =>
+        bus.ask(shutDoors, 'account', {}, 1_000).then(
+          () => true,
+          () => false,
+        ),
+      5_000,
+    );
+    asked.catch(() => undefined);
+    await taken.promise;
+    relay.cut();
+    await ending.close();
+    shut.resolve({});
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', note);
+    await relay.stop();
+  }
+});
+
 it('news is what was published as news: JetStream delivers events to any subject, with rights of its own', async () => {
   const heard: string[] = [];
   bus.listen('doors', (payload) => heard.push(payload));

@@ -80,7 +80,7 @@ export async function deleteFailedEvent(tx: Sql, { account_id, id }: FailedEvent
   await tx`delete from failed_events where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Notes tries that failed; an event without a next one is dead. */
+/** Notes tries that failed; an event without a next one is dead. A try of an event that another process has taken since is not noted. */
 export async function noteFailedTries(
   sql: Sql,
   failures: readonly (HeldTry & { row: FailedEventRow })[],
@@ -92,7 +92,7 @@ export async function noteFailedTries(
     from unnest(
       ${failures.map(({ row }) => row.account_id)}::uuid[], ${failures.map(({ row }) => row.id)}::uuid[],
       ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
-      ${failures.map(storedDueAt)}::text[]::timestamptz[]
-    ) as failed (account_id, id, reason, tries, due_at)
-    where f.account_id = failed.account_id and f.id = failed.id`;
+      ${failures.map(storedDueAt)}::text[]::timestamptz[], ${failures.map(({ row }) => row.attempts)}::int[]
+    ) as failed (account_id, id, reason, tries, due_at, claimed)
+    where f.account_id = failed.account_id and f.id = failed.id and f.tries = failed.claimed and f.dead_at is null`;
 }

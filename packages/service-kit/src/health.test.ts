@@ -30,6 +30,25 @@ afterEach(async () => {
   http.close();
 });
 
+it('of several hosts any may be the one that is dialled', async () => {
+  await sql.end({ timeout: 0 });
+  const nobody = createServer();
+  await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve));
+  const closed = portOf(nobody);
+  await new Promise((resolve) => nobody.close(resolve));
+  const hosts = `127.0.0.1:${closed},127.0.0.1:${portOf(database)}`;
+  sql = openDatabase(`postgres://nobody@${hosts}/nothing`, { pool: 1, service: 'health' });
+  sql`select 1`.catch(() => undefined);
+  await waitFor('the pool to dial', () => dialled.length >= 1);
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 31_000;
+  try {
+    expect((await fetch(url)).status).toBe(503);
+  } finally {
+    performance.now = now;
+  }
+});
+
 it('a database that stands still is dialled once a second, however many ask whether the process is alive', async () => {
   sql`select 1`.catch(() => undefined);
   await waitFor('the pool to dial', () => dialled.length === 1);

@@ -24,6 +24,7 @@ export type LimitName =
   | 'trace_exports'
   | 'trace_spans'
   | 'unread_responses'
+  | 'unsent_responses'
   | 'uploads';
 
 const reached = meter.createCounter('platform.limits.reached', {

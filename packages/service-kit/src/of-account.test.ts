@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { everybody, rowsOfScope } from './clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
@@ -46,20 +46,16 @@ async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ res
     // The statistics know of no other account.
     await tx.unsafe('analyze queued; analyze outbox');
     await insert(other, 50_001, 50_001);
-    const before = await rowsRead(tx);
+    const before = await read(tx);
     const result = await work(tx);
-    outcome = { result, read: (await rowsRead(tx)) - before };
+    outcome = { result, read: (await read(tx)) - before };
     throw done;
   });
   await expect(working).rejects.toBe(done);
   return outcome!;
 }
 
-async function rowsRead(tx: Sql): Promise<number> {
-  const [row] = await tx<[{ read: number }]>`
-    select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_user_tables where relname in ('queued', 'outbox')`;
-  return row.read;
-}
+const read = async (tx: Sql) => (await rowsRead(tx, 'queued')) + (await rowsRead(tx, 'outbox'));
 
 describe('where one account has nearly all rows, another is found without reading them', () => {
   const lock = (tx: Sql) => tx`for update skip locked`;

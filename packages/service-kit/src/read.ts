@@ -1,6 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { RequestCall, ServedResponse, Steps } from './call.ts';
+import { stringified } from './compute.ts';
 import { isDatabaseUnavailable, isStatementTimeout } from './database.ts';
 import { ClientGone } from './fair-permits.ts';
 import type { Ask } from './operation.ts';
@@ -14,7 +15,10 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  return { kind: 'done', status: steps.operation.status, body: JSON.stringify(await result(steps, request, account)) };
+  const { isList, operation } = steps;
+  const value = await result(steps, request, account);
+  const body = isList ? await stringified(value, account.owner) : JSON.stringify(value);
+  return { kind: 'done', status: operation.status, body };
 }
 
 /** Opens the stream that a read asks for: its statements until then run as those of a read. Throws what it is refused with. */

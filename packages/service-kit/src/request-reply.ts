@@ -134,9 +134,11 @@ export class RequestReply {
   /** Handles an internal request; the processes of one service share the work. */
   handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    // The connection is closed by then; the asker's request ends by its timeout.
+    const unsent = (error: unknown) => this.#log.warn({ err: error, subject }, 'a reply could not be sent');
     const take = (message: Msg) => {
       // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
-      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle);
+      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle).catch(unsent);
       else this.#log.warn({ subject }, 'a request without an inbox is ignored');
     };
     const listener = { subject, take, queue: this.#service };

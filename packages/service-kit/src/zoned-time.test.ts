@@ -1,3 +1,4 @@
+import { isTimezone } from '@customer-platform/contracts/core';
 import { expect, it } from '@jest/globals';
 import { dayMs, dayOf, formatInstant, instantOf, localAt } from './zoned-time.ts';
 
@@ -11,6 +12,30 @@ it.each([
   ['2011-12-30T10:00:00Z', 'Pacific/Apia', '2011-12-31T00:00:00+14:00'],
 ])('%s in %s is %s', (instant, zone, expected) => {
   expect(formatInstant(new Date(instant), zone)).toBe(expected);
+});
+
+it('formats every zone that a request may name, and no other', () => {
+  const onlyOfIntl = ['ACT', 'AST', 'BST', 'CST', 'IST', 'JST', 'PST', 'SST', 'pst'];
+  const isFormatted = (zone: string) => {
+    try {
+      return formatInstant(new Date(0), zone) !== '';
+    } catch {
+      return false;
+    }
+  };
+  for (const zone of [
+    ...Intl.supportedValuesOf('timeZone'),
+    'UTC',
+    'US/Pacific',
+    'EST',
+    'CET',
+    ...onlyOfIntl,
+    '+01:00',
+    'Mars/Phobos',
+    '',
+  ])
+    expect([zone, isTimezone(zone)]).toEqual([zone, isFormatted(zone) && !zone.startsWith('+')]);
+  expect(onlyOfIntl.filter(isTimezone)).toEqual([]);
 });
 
 it('changes the offset at the very instant of a clock change', () => {

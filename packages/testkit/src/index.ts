@@ -15,5 +15,6 @@ export * from './platform.ts';
 export * from './process-platform.ts';
 export * from './receiver.ts';
 export { type Relay, startRelay } from './relay.ts';
+export { rowsRead } from './rows-read.ts';
 export { type Servers, startServers } from './servers.ts';
 export * from './wait-for.ts';

@@ -41,9 +41,12 @@ export class BatchWriter<Item> {
   readonly #locked = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #isRetryDue = false;
+  /** Items at most in the next call of `write`: half as many after a failure, twice as many after a success. */
+  #most: number;
 
   constructor(options: BatchWriterOptions<Item>) {
     this.#options = options;
+    this.#most = options.maxBatch;
     const { name, log } = options;
     this.#loop = new WakeLoop(name, { everyMs, slowestRetryMs, log }, () => this.#writeAll());
   }
@@ -84,20 +87,21 @@ export class BatchWriter<Item> {
 
   async #writeAll(): Promise<undefined> {
     const { maxBatch, together = (items) => items.length, write, refused } = this.#options;
-    for (let most = maxBatch; ; ) {
+    for (;;) {
       // Between two writes alone: the first items are those under way.
       if (this.#isRetryDue) this.#takeBack();
       if (this.#waiting.length === 0) return;
-      const first = this.#waiting.slice(0, most);
+      const first = this.#waiting.slice(0, this.#most);
       const batch = first.slice(0, together(first));
       try {
         const locked = await write(batch);
         this.#waiting = this.#waiting.slice(batch.length);
         if (locked.length > 0) this.#putAside(locked);
-        most = maxBatch;
+        this.#most = Math.min(this.#most * 2, maxBatch);
       } catch (error) {
+        // Also where it may be written later: what took longer than a statement may take does so again, but half of it perhaps does not.
+        this.#most = Math.ceil(batch.length / 2);
         if (isUnavailable(error) || isTemporaryFailure(error)) throw error;
-        most = Math.ceil(batch.length / 2);
         if (batch.length > 1) continue;
         this.#waiting = this.#waiting.slice(1);
         refused(batch[0]!, error);
