@@ -278,13 +278,16 @@ describe('sources', () => {
     }
   });
 
-  it('that are long end a page of the list sooner, and the pages have them all', async () => {
+  it.each([
+    ['long', 'ä'],
+    ['long as JSON', '\u0001'],
+  ])('that are %s end a page of the list sooner, and the pages have them all', async (_, character) => {
     const library = await openLibrary(platform);
     const { account } = library;
     const { id } = await library.article('First');
     await platform.database('agents')`
       insert into sources (account_id, kind, title, collection_id, status, active, created_at, updated_at, body)
-      select account_id, kind, 'Long ' || number, collection_id, 'ready', true, created_at, updated_at, repeat('ä', 20000)
+      select account_id, kind, 'Long ' || number, collection_id, 'ready', true, created_at, updated_at, repeat(${character}, 20000)
       from sources cross join generate_series(1, 89) as number where account_id = ${account.id} and id = ${id}`;
     const { data, sizes } = await pagesOf((query) => account.client.listSources({ query }));
     expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([90, 90, id]);

@@ -56,6 +56,23 @@ const keepAll = () =>
   sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
 const announceAll = () => sql`update audience_announcements set due_at = now() where account_id = ${account.id}`;
 
+it('a contact with very many moves that are still to be told is deleted once they are fewer', async () => {
+  const audiences = audiencesOf(platform, account);
+  const [{ id }, contact] = [await audiences.create(tagged('a')), await audiences.contact()];
+  await keepAll();
+  await sql`
+    insert into audience_moves (account_id, audience_id, contact_id, kind)
+    select ${account.id}, ${id}, ${contact}, case when n % 2 = 0 then 'entered' else 'left' end from generate_series(1, 2001) as n`;
+  const remove = () => account.request('DELETE', `/v1/cdp/contacts/${contact}`);
+  const refused = await remove();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  await sql`delete from audience_moves where id = (select min(id) from audience_moves where account_id = ${account.id})`;
+  expect((await remove()).status).toBe(204);
+  await waitFor('all events', () => audiences.told('audience.left', id).length === 1_000);
+  expect(audiences.told('audience.entered', id)).toHaveLength(1_000);
+  await sql`delete from audience_announcements where account_id = ${account.id}`;
+});
+
 it('moves behind those that are kept are told of in their order, and those of a contact before it is gone', async () => {
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('a'));
