@@ -82,7 +82,7 @@ it('pipelines', async () => {
 });
 
 it('messages', async () => {
-  await send('putChannel', 'updateTemplates', 'sendMessage');
+  await send('putChannel', 'testChannel', 'updateTemplates', 'sendMessage');
 });
 
 it('webhooks', async () => {

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type Database, openDatabase } from './database.ts';
 import { healthServer, isDatabaseMoving } from './health.ts';
 
-const database = createServer();
 const dialled: Socket[] = [];
+// It takes connections and says nothing.
+const database = createServer((socket) => dialled.push(socket));
 let http: Server;
 let sql: Database;
 let url: string;
@@ -14,8 +15,7 @@ let url: string;
 const portOf = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
 
 beforeEach(async () => {
-  // It takes connections and says nothing.
-  database.on('connection', (socket) => dialled.push(socket));
+  dialled.length = 0;
   await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
   sql = openDatabase(`postgres://nobody@127.0.0.1:${portOf(database)}/nothing`, { pool: 1, service: 'health' });
   const serve = healthServer({ service: 'health', version: '1', isAlive: () => isDatabaseMoving(sql) }, () => true);

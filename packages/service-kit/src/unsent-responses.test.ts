@@ -43,7 +43,11 @@ it('holds no more of an owner than its share of responses that are not read, and
     const gone = once(third, 'close');
     sockets[3]!.destroy();
     await gone;
-    unsent.send(third, 200, body, 'one');
+    const fourth = await asked();
+    const left = once(fourth, 'close');
+    sockets[4]!.destroy();
+    await left;
+    unsent.send(fourth, 200, body, 'one');
     unsent.send(await asked(), 200, body, 'one');
   } finally {
     for (const socket of sockets) socket.destroy();

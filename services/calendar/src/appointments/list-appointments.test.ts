@@ -29,13 +29,18 @@ const ids = async (query: Record<string, string | number>) =>
 const expected = (...indexes: number[]) => indexes.map((index) => booked[index]!.id);
 
 /** Adds appointments of a contact with the account's one teammate, which were cancelled. */
-async function insertEnded(sql: Database, account: string, contact: string, count: number): Promise<void> {
+async function insertEnded(
+  sql: Database,
+  { account, bookingType }: Desk,
+  contact: string,
+  count: number,
+): Promise<void> {
   await sql`
     insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
       ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
-    select ${account}, 1, 'Call', 'cancelled', ${contact}, s.id, at, at, at + interval '30 minutes', 'online', '', '', '', 'api', now(), now()
+    select ${account.id}, ${bookingType}, 'Call', 'cancelled', ${contact}, s.id, at, at, at + interval '30 minutes', 'online', '', '', '', 'api', now(), now()
     from staff s, (select now() - n * interval '1 minute' as at from generate_series(1, ${count}::int) as n) as t
-    where s.account_id = ${account}`;
+    where s.account_id = ${account.id}`;
 }
 
 describe('the list of appointments', () => {
@@ -61,13 +66,14 @@ describe('the list of appointments', () => {
 
   it('of a contact reads a page of its appointments, however many it has, and the account', async () => {
     const sql = platform.database('calendar');
-    const account = (await openDesk(platform, { staff: { ada: {} } })).account.id;
+    const other = await openDesk(platform, { staff: { ada: {} } });
+    const account = other.account.id;
     const [many, few] = [randomUUID(), randomUUID()];
     for (const [contact, count] of [
       [many, 10_000],
       [few, 3],
     ] as const)
-      await insertEnded(sql, account, contact, count);
+      await insertEnded(sql, other, contact, count);
     await sql.unsafe('analyze appointments');
     for (const [contactId, found] of [
       [many, 5],

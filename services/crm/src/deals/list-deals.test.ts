@@ -59,7 +59,7 @@ describe('the list of deals', () => {
     await inTransaction(sql, async (tx) => {
       const before = await rowsRead(tx, 'deals');
       const found = await selectOpenDeal(tx, account.id, contact, [pipeline.id, pipeline.id, 1]);
-      expect(found).toMatchObject({ title: 'open', contact_id: contact });
+      expect(found).toMatchObject({ title: 'open', own_contact_id: contact });
       expect(await selectOpenDeal(tx, account.id, contact, [])).toBeUndefined();
       expect((await rowsRead(tx, 'deals')) - before).toBeLessThan(50);
     });

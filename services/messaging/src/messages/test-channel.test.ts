@@ -47,7 +47,10 @@ describe('a test of a channel', () => {
 
   it('needs the channel to be set up, and an address on it', async () => {
     const email = await test('email', { to: 'ada@example.com' });
-    expect([email.status, email.body.error]).toEqual([404, { code: 'not_found', message: 'There is no such channel' }]);
+    expect([email.status, email.body.error]).toEqual([
+      404,
+      { code: 'not_found', message: 'There is no such channel in this account' },
+    ]);
     expect((await test('email', {})).status).toBe(404);
     const fax = await test('fax', { to: '1' });
     expect([fax.status, fax.body.error.code]).toEqual([404, 'not_found']);
@@ -75,9 +78,10 @@ describe('a test of a channel', () => {
     const texts = [];
     for (const language of ['de-AT', 'pl']) {
       const account = await platform.account({ language });
-      texts.push(
-        (await account.testClient.testChannel({ params: { channel: 'sms' }, body: { to: '+4930901801' } })).body,
-      );
+      const params = { channel: 'sms' as const };
+      const sent = await account.testClient.testChannel({ params, body: { to: '+4930901801' } });
+      texts.push(sent.body);
+      await platform.event(account.sandboxId, 'message.delivered', (data) => data.message.id === sent.id);
     }
     expect(texts).toEqual([
       expect.stringMatching(/^Das ist eine Testnachricht von .+\.$/),
