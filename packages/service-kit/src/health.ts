@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { type Database, standsStillMs } from './database.ts';
 import { isReading, pathOf, send } from './responses.ts';
 
@@ -34,14 +34,8 @@ async function canDial(sql: Database): Promise<boolean> {
   return await dialling;
 }
 
-/** Of several hosts any: which of them takes writes is the driver's to find out. */
 async function dial({ options: { host, port, path } }: Database): Promise<boolean> {
-  if (path) return await isReached(connect(path));
-  const reached = await Promise.all(host.map((name, index) => isReached(connect(port[index]!, name))));
-  return reached.includes(true);
-}
-
-async function isReached(socket: Socket): Promise<boolean> {
+  const socket = path ? connect(path) : connect(port[0]!, host[0]!);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
   socket.setTimeout(dialMs, () => resolve(false));

@@ -9,6 +9,7 @@ interface Round {
   but: readonly string[];
 }
 
+const afterLast = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** So many due re-evaluations are very many. */
 const looked = 200;
 
@@ -44,21 +45,22 @@ async function nextAccount(
   const isDue = due
     ? tx`exists (select from ${tx(name)} as t where t.account_id = first.account_id and t.${tx(due)} <= ${now})`
     : tx`true`;
-  const next = (from: Fragment) => tx`
+  const next = (from: Fragment, until: string) => tx`
     select first.account_id,
       ${isDue} and first.account_id <> all(${[...but]}::uuid[]) ${isOfScope(tx, scope, tx`first.account_id`)} as is_next
-    from (select account_id from ${tx(name)} where account_id > ${from} order by account_id limit 1) as first`;
-  const from = async (start: string) => {
+    from (
+      select account_id from ${tx(name)} where account_id > ${from} and account_id <= ${until} order by account_id limit 1) as first`;
+  const within = async (start: string, end: string) => {
     const [row] = await tx<{ account_id: string }[]>`
       with recursive accounts as (
-        select n.* from (${next(tx`${start}::uuid`)}) as n
+        select n.* from (${next(tx`${start}::uuid`, end)}) as n
         union all
-        select n.* from accounts a cross join lateral (${next(tx`a.account_id`)}) as n where not a.is_next
+        select n.* from accounts a cross join lateral (${next(tx`a.account_id`, end)}) as n where not a.is_next
       )
       select account_id from accounts where is_next`;
     return row?.account_id;
   };
-  return (await from(after)) ?? (await from(beforeFirst));
+  return (await within(after, afterLast)) ?? (await within(beforeFirst, after));
 }
 
 /** Returns whether the account has changed contacts or due re-evaluations. */

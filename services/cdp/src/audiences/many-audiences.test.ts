@@ -1,10 +1,12 @@
-import type { Database } from '@customer-platform/service-kit';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { type Database, inTransaction, RoundLeft, type WorkCall } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
 import { selectReady } from './changed-contacts.sql.ts';
 import { selectDueAccounts } from './due-audiences.sql.ts';
+import { refreshChanged } from './refresh-changed.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -92,4 +94,18 @@ it('of all that an account has nothing but ids and versions is read at once', as
   expect([...(await selectReady(sql, account.id))]).toEqual(ids.map((id) => ({ id, version: 1 })));
   const contact = await audiences.contact({ tags: ['a', 'b'] });
   for (const id of ids) await audiences.holds(id, [contact]);
+});
+
+it('a round that takes longer than it may is left to others, with nothing written', async () => {
+  const audiences = audiencesOf(platform, account);
+  const [{ id }, contact] = [await audiences.create(tagged('a')), await audiences.contact()];
+  const changed = () => sql`select from changed_contacts where account_id = ${account.id}`;
+  await waitFor('the contact to be looked at', async () => (await changed()).length === 0);
+  const round = inTransaction(sql, async (tx) => {
+    await tx`insert into changed_contacts (account_id, contact_id) values (${account.id}, ${contact})`;
+    const call = { tx, now: platform.clock.now() } as WorkCall<unknown>;
+    await refreshChanged(call, { id: account.id } as AccountContext, { contacts: 10, ms: 0 });
+  });
+  await expect(round).rejects.toBeInstanceOf(RoundLeft);
+  expect([(await changed()).length, (await audiences.get(id)).members]).toEqual([0, 0]);
 });

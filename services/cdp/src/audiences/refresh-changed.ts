@@ -1,5 +1,13 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { type Job, LRUCache, RoundLeft, type Scope, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import {
+  isStatementTimeout,
+  type Job,
+  LRUCache,
+  RoundLeft,
+  type Scope,
+  type Sql,
+  type WorkCall,
+} from '@customer-platform/service-kit';
 import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import { announceNext, isBehind } from './announce-moves.ts';
 import {
@@ -21,65 +29,77 @@ const timeoutMs = 30_000;
 const restMs = 10_000;
 const maxResting = 10_000;
 /**
- * Time of a round of the worker that is `quick`: an account with a thousand audiences of dear rules takes a minute and a half for one changed contact, and two
- * such customers have the other workers. It leaves those accounts to them for ten minutes.
+ * A round of the worker that is `quick`: an account with a thousand audiences of dear rules takes a minute and a half for one changed contact, and two such
+ * customers have the other workers. It leaves an account that takes longer to them for ten minutes.
  */
-const quickMs = 2_000;
+const quick: RoundBounds = { contacts: 500, ms: 2_000 };
 const leftMs = 600_000;
+const everyMs = { usual: 250, quick: 1_000 };
+
+/** Bounds of a round: changed contacts, re-evaluations, and the time of all audiences together. */
+interface RoundBounds {
+  contacts: number;
+  ms: number;
+}
 
 /**
  * Keeps audiences up to date: re-evaluates changed contacts and those whose re-evaluation is due, of one account per
  * round. Accounts alternate, one with changes, then one with due re-evaluations. `worker` distinguishes jobs that run
- * side by side; one that is `quick` is there for those who would wait for minutes behind others' rounds.
+ * side by side; one that is `quick` is there for those who would wait for minutes behind others' rounds, and goes by no
+ * account's clock.
  */
 export function refreshChangedContacts(worker: number | 'quick'): Job<unknown> {
-  return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
+  if (worker === 'quick') return makeRefresh(worker);
+  // Changes and what is due of an account are one round's.
+  return { ...makeRefresh(worker), due: { name: 'audience_work', due: 'due_at' }, byClock: makeRefresh(worker) };
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {
   const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
+  const isQuick = worker === 'quick';
   /** The last account of each kind of work. */
   const after = { changed: beforeFirst, scheduled: beforeFirst };
   let isScheduledNext = false;
 
-  /** Yields accounts with work, the next one first; none twice. */
-  async function* candidates(tx: Sql, now: Date, scope: Scope) {
+  /** Yields accounts with work, the next one first; none twice. `found` gets the kind of work of the last. */
+  async function* candidates(tx: Sql, now: Date, scope: Scope, found: { kind?: keyof typeof after }) {
     if (scope.account !== undefined) {
-      if (await hasChanged(tx, scope.account, now)) yield scope.account;
+      if (!resting.has(scope.account) && (await hasChanged(tx, scope.account, now))) yield scope.account;
       return;
     }
     const busy = [...resting.keys()];
-    const changed = () => nextChangedAccount(tx, { scope, after: after.changed, but: busy });
-    const scheduled = () => nextAccountToReevaluate(tx, { scope, after: after.scheduled, but: busy }, now);
-    for (;;) {
-      const accountId = isScheduledNext
-        ? ((await scheduled()) ?? (await changed()))
-        : ((await changed()) ?? (await scheduled()));
-      if (accountId === undefined) return;
-      busy.push(accountId);
-      yield accountId;
+    const next = {
+      changed: () => nextChangedAccount(tx, { scope, after: after.changed, but: busy }),
+      scheduled: () => nextAccountToReevaluate(tx, { scope, after: after.scheduled, but: busy }, now),
+    };
+    const kinds = isScheduledNext ? (['scheduled', 'changed'] as const) : (['changed', 'scheduled'] as const);
+    for (const kind of kinds) {
+      for (let id = await next[kind](); id !== undefined; id = await next[kind]()) {
+        busy.push(id);
+        found.kind = kind;
+        yield id;
+      }
     }
   }
 
   return {
     name: `refresh-changed-contacts-${worker}`,
-    // Changes and what is due of an account are one round's.
-    due: { name: 'audience_work', due: 'due_at' },
     watched: [
       { name: 'changed_contacts', due: null },
       { name: 'audience_flips', due: 'flips_at' },
     ],
-    everyMs: 250,
+    everyMs: isQuick ? everyMs.quick : everyMs.usual,
     statementMs: timeoutMs,
     async run(call, scope) {
       const { tx, now } = call;
-      const claimed = await claimAccount(call, candidates(tx, now, scope), {
+      const found: { kind?: keyof typeof after } = {};
+      const claimed = await claimAccount(call, candidates(tx, now, scope, found), {
         lock: 'audiences',
         missing: 'changed contacts without an account dropped',
         drop: async (_tx, id) => [await takeChanged(tx, id, batch), await takeReevaluations(tx, id, now, batch)],
       });
       if (!claimed) return false;
-      after[isScheduledNext ? 'scheduled' : 'changed'] = claimed.id;
+      if (found.kind) after[found.kind] = claimed.id;
       isScheduledNext = !isScheduledNext;
       const { account } = claimed;
       if (!account) return true;
@@ -90,10 +110,11 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       }
       if (await announceNext(call, account)) return true;
       try {
-        await refreshChanged(call, account, worker === 'quick' ? quickMs : undefined);
+        await refreshChanged(call, account, isQuick ? quick : undefined);
       } catch (error) {
-        resting.set(account.id, true, error instanceof RoundLeft ? { ttl: leftMs } : {});
-        throw error;
+        const isTooLong = error instanceof RoundLeft || (isQuick && isStatementTimeout(error));
+        resting.set(account.id, true, isTooLong ? { ttl: leftMs } : {});
+        throw isTooLong ? new RoundLeft() : error;
       }
       resting.delete(account.id);
       return true;
@@ -101,25 +122,26 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
   };
 }
 
-/** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences. */
+/** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences: as many as fit into a round, unless `bounds` say how many. */
 export async function refreshChanged(
   call: WorkCall<unknown>,
   account: AccountContext,
-  roundMs?: number,
+  bounds?: RoundBounds,
 ): Promise<void> {
-  await sizedRound(account.id, (size) => refreshSome(call, account, { size, roundMs }));
+  if (bounds) await refreshSome(call, account, bounds);
+  else await sizedRound(account.id, (contacts) => refreshSome(call, account, { contacts }));
 }
 
 /** Returns how many contacts, or re-evaluations, it took. */
 async function refreshSome(
   call: WorkCall<unknown>,
   account: AccountContext,
-  { size, roundMs }: { size: number; roundMs: number | undefined },
+  { contacts, ms }: Partial<RoundBounds> & Pick<RoundBounds, 'contacts'>,
 ): Promise<number> {
   const { tx, now } = call;
   const [taken, due, ready] = await Promise.all([
-    takeChanged(tx, account.id, size),
-    takeReevaluations(tx, account.id, now, size),
+    takeChanged(tx, account.id, contacts),
+    takeReevaluations(tx, account.id, now, contacts),
     selectReady(tx, account.id),
   ]);
   const changed = new Set(taken);
@@ -130,7 +152,7 @@ async function refreshSome(
     return [...changed, ...scheduled.filter((contactId) => !changed.has(contactId))];
   };
   const targets = changed.size > 0 ? ready : ready.filter(({ id }) => reevaluations.has(id));
-  const bounds = { timeoutMs, ...(roundMs === undefined ? {} : { roundMs }) };
+  const bounds = ms === undefined ? { timeoutMs } : { timeoutMs: ms, roundMs: ms };
   if (targets.length > 0) await refreshMembership(call, account, targets, { ...bounds, contactsOf });
   return Math.max(changed.size, due.length);
 }

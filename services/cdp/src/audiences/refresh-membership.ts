@@ -43,15 +43,15 @@ export async function refreshMembership(
   await setPlanning(tx, { nestedLoops: false, timeoutMs });
   let changes = 0;
   for (const target of targets) {
+    leaveLong();
     const rules = await selectRules(tx, account.id, target);
     if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules });
-    leaveLong();
   }
   const current = await lockCurrent(tx, account.id, targets);
   for (const target of current) {
+    leaveLong();
     const rules = await selectRules(tx, account.id, target);
     if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules });
-    leaveLong();
   }
   await setPlanning(tx, { nestedLoops: true, timeoutMs });
   if (changes > 0) {

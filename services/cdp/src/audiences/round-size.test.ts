@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { RoundLeft } from '@customer-platform/service-kit';
 import { expect, it } from '@jest/globals';
 import { nextPace, sizedRound } from './round-size.ts';
 
@@ -48,16 +47,4 @@ it('a round after one that failed is a tenth of it, of that account alone, and t
   for (let attempt = 0; attempt < 4; attempt++) await expect(sizedRound(failing, fail)).rejects.toThrow('cut off');
   await sizedRound(other, note);
   expect(sizes).toEqual([10_000, 1_000, 100, 100, 10_000]);
-});
-
-it('a round that is left to another worker changes no size', async () => {
-  const account = randomUUID();
-  const leave = async () => {
-    throw new RoundLeft();
-  };
-  await expect(sizedRound(account, leave)).rejects.toBeInstanceOf(RoundLeft);
-  await sizedRound(account, async (size) => {
-    expect(size).toBe(10_000);
-    return 0;
-  });
 });

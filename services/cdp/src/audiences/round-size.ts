@@ -1,4 +1,4 @@
-import { LRUCache, RoundLeft } from '@customer-platform/service-kit';
+import { LRUCache } from '@customer-platform/service-kit';
 
 /** Most contacts, and most re-evaluations, of one round. */
 const largest = 10_000;
@@ -53,9 +53,6 @@ export async function sizedRound(accountId: string, round: (size: number) => Pro
   try {
     const contacts = await round(pace.size);
     next = nextPace(pace, { contacts, tookMs: performance.now() - beganMs });
-  } catch (error) {
-    if (error instanceof RoundLeft) next = pace;
-    throw error;
   } finally {
     if (next.size < largest || next.last) paces.set(accountId, next);
     else paces.delete(accountId);

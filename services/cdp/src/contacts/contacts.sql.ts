@@ -227,6 +227,13 @@ const withinPage = (page: string) => `
   ) as page
   where coalesce(bytes_before, 0) <= ${maxPageBytes} order by id desc`;
 
+/** Returns whether very many contacts, those merged away as well, have an external id. */
+export async function hasManyOf(sql: Sql, accountId: string, externalId: string): Promise<boolean> {
+  const rows = await sql`
+    select from contacts where account_id = ${accountId} and external_id = ${externalId} offset 1000 limit 1`;
+  return rows.length > 0;
+}
+
 const idsByExternalId = (account: string, externalId: string) =>
   `select coalesce(e.merged_into, e.id) from contacts e where e.account_id = ${account} and e.external_id = ${externalId}`;
 

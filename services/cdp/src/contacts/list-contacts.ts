@@ -2,15 +2,18 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { parsePhone, toContact } from './contact.ts';
-import { findContact, selectContacts } from './contacts.sql.ts';
+import { findContact, hasManyOf, selectContacts } from './contacts.sql.ts';
 
 export const listContacts = implement(contract.listContacts, {
   async handle(call) {
     const { account, query } = call;
     const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
     const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
-    // A tag that only older contacts have is looked for like a text, and so is an external id, which all may have: those merged away count for their survivors.
-    const filters = { text: query.q ?? query.tag ?? query.external_id, indexed: [phone, filter.email] };
+    // A tag that only older contacts have is looked for like a text, and so is an external id that very many have: those merged away count for their survivors.
+    const { external_id } = query;
+    const isOfMany = external_id !== undefined && (await hasManyOf(call.tx, account.id, external_id));
+    const text = query.q ?? query.tag ?? (isOfMany ? external_id : undefined);
+    const filters = { text, indexed: [phone, filter.email, external_id] };
     return await readOrSearch(call, 'the search of contacts', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => findContact(sql, account.id, id)),

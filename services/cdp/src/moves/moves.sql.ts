@@ -54,7 +54,7 @@ const mostTaken = 2_000;
  * 503 where they are too many: they become fewer as their events are written.
  */
 export async function takeMovesOf(tx: Sql, accountId: string, contactIds: readonly string[]) {
-  const taken = await tx<{ kind: 'entered' | 'left'; contact_id: string; id: string; name: string }[]>`
+  const taken = await tx<{ kind: 'entered' | 'left'; contact_id: string; id: string | null; name: string }[]>`
     with taken as (
       delete from audience_moves where account_id = ${accountId} and id in (
         select id from audience_moves where account_id = ${accountId} and contact_id = any(${[...contactIds]}::uuid[])
@@ -62,10 +62,11 @@ export async function takeMovesOf(tx: Sql, accountId: string, contactIds: readon
       returning id, audience_id, contact_id, kind
     )
     select taken.kind, taken.contact_id, a.id, a.name
-    from taken join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
+    from taken left join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
   if (taken.length > mostTaken)
     throw serviceUnavailable("The contact's moves between audiences are still being told; try again shortly");
-  return taken;
+  // Nothing is told of audiences that were deleted.
+  return taken.flatMap(({ id, ...move }) => (id === null ? [] : [{ ...move, id }]));
 }
 
 /** Returns accounts with moves whose events are due to be written, the longest due first; none of `resting`. */
