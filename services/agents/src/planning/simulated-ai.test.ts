@@ -84,7 +84,11 @@ describe('a simulated plan', () => {
     const document = documentOf({
       trigger: { kind: 'inbound_message', channel: 'whatsapp', text: long.slice(0, 100) },
     });
-    expect(sandboxCompletion(planningPrompt(document, long)).choices[0]!.message.content).toBe(long);
+    const completion = sandboxCompletion(planningPrompt(document, long));
+    expect(completion.choices[0]!.message.content).toBe(long);
+    expect(completion.usage.completion_tokens).toBeLessThan(1_500);
+    const larger = JSON.stringify({ goal: 'x'.repeat(20_000), steps: [] });
+    expect(sandboxCompletion(planningPrompt(document, larger)).usage.completion_tokens).toBe(1_500);
   });
 
   it('is the same for the same request, in the shape of a completion', () => {

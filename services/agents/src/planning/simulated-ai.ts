@@ -27,15 +27,16 @@ export function simulatedCompletion({ messages }: Pick<Prompt, 'messages'>) {
 }
 
 /** Returns the same for a sandbox, where what the contact wrote, or the goal, is the plan if it is a JSON object with `steps`: whoever tries things out decides. */
-export function sandboxCompletion(prompt: Pick<Prompt, 'messages'>) {
+export function sandboxCompletion(prompt: Pick<Prompt, 'messages' | 'maxTokens'>) {
   const plan = givenPlan(prompt.messages);
-  return plan ? completionOf(prompt.messages, plan) : simulatedCompletion(prompt);
+  return plan ? completionOf(prompt.messages, plan, prompt.maxTokens) : simulatedCompletion(prompt);
 }
 
-function completionOf(messages: readonly ChatMessage[], plan: object) {
+/** No more is counted than was reserved: a given plan may be longer than any that an AI would return. */
+function completionOf(messages: readonly ChatMessage[], plan: object, mostTokens = Number.POSITIVE_INFINITY) {
   const content = JSON.stringify(plan);
   const prompt_tokens = tokensOf(messages.map((message) => message.content).join(''));
-  const completion_tokens = tokensOf(content);
+  const completion_tokens = Math.min(tokensOf(content), mostTokens);
   return {
     id: 'chatcmpl-simulated',
     object: 'chat.completion',

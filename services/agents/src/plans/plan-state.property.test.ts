@@ -25,7 +25,8 @@ type Mode = (typeof modes)[number];
 function planned(mode: Mode, count: number): PlanState {
   const steps = Array.from({ length: count }, (_, index): StepState => {
     const status = mode === 'step' ? 'awaiting_approval' : 'pending';
-    return { status, delay_minutes: null, run_at: at(index), due_at: null, result: null };
+    const delay_minutes = index % 2 === 1 ? null : index;
+    return { status, delay_minutes, run_at: at(index), due_at: null, result: null };
   });
   const isAwaiting = mode !== 'none';
   const plan: PlanState = {

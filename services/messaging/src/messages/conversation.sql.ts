@@ -18,16 +18,18 @@ export async function selectConversation(
   limit: number,
 ): Promise<ConversationRow[]> {
   const ids = idsOfContact(sql, accountId, contactId);
+  // What was sent of each is looked up last: of the ids of a contact each has a page of its own.
   return await sql<ConversationRow[]>`
-    select * from (
+    select direction, id, at, channel, body, steps, case when direction = 'out' then ${progressOfAttempts(sql)} end as attempts from (
       (select i.* from (${ids}) as named cross join lateral (
-         select id, 'in' as direction, channel, body, at, null::jsonb as steps, null::jsonb as attempts from inbound_messages
+         select account_id, id, 'in' as direction, channel, body, at, null::jsonb as steps from inbound_messages
          where account_id = ${accountId} and contact_id = named.id order by id desc limit ${limit}) as i)
       union all
       (select o.* from (${ids}) as named cross join lateral (
-         select id, 'out' as direction, null::text as channel, null::text as body, coalesce(sent_at, created_at) as at, steps, ${progressOfAttempts(sql)} as attempts from messages m
+         select account_id, id, 'out' as direction, null::text as channel, null::text as body, coalesce(sent_at, created_at) as at, steps
+         from messages m
          where account_id = ${accountId} and contact_id = named.id and status in ('queued', 'sending', 'sent', 'delivered', 'read')
          order by id desc limit ${limit}) as o)
       order by at desc, id desc limit ${limit}
-    ) as last order by at, id`;
+    ) as m order by at, id`;
 }

@@ -140,12 +140,25 @@ describe('receipts', () => {
     },
   );
 
-  it('that say a try was taken which seemed to fail keep it from being made again', () => {
+  it.each(['sent', 'delivered', 'read'] as const)(
+    'that say a try was taken which seemed to fail (%s) keep it from being made again',
+    (status) => {
+      const state = message(1);
+      begin(state);
+      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
+      takeReceipt(state, 1, { status, at: at(1) }, at(2));
+      expect(state.attempts[0]).toMatchObject({ status, due_at: null, falls_back_at: null, finished_at: at(2) });
+    },
+  );
+
+  it('that say a try failed before its result comes leave the id by which later ones are known', () => {
     const state = message(1);
     begin(state);
-    takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
-    takeReceipt(state, 1, { status: 'sent', at: at(1) }, at(2));
-    expect(state.attempts[0]).toMatchObject({ status: 'sent', due_at: null, falls_back_at: null });
+    const running = tryOf(state, 1);
+    takeReceipt(state, 1, { status: 'failed', at: at(1) }, at(2));
+    takeResult(state, running, { outcome: 'accepted', providerId: 'p1', address: 'ada@example.com' }, at(3));
+    expect(state.attempts[0]).toMatchObject({ status: 'failed', provider_id: 'p1', address: 'ada@example.com' });
+    expect(state.status).toBe('failed');
   });
 
   it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
@@ -193,6 +206,9 @@ describe('a message of any story', () => {
         const works = state.attempts.some(
           ({ due_at, running_since, falls_back_at }) => due_at ?? running_since ?? falls_back_at,
         );
+        for (const { status, receipts } of state.attempts)
+          if (receipts.some((one) => one.applied && (one.status === 'delivered' || one.status === 'read')))
+            expect(['delivered', 'read']).toContain(status);
         const last = state.attempts.at(-1)!;
         if (state.status === 'sent' && last.status === 'sent' && state.attempts.length < channels)
           expect(last.falls_back_at).not.toBeNull();

@@ -48,8 +48,8 @@ const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read
 export type Try = Pick<AttemptState, 'number' | 'running_since'>;
 
 /**
- * Applies the result of a try. One of a try that has ended changes nothing, unless its outcome was unknown: results whose commit was not heard of are written
- * again, and the next try may run by then.
+ * Applies the result of a try. One of a try that has ended changes nothing, unless its outcome was unknown, but an accepted one leaves its provider's id: results whose
+ * commit was not heard of are written again, and the next try may run by then.
  */
 export function takeResult(message: MessageState, { number, running_since }: Try, result: TryResult, now: Date): void {
   const attempt = attemptOf(message, number);
@@ -58,7 +58,10 @@ export function takeResult(message: MessageState, { number, running_since }: Try
     attempt.status = 'sending'; // its outcome was unknown until now
   } else if (!isRunning) {
     // Receipts that named the attempt were first; those that name the provider's id may follow.
-    if (result.outcome === 'accepted' && wasTaken(attempt)) attempt.provider_id ??= result.providerId;
+    if (result.outcome === 'accepted') {
+      attempt.provider_id ??= result.providerId;
+      attempt.address = result.address ?? attempt.address;
+    }
     return;
   }
   attempt.running_since = null;
@@ -140,12 +143,12 @@ export function takeReceipt(
   attempt.status = status;
   attempt.reason = null;
   attempt.finished_at ??= now;
+  // The provider has it: a try that seemed to fail is not made again.
+  attempt.due_at = null;
   message.sent_at ??= at;
   if (status === 'read') message.read_at ??= at;
   raise(message, status);
   if (status === 'sent') {
-    // The provider has it: its result may be lost, and says nothing else.
-    attempt.due_at = null;
     const waits = hasNext(message, attempt) && !wasReached(message);
     attempt.falls_back_at = waits ? (attempt.falls_back_at ?? fallbackAt(message, attempt, now)) : null;
     return true;
@@ -262,11 +265,6 @@ export function isFinal({ status }: Pick<MessageState, 'status'>): boolean {
 
 function wasReached({ status }: MessageState): boolean {
   return status === 'delivered' || status === 'read';
-}
-
-/** Returns whether the provider has taken an attempt. */
-function wasTaken({ status }: AttemptState): boolean {
-  return status === 'sent' || status === 'delivered' || status === 'read';
 }
 
 /** Returns whether an attempt is pending: its provider is being called, or will be, or its receipt is awaited. */
