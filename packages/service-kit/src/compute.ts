@@ -38,9 +38,16 @@ export async function computed<Piece>(
   return given;
 }
 
-/** Returns a page of a list as JSON: one of 2 MiB takes ten milliseconds, which its account pays for as for calculations. Rejects as `WorkMeter.result` does. */
-export async function stringified(page: unknown, owner: string, meter = processMeter): Promise<string> {
-  return await meter.result(owner, () => JSON.stringify(page));
+/** Waits until an account has rested from calculations that were dear: before something that is paid for once it is done. Throws what `computed` does of its own. */
+export async function rested({ owner, response }: Customer, meter = processMeter): Promise<void> {
+  await meter.result(owner, () => {
+    if (response.closed) throw new ClientGone();
+  });
+}
+
+/** Returns a page of a list as JSON, at once: one of 2 MiB takes ten milliseconds, and its account pays for it as for calculations. */
+export function stringified(page: unknown, owner: string, meter = processMeter): string {
+  return meter.atOnce(owner, () => JSON.stringify(page));
 }
 
 function isDoneAfterStretch<Piece>(iterator: Iterator<Piece>, given: Piece[]): boolean {

@@ -16,7 +16,7 @@ it('an event keeps the try of the process that has it now, whatever became of th
   const queue = 'held.twice';
   const [row] = await sql<FailedEventRow[]>`
     insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, first_at, due_at)
-    values (${randomUUID()}, ${queue}, '', '{}', '', 'first', 2, now(), now()) returning *, 1 as attempts`;
+    values (${randomUUID()}, ${queue}, '', '{}', '', 'first', 2, now(), now() + interval '1 hour') returning *, 1 as attempts`;
   const stored = () => sql`select reason, tries, dead_at from failed_events where queue = ${queue}`;
   const late = { row: row!, reason: 'late', tries: 1, dueAt: null };
   await noteFailedTries(sql, [late], new Date());

@@ -98,10 +98,11 @@ it('a node that vanishes in the middle of a migration keeps others from it for h
   await write(
     '9000_settings.sql',
     `
-    insert into long_read select setting::int from pg_settings where name in ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count');`,
+    insert into long_read select setting::int from pg_settings where name in ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count',
+      'tcp_user_timeout', 'client_connection_check_interval');`,
   );
   await migrateAll();
-  expect((await sql`select id from long_read order by id`).map(({ id }) => id)).toEqual([4, 5, 10]);
+  expect((await sql`select id from long_read order by id`).map(({ id }) => id)).toEqual([4, 5, 10, 10_000, 30_000]);
 });
 
 it('a process that loses its connection while it waits migrates no more: another one may', async () => {

@@ -140,10 +140,11 @@ function openForMigrations(url: string, schema: string): postgres.Sql {
       search_path: `${schema}, public`,
       lock_timeout: longAttempts.lockTimeoutMs,
       // The role's own are for requests. As options: the driver leaves out a setting that is 0. With a node that vanishes the lock of one
-      // process at a time ends within half a minute.
+      // process at a time ends within half a minute; in the middle of a statement PostgreSQL looks every ten seconds.
       options: [
         '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
         '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4',
+        '-c tcp_user_timeout=30000 -c client_connection_check_interval=10000',
       ].join(' '),
     },
   });

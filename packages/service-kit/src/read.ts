@@ -1,7 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { RequestCall, ServedResponse, Steps } from './call.ts';
-import { stringified } from './compute.ts';
+import { rested, stringified } from './compute.ts';
 import { isDatabaseUnavailable, isStatementTimeout } from './database.ts';
 import { ClientGone } from './fair-permits.ts';
 import type { Ask } from './operation.ts';
@@ -16,8 +16,10 @@ export async function read<Resources>(
   account: AccountContext,
 ): Promise<ServedResponse> {
   const { isList, operation } = steps;
+  // Before anything is read: a hundred pages that wait to be written would have hundreds of megabytes.
+  if (isList) await rested({ owner: account.owner, response: request.res! });
   const value = await result(steps, request, account);
-  const body = isList ? await stringified(value, account.owner) : JSON.stringify(value);
+  const body = isList ? stringified(value, account.owner) : JSON.stringify(value);
   return { kind: 'done', status: operation.status, body };
 }
 

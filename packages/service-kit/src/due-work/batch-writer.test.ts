@@ -39,7 +39,7 @@ it('writes fewer at once where so many take longer than a statement may, and the
     [1, 2, 3, 4, 5, 6, 7, 8],
     [1, 2, 3, 4],
     [1, 2],
-    [3, 4, 5, 6],
-    [7, 8],
+    [3, 4, 5],
+    [6, 7, 8],
   ]);
 });

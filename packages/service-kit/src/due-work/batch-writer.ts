@@ -41,7 +41,7 @@ export class BatchWriter<Item> {
   readonly #locked = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #isRetryDue = false;
-  /** Items at most in the next call of `write`: half as many after a failure, twice as many after a success. */
+  /** Items at most in the next call of `write`: half as many after a failure, an eighth of the most more after a success. */
   #most: number;
 
   constructor(options: BatchWriterOptions<Item>) {
@@ -97,7 +97,7 @@ export class BatchWriter<Item> {
         const locked = await write(batch);
         this.#waiting = this.#waiting.slice(batch.length);
         if (locked.length > 0) this.#putAside(locked);
-        this.#most = Math.min(this.#most * 2, maxBatch);
+        this.#most = Math.min(this.#most + Math.ceil(maxBatch / 8), maxBatch);
       } catch (error) {
         // Also where it may be written later: what took longer than a statement may take does so again, but half of it perhaps does not.
         this.#most = Math.ceil(batch.length / 2);
