@@ -151,7 +151,7 @@ const credentials: Record<string, string> = {
   'NUMBER_ID=…': 'NUMBER_ID=106540352242922',
   'ACCOUNT_SID=AC…': `ACCOUNT_SID=AC${'0'.repeat(32)}`,
   'FROM=+49…': 'FROM=+4930901820',
-  'SMTP_HOST=smtp.…': 'SMTP_HOST=smtp.example.com',
+  'SMTP_HOST=smtp.…': 'SMTP_HOST=smtp.invalid',
   'SMTP_FROM=shop@…': 'SMTP_FROM=shop@example.com',
   'PROVIDER=https://provider.…/send': 'PROVIDER=https://provider.example/send',
 };

@@ -163,8 +163,8 @@ function controlPlaneFaults(resources: Resource[]): string[] {
   });
 }
 
-/** Most connections of a process: DATABASE_POOL's default and a few more; customer data has 14 for jobs whose statements take long. */
-const connectionsOf = (name: string) => 16 + 4 + (name.endsWith('-cdp') ? 14 : 0);
+/** Most connections of a process: DATABASE_POOL's default and a few more; customer data has 16 for jobs whose statements take long. */
+const connectionsOf = (name: string) => 16 + 4 + (name.endsWith('-cdp') ? 16 : 0);
 
 /** Faults of a database cluster that admits fewer connections than the processes may hold while all are replaced. */
 function connectionFaults(resources: Resource[]): string[] {

@@ -256,7 +256,6 @@ describe('what a client gets back', () => {
       [504, {}],
       [500, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' }],
       [502, { 'content-type': 'application/json' }],
-      [404, { 'content-type': 'text/html; charset=utf-8' }],
     ] as [number, Record<string, string>][]) {
       service.respond = (_seen, response) => response.writeHead(status, headers).end(page);
       for (const method of ['GET', 'HEAD']) {

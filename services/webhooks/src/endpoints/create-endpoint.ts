@@ -1,5 +1,6 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { encryptSecret, newSigningSecret, refusePrivateTarget } from '@customer-platform/outbound';
+import { serviceUnavailable } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toEndpoint } from './endpoint.ts';
 import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
@@ -17,7 +18,7 @@ export const createEndpoint = implement(contract.createEndpoint, {
       fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);
     }
     if (queues >= maxQueues)
-      fail('invalid_state', 'Deliveries of deleted endpoints are still being ended; try again shortly');
+      throw serviceUnavailable('Deliveries of deleted endpoints are still being ended; try again shortly');
     const secret = newSigningSecret();
     const stored = encryptSecret(resources.secretKeys, secret, account.id, id);
     const row = await insertEndpoint(tx, account.id, { ...body, id, secret: stored }, now);

@@ -125,7 +125,7 @@ it('endpoints that are made and deleted again and again, each with more than end
     }
     const refused = await make();
     const message = 'Deliveries of deleted endpoints are still being ended; try again shortly';
-    expect([refused.status, refused.body.error]).toEqual([409, { code: 'invalid_state', message }]);
+    expect([refused.status, refused.body.error]).toEqual([503, { code: 'service_unavailable', message }]);
   } finally {
     await letTake();
   }
