@@ -17,6 +17,7 @@ import { isForeignFailure } from './foreign-failure.ts';
 import { Outage } from './outage.ts';
 import { refuse } from './respond.ts';
 import { streamOpener } from './stream-opener.ts';
+import { UnsentRests } from './unsent-rests.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
 const idleSocketMs = 60_000;
@@ -45,6 +46,7 @@ interface UpstreamBounds {
 
 /** A request at a service. */
 interface Sending {
+  owner: string;
   body: Body | undefined;
   /** Lets another request have its socket; idempotent. */
   giveBack(): void;
@@ -56,6 +58,8 @@ interface Sending {
 }
 
 const sendingOf = Symbol('sending');
+/** Of all services together. */
+const unsentRests = new UnsentRests();
 type Sent = ServerResponse & { [sendingOf]?: Sending };
 
 /**
@@ -104,7 +108,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       if (isHeld) queue.giveBack(owner);
       isHeld = false;
     };
-    response[sendingOf] = { body, giveBack, sends: 0, isRepeated: false };
+    response[sendingOf] = { owner, body, giveBack, sends: 0, isRepeated: false };
     response.on('close', giveBack);
     send(request, response);
   };
@@ -193,7 +197,11 @@ function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
       delete headers['x-content-type-options'];
       headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
       // The socket is free once the response is read, even if the client reads slowly.
-      received.on('end', () => response[sendingOf]?.giveBack());
+      received.on('end', () => {
+        const sending = response[sendingOf];
+        sending?.giveBack();
+        if (sending) unsentRests.hold(response, sending.owner);
+      });
     });
   };
 }

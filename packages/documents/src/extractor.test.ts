@@ -235,6 +235,7 @@ describe('a document that is not what it should be has a reason', () => {
     ['a heading that is none', '{"value":[{"heading_path":["Tea",7],"text":"Tea"}]}'],
     ['nothing', 'null'],
     ['a reason without end', JSON.stringify({ error: 'x'.repeat(10_000) })],
+    ['a million lists', undefined],
   ])('a process that is taken over and says %s is not believed', async (_, said) => {
     const program = `
       import { readSync, writeSync } from 'node:fs';
@@ -246,12 +247,13 @@ describe('a document that is not what it should be has a reason', () => {
       readSync(0, Buffer.alloc(1_000));
       say('{"ready":true}');
       readSync(0, Buffer.alloc(1_000));
-      say(${JSON.stringify(said)});
+      say(${said === undefined ? "'[' + '[],'.repeat(1_000_000) + '[]]'" : JSON.stringify(said)});
       setInterval(() => 0, 1_000);`;
     const one = extractor({ program: ['--input-type=module', '--eval', program] });
     const error = await one.read({ type: 'txt' }, () => [Buffer.from('a')]).catch((cause: Error) => cause);
     expect(error).toBeInstanceOf(Unreadable);
     expect((error as Error).message).toMatch(/damaged/);
+    if (said === undefined) expect(one.pid).toBeUndefined();
   });
 
   it('a process that says more than is kept of a document ends', async () => {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { someStructural } from '@customer-platform/service-kit';
 import { type Child, startChild } from './child-program.ts';
+import { maxHeadings, maxPieces } from './pieces.ts';
 
 /** Maximum length of a reply: a document's pieces at their limits, as JSON. */
 const maxReplyBytes = 16 * 1_048_576;
@@ -114,10 +116,16 @@ export class ReadingProcess {
   }
 }
 
-/** Returns the parsed JSON, or undefined if it is invalid. */
-function parsed(text: Buffer): unknown {
+/** Commas and brackets of the largest reply that a document leads to. */
+const maxStructure = 2 * maxPieces * (maxHeadings + 8);
+
+/** Returns the parsed JSON, or undefined if it is invalid, or has more values than any reply: a million of them take a second of everybody's time. */
+function parsed(bytes: Buffer): unknown {
+  const text = bytes.toString();
+  let structure = 0;
+  if (someStructural(text, () => ++structure > maxStructure)) return undefined;
   try {
-    return JSON.parse(text.toString());
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

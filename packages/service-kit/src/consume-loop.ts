@@ -165,7 +165,7 @@ export class ConsumeLoop {
         this.#oldestAt = waiting[0]!.storedAt;
         const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
         if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
-        const sizes = waiting.map(({ data }) => data.length);
+        const sizes = waiting.map(({ size }) => size);
         const count = countWithin(sizes, { items: size, bytes: batchBytes });
         waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
         const batch = waiting.splice(0, count).map(receivedMessage);
@@ -180,7 +180,7 @@ export class ConsumeLoop {
     try {
       for await (const message of messages) {
         waiting.push(message);
-        waitingBytes += message.data.length;
+        waitingBytes += message.size;
         if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
         if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
         taking ??= Promise.resolve().then(takeAll);

@@ -1,6 +1,7 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
+import { columnTypes } from './column-types.ts';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
 import { padding } from './start-up-message.ts';
 import {
@@ -64,7 +65,7 @@ export function openDatabase(
     max_lifetime: 1800,
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
-    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    types: columnTypes,
     prepare: !isPooled,
     connection: {
       application_name: service,

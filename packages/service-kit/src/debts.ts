@@ -21,7 +21,8 @@ export class Debts {
   /** Returns what an owner owes, in milliseconds. */
   of(owner: string): number {
     const before = this.#debts.get(owner);
-    return before ? Math.max(0, before.ms - (performance.now() - before.atMs) / this.#ratio) : 0;
+    // Tests set the clock back.
+    return before ? Math.max(0, before.ms - Math.max(0, performance.now() - before.atMs) / this.#ratio) : 0;
   }
 
   /** Adds to what an owner owes; returns that. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Msg, type NatsConnection, nanos, type Subscription } from '@nats-io/transport-node';
-import { readHeaders } from './bus-headers.ts';
+import { readHeaders, sizeOf } from './bus-headers.ts';
 
 /** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
 const pulledBytes = 8_388_608;
@@ -39,6 +39,11 @@ export class PulledMessage {
 
   get data() {
     return this.#message.data;
+  }
+
+  /** Bytes of all parts, its headers too. */
+  get size() {
+    return sizeOf(this.#message);
   }
 
   /** Throws where they cannot be read. */

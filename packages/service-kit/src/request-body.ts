@@ -1,5 +1,6 @@
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
-import express, { type Request, type RequestHandler } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { busy, FairPermits } from './fair-permits.ts';
 import { type ReceivedForm, readForm } from './form-body.ts';
 import { fingerprintOf } from './idempotency.ts';
 import { inputParser, parseJsonObject } from './input.ts';
@@ -33,7 +34,18 @@ export function bodyReader(
   pace = slowestPace,
 ): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
-  if (operation.bodyType !== 'multipart') return express.raw({ type: () => true, limit, inflate: false });
+  if (operation.bodyType !== 'multipart') {
+    const read = express.raw({ type: () => true, limit, inflate: false });
+    return (request, response, next) => {
+      try {
+        holdMemory(request, response, { limit, ownerOf });
+      } catch (error) {
+        next(error);
+        return;
+      }
+      read(request, response, next);
+    };
+  }
   const largeBodyPermits = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
   return (request, _, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
@@ -54,6 +66,27 @@ export function bodyReader(
       },
     );
   };
+}
+
+/** Bytes that bodies take at once, as they came and parsed; an owner's alone may have half of them. Smaller ones do not count. */
+const bodyMemory = new FairPermits(134_217_728);
+const leastHeldBytes = 65_536;
+
+/** Has a body count among those in memory until its response is sent. Throws 429 rate_limited where its owner's leave no room, 503 where others' do. */
+function holdMemory(
+  request: Request,
+  response: Response,
+  { limit, ownerOf }: { limit: number; ownerOf: (request: Request) => string },
+): void {
+  const bytes = Math.min(Number(request.headers['content-length'] ?? limit), limit);
+  if (bytes < leastHeldBytes || response.closed) return;
+  const owner = ownerOf(request);
+  const held = 2 * bytes;
+  if (!bodyMemory.tryTake(owner, held)) {
+    limitReached('body_memory');
+    throw busy(bodyMemory.holds(owner), 'the service');
+  }
+  response.once('close', () => bodyMemory.giveBack(owner, held));
 }
 
 /** Says that nobody reads a request's body any more. */

@@ -166,11 +166,12 @@ export async function takeOnce<Resources>(
 
 /** Notes events in the inbox of a consumer; returns those that were not there. */
 async function notTaken(tx: Sql, consumer: string, events: readonly ReceivedEvent[]): Promise<ReceivedEvent[]> {
-  const fresh = await tx<{ event_id: string }[]>`
+  const fresh = await tx<{ account_id: string; event_id: string }[]>`
     insert into inbox (account_id, event_id, consumer)
     select account_id, event_id, ${consumer}
     from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
-    on conflict do nothing returning event_id`;
-  const ids = new Set(fresh.map((row) => row.event_id));
-  return events.filter((event) => ids.delete(event.id.toLowerCase()));
+    on conflict do nothing returning account_id, event_id`;
+  // An id is its account's: others may have it too.
+  const keys = new Set(fresh.map((row) => `${row.account_id} ${row.event_id}`));
+  return events.filter((event) => keys.delete(`${event.account} ${event.id}`.toLowerCase()));
 }

@@ -1,6 +1,6 @@
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
 import { countSerially, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
-import type { PreviousSecret } from '../sending/dispatch.sql.ts';
+import type { PreviousSecret } from '../sending/read-queues.sql.ts';
 
 export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
   created_at: Date;

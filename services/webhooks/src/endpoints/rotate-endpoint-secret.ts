@@ -1,7 +1,8 @@
 import * as contract from '@customer-platform/contracts/webhooks';
 import { encryptSecret, newSigningSecret } from '@customer-platform/outbound';
 import { implement } from '../implement.ts';
-import { noteEndpointChanged, type PreviousSecret } from '../sending/dispatch.sql.ts';
+import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
+import type { PreviousSecret } from '../sending/read-queues.sql.ts';
 import { findEndpoint, readSecrets, replaceSecret } from './endpoints.sql.ts';
 
 /** So many former secrets sign beside the new one at most; with one more the oldest stops. */

@@ -7,7 +7,8 @@ import { delivery, earnCap, emitContactCreated, emitLarge, keepFrom, register } 
 import { countUnaccounted } from '../events/events.sql.ts';
 import { retentionOf } from '../retention/retention.ts';
 import { webhooks } from '../start.ts';
-import { deleteQueue, readQueues } from './dispatch.sql.ts';
+import { deleteQueue } from './dispatch.sql.ts';
+import { readQueues } from './read-queues.sql.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -10,14 +10,16 @@ import {
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
 import { BytesUnderWay } from './bytes-under-way.ts';
-import { endPending, type QueueState, readQueues } from './dispatch.sql.ts';
+import { endPending } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, failureText, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
+import { QueueReader } from './queue-reader.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
+import type { QueueState } from './read-queues.sql.ts';
 import { type MadeDelivery, takeMade } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 
@@ -27,7 +29,6 @@ const upkeepEveryMs = 50;
 const slowestRetryMs = 2000;
 /** From here on a try counts as slow, and no longer against those that begin. */
 const slowMs = 1000;
-const maxReadAtOnce = 50;
 /** Queues held at most beside one for each try that can be under way. */
 const spareQueues = 1000;
 /** Nothing more is fetched while so many deliveries that could start wait for their turn in memory. */
@@ -55,6 +56,7 @@ export class Dispatcher {
   readonly #slots: AccountSlots;
   readonly #bytes = new BytesUnderWay();
   readonly #standings: AccountStandings;
+  readonly #reader: QueueReader;
   readonly #tries = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
     running.isSlow = true;
     this.#slots.slowDown(running.accountId);
@@ -81,6 +83,7 @@ export class Dispatcher {
     this.#standings = new AccountStandings({ accounts, log, learned });
     const dropped = (held: HeldEndpoint) => this.#startable.remove(held);
     this.#queues = new HeldQueues({ sql, clocks, maxPerEndpoint, maxHeld: most + spareQueues, dropped });
+    this.#reader = new QueueReader(options, this.#queues);
     this.#writer = new OutcomeWriter(sql, clocks, log, (...written) => this.#onWritten(...written));
     const holds = () => this.#queues.all().length > 0;
     const isPaused = () => this.#seat.paused().isWhole;
@@ -141,7 +144,7 @@ export class Dispatcher {
     const all = this.#queues.all();
     // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
     const ready = all.reduce((sum, held) => sum + (this.#canStart(held) ? held.ready.length : 0), 0);
-    const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, maxReadAtOnce);
+    const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, this.#reader.most);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
     for (const held of this.#queues.all())
       if (held.canStart() && !isPaused(held, this.#seat.paused())) this.#startable.add(held);
@@ -170,27 +173,16 @@ export class Dispatcher {
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
-    const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
-    const wanted = wanting.map((held) => ({
-      ...held.key,
-      limit: held.wanted(maxPerEndpoint),
-      now: clocks.nowOf(held.key.accountId),
-    }));
-    const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
-    for (const held of wanting) held.beginRead();
-    const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs }).catch((error: unknown) => {
-      for (const held of wanting) held.mayHaveMore = true;
-      throw error;
-    });
+    const { states, limits, hasEnded } = await this.#reader.read(wanting);
     const byEndpoint = new Map(states.map((state) => [state.endpointId, state]));
     const ending: [HeldEndpoint, QueueState][] = [];
     for (const [index, held] of wanting.entries()) {
       this.#queues.moveBehind(held);
       const state = byEndpoint.get(held.endpointId);
-      if (state && !this.#takeIn(held, state, wanted[index]!.limit)) ending.push([held, state]);
+      if (state && !this.#takeIn(held, state, limits[index]!)) ending.push([held, state]);
     }
     await this.#endPending(ending);
-    if (states.some((state) => state.due.length > 0)) this.#look.wake();
+    if (hasEnded || states.some((state) => state.due.length > 0)) this.#look.wake();
   }
 
   /** Takes in what was read; false where the endpoint is off or gone, whose tries are cut off: what is pending there is to end. */

@@ -2,8 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
 import type { Paused, RunEnd } from '@customer-platform/service-kit';
 import type { BytesUnderWay } from './bytes-under-way.ts';
-import { maxReadBytes, type QueueKey, type QueueState } from './dispatch.sql.ts';
+import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
+import { maxReadBytes, type QueueState } from './read-queues.sql.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
 export type SigningKey = { key: KeyObject; until: Date | null };

@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Clocks, type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
-import {
-  deleteQueue,
-  noteNextDue,
-  type QueueState,
-  releaseQueues,
-  renewLeases,
-  takeDueQueues,
-} from './dispatch.sql.ts';
+import { deleteQueue, noteNextDue, releaseQueues, renewLeases, takeDueQueues } from './dispatch.sql.ts';
 import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
+import type { QueueState } from './read-queues.sql.ts';
 
 export type HeldQueuesOptions = {
   sql: Database;

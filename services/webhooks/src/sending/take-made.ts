@@ -23,17 +23,20 @@ export function takeMade(
   events: readonly ReceivedEvent[],
   queues: Pick<HeldQueues, 'ofRealTime'>,
 ): { taken: HeldEndpoint[]; hasAll: boolean } {
-  const byId = new Map(events.map((event) => [event.id.toLowerCase(), event]));
+  // Of several with one id the first was taken, as in the database: what another service publishes under an event's id is not sent in its place.
+  const byId = new Map(events.toReversed().map((event) => [keyOf(event.account, event.id), event]));
   const taken: HeldEndpoint[] = [];
   let hasAll = true;
   for (const [endpointId, ofEndpoint] of Map.groupBy(made, (one) => one.endpointId)) {
     const held = queues.ofRealTime(endpointId);
-    const due = ofEndpoint.map((one) => dueDelivery(one, byId.get(one.eventId)!));
+    const due = ofEndpoint.map((one) => dueDelivery(one, byId.get(keyOf(one.accountId, one.eventId))!));
     if (held?.takeMade(due, ofEndpoint[0]!)) taken.push(held);
     else hasAll = false;
   }
   return { taken, hasAll };
 }
+
+const keyOf = (account: string, id: string) => `${account} ${id}`.toLowerCase();
 
 /** Returns a delivery that was just made as it would be read. */
 function dueDelivery({ id, eventId, sequence }: MadeDelivery, { text, trace }: ReceivedEvent): DueDelivery {

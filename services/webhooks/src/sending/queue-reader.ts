@@ -1,0 +1,51 @@
+import type { DispatcherOptions } from './dispatcher-options.ts';
+import type { HeldEndpoint } from './held-endpoint.ts';
+import type { HeldQueues } from './held-queues.ts';
+import { type QueueState, readQueues } from './read-queues.sql.ts';
+import { endTooOld } from './too-old.sql.ts';
+
+const maxReadAtOnce = 50;
+
+type ReaderOptions = Pick<DispatcherOptions, 'sql' | 'clocks' | 'eventsKeptMs' | 'maxPerEndpoint'>;
+
+/** Reads what is due of queues that are held, in one statement for many. */
+export class QueueReader {
+  readonly #options: ReaderOptions;
+  readonly #queues: Pick<HeldQueues, 'moveBehind'>;
+  #most = maxReadAtOnce;
+
+  constructor(options: ReaderOptions, queues: Pick<HeldQueues, 'moveBehind'>) {
+    this.#options = options;
+    this.#queues = queues;
+  }
+
+  /** Queues that are read at once: fewer after a read that failed, for one of them may take too long for all. */
+  get most(): number {
+    return this.#most;
+  }
+
+  /** Returns the state of each with the limit that it was read with, and whether deliveries that were too old have been ended: then there is more to read. */
+  async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[]; hasEnded: boolean }> {
+    const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
+    const limits = wanting.map((held) => held.wanted(maxPerEndpoint));
+    const wanted = wanting.map((held, index) => ({
+      ...held.key,
+      limit: limits[index]!,
+      now: clocks.nowOf(held.key.accountId),
+    }));
+    const busyIds = wanting.flatMap((held) => [...held.busy, ...held.ready.map((delivery) => delivery.id)]);
+    for (const held of wanting) held.beginRead();
+    try {
+      const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs });
+      this.#most = Math.min(this.#most * 2, maxReadAtOnce);
+      return { states, limits, hasEnded: await endTooOld(sql, states, eventsKeptMs) };
+    } catch (error) {
+      this.#most = Math.ceil(wanting.length / 2);
+      for (const held of wanting) {
+        held.mayHaveMore = true;
+        this.#queues.moveBehind(held);
+      }
+      throw error;
+    }
+  }
+}
