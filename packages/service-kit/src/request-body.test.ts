@@ -1,8 +1,12 @@
+import { createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ApiError, operationsOf } from '@customer-platform/contracts/core';
+import { waitFor } from '@customer-platform/testkit';
 import { describe, expect, it } from '@jest/globals';
+import express from 'express';
 import { z } from 'zod';
 import { readForm } from './form-body.ts';
-import { bodyFingerprint, bodyParser } from './request-body.ts';
+import { bodyFingerprint, bodyParser, bodyReader } from './request-body.ts';
 
 const upload = operationsOf('agents', null)('upload', {
   method: 'POST',
@@ -148,5 +152,58 @@ describe('a form', () => {
     const long = { body: Buffer.from(headers), headers: { 'content-type': 'multipart/form-data; boundary=q' } };
     expect(await refusal(long)).toEqual(invalid('file'));
     expect(await refusal(await sent([file('x'), ['title', 't'.repeat(70_000)]]))).toEqual(invalid('title'));
+  });
+});
+
+describe('large bodies in memory', () => {
+  const take = operationsOf('cdp', null)('take', {
+    method: 'POST',
+    path: '/v1/cdp/take',
+    scope: null,
+    summary: 'Takes a body',
+    body: z.object({}),
+    status: 201,
+    response: z.object({}),
+    errors: [],
+  });
+
+  it('are so many of one owner, and of others beside, until their responses are sent', async () => {
+    const held: ServerResponse[] = [];
+    const statuses: number[] = [];
+    const app = express();
+    app.post(
+      '/',
+      bodyReader(take, (incoming) => String(incoming.headers.owner)),
+      (_, response) => void held.push(response),
+    );
+    app.use(
+      (error: ApiError, _: unknown, response: express.Response, _next: unknown) =>
+        void response.status(error.status).end(),
+    );
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const post = (owner: string, bytes: number) => {
+      const headers = { owner, 'content-length': String(bytes) };
+      const sending = request({ port, method: 'POST', headers }, (response) =>
+        statuses.push(response.resume().statusCode!),
+      );
+      sending.on('error', () => undefined).end(Buffer.alloc(bytes));
+    };
+    try {
+      for (let count = 0; count < 40; count++) post('one', 1_048_576);
+      await waitFor('all of them', () => held.length + statuses.length === 40);
+      expect([held.length, [...new Set(statuses)]]).toEqual([32, [429]]);
+      post('one', 1_024);
+      post('other', 1_048_576);
+      await waitFor('a small one, and that of another', () => held.length === 34);
+      for (const response of held.splice(0)) response.end();
+      await waitFor('the responses', () => statuses.filter((status) => status === 200).length === 34);
+      post('one', 1_048_576);
+      await waitFor('another one', () => held.length === 1);
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
   });
 });
