@@ -45,9 +45,9 @@ export async function rested({ owner, response }: Customer, meter = processMeter
   });
 }
 
-/** Returns a page of a list as JSON, at once: one of 2 MiB takes ten milliseconds, and its account pays for it as for calculations. */
-export function stringified(page: unknown, owner: string, meter = processMeter): string {
-  return meter.atOnce(owner, () => JSON.stringify(page));
+/** Returns the response to a read as JSON, at once: a page of 2 MiB takes ten milliseconds, and its account pays for it as for calculations. */
+export function stringified(response: unknown, owner: string, meter = processMeter): string {
+  return meter.atOnce(owner, () => JSON.stringify(response));
 }
 
 function isDoneAfterStretch<Piece>(iterator: Iterator<Piece>, given: Piece[]): boolean {

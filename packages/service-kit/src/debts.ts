@@ -21,7 +21,7 @@ export class Debts {
   /** Returns what an owner owes, in milliseconds. */
   of(owner: string): number {
     const before = this.#debts.get(owner);
-    // Tests set the clock back.
+    // Never more than it was: also where a clock is set back, as in tests.
     return before ? Math.max(0, before.ms - Math.max(0, performance.now() - before.atMs) / this.#ratio) : 0;
   }
 

@@ -15,12 +15,10 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  const { isList, operation } = steps;
   // Before anything is read: a hundred pages that wait to be written would have hundreds of megabytes.
-  if (isList) await rested({ owner: account.owner, response: request.res! });
+  await rested({ owner: account.owner, response: request.res! });
   const value = await result(steps, request, account);
-  const body = isList ? stringified(value, account.owner) : JSON.stringify(value);
-  return { kind: 'done', status: operation.status, body };
+  return { kind: 'done', status: steps.operation.status, body: stringified(value, account.owner) };
 }
 
 /** Opens the stream that a read asks for: its statements until then run as those of a read. Throws what it is refused with. */

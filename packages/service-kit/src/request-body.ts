@@ -78,7 +78,8 @@ function holdMemory(
   response: Response,
   { limit, ownerOf }: { limit: number; ownerOf: (request: Request) => string },
 ): void {
-  const bytes = Math.min(Number(request.headers['content-length'] ?? limit), limit);
+  const { 'content-length': stated, 'transfer-encoding': coding } = request.headers;
+  const bytes = Math.min(Number(stated ?? (coding === undefined ? 0 : limit)), limit);
   if (bytes < leastHeldBytes || response.closed) return;
   const owner = ownerOf(request);
   const held = 2 * bytes;

@@ -54,6 +54,11 @@ describe('an array of texts', () => {
     expect(some).toEqual(['a', null, 'NULL']);
   });
 
+  it('of two dimensions is refused', () => {
+    for (const array of ['{{a},{b}}', '{{"a,","b"}}', '[0:1]={a,b}'])
+      expect(() => readTexts(array)).toThrow(RangeError);
+  });
+
   it.each([
     ['backslashes', '\\'],
     ['quotes', '"'],

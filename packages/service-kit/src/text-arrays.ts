@@ -18,10 +18,13 @@ function written(value: unknown): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** Reads an array of texts as PostgreSQL writes it, of one dimension: a part at a time, where the driver goes from character to character. */
+/** Reads an array of texts as PostgreSQL writes it, of one dimension (throws RangeError for another): a part at a time, where the driver goes from character to character. */
 export function readTexts(array: string): (string | null)[] {
   const texts: (string | null)[] = [];
   const end = array.length - 1;
+  if (array[0] !== '{' || array[1] === '{') throw new RangeError('an array of texts has one dimension, from 1 on');
+  const parsed = array.includes('\\') && !control.test(array) ? parsedTexts(array) : undefined;
+  if (parsed) return parsed;
   // Each is looked for once: again and again it would be looked for to the end of the array.
   let [quote, backslash] = [-1, -1];
   for (let at = 1; at < end; at++) {
@@ -37,6 +40,7 @@ export function readTexts(array: string): (string | null)[] {
       if (quote < at) quote = array.indexOf('"', at);
       if (backslash !== Number.POSITIVE_INFINITY && backslash < at) backslash = array.indexOf('\\', at);
       if (backslash === -1) backslash = Number.POSITIVE_INFINITY;
+      if (quote === -1) throw new RangeError('an array of texts ends within a text');
       if (quote < backslash) break;
       text += array.slice(at, backslash) + array[backslash + 1]!;
       at = backslash + 2;
@@ -45,4 +49,14 @@ export function readTexts(array: string): (string | null)[] {
     at = quote + 1;
   }
   return texts;
+}
+
+/** Returns the texts of an array all of which are quoted, without control characters: it is JSON but for its brackets. Undefined for another. */
+function parsedTexts(array: string): string[] | undefined {
+  try {
+    const parsed: unknown[] = JSON.parse(`[${array.slice(1, -1)}]`);
+    return parsed.every((each) => typeof each === 'string') ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
 }

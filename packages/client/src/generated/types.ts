@@ -1177,7 +1177,7 @@ export interface Operations {
   sendMessage(input: { body: SendMessageBody } & CallOptions): Promise<Message>;
 
   /**
-   * Send a test message on a channel.
+   * Send a test message.
    * Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.
    *
    * `POST /v1/messages/channels/{channel}/test`

@@ -84,7 +84,7 @@ export const testChannel = operation('testChannel', {
   method: 'POST',
   path: '/v1/messages/channels/{channel}/test',
   scope: write,
-  summary: 'Send a test message on a channel',
+  summary: 'Send a test message',
   description:
     "Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.",
   params: channelPath,

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { formatInstant, jsonBytes } from '@customer-platform/service-kit';
+import { formatInstant, jsonBytes, someStructural } from '@customer-platform/service-kit';
 import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
@@ -7,6 +7,8 @@ import { updateDraft } from './workflow.sql.ts';
 
 /** Maximum size of a draft's blocks as JSON: each version has a copy. */
 const maxBlocksBytes = 262_144;
+/** Most commas and brackets of them as JSON: 26,000 objects of one field take a hundred times as long to read as a text of the same size. */
+const maxStructure = 20_000;
 
 /** References are checked when a version is rolled back to, not in a draft: it may be written ahead. */
 export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
@@ -14,6 +16,9 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   async handle({ account, tx, body, found, now, fail }) {
     if (jsonBytes(body.blocks) > maxBlocksBytes)
       return fail('invalid_request', `blocks must have at most ${maxBlocksBytes} bytes as JSON`, 'blocks');
+    let structure = 0;
+    if (someStructural(JSON.stringify(body.blocks), () => ++structure > maxStructure))
+      return fail('invalid_request', `blocks must have at most ${maxStructure} commas and brackets as JSON`, 'blocks');
     refuseArchived(found);
     await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });
     return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };

@@ -82,6 +82,12 @@ describe('the draft', () => {
     const most = 262_144 - JSON.stringify(draft(0)).length;
     expect((await crew.putDraft(id, draft(most))).status).toBe(200);
     expect(await crew.putDraft(id, draft(most + 1))).toMatchObject(invalid('blocks'));
+    const manyFields = (count: number) => {
+      const list = Array.from({ length: count }, (_, index) => ({ [index]: 0 }));
+      return [{ id: 'a', kind: 'ai', params: { list } }];
+    };
+    expect((await crew.putDraft(id, manyFields(6_000))).status).toBe(200);
+    expect(await crew.putDraft(id, manyFields(7_000))).toMatchObject(invalid('blocks'));
   });
 
   it('can be read, as it was put last', async () => {

@@ -37,9 +37,9 @@ const maxReady = 2000;
 const maxUnwritten = 2000;
 const endBatch = 1000;
 const stopMs = 5000;
-/** A queue whose endpoint's secret cannot be read is looked at again after this. */
-const unreadableRestMs = 60_000;
-/** The same of a queue that is paused or whose account is suspended, once that is over. */
+/** Time for which tries are started without a break: a large event takes milliseconds to be signed with five secrets. */
+const stretchMs = 10;
+/** A queue that is paused or whose account is suspended is looked at again after this, once that is over. */
 const restingMs = 500;
 
 type RunningTry = Timed & { accountId: string; isSlow: boolean };
@@ -69,6 +69,7 @@ export class Dispatcher {
   readonly #unwatch: (() => void)[];
   #isDueForLook = true;
   #lookedAt = 0;
+  #goingOn: NodeJS.Immediate | undefined;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -201,7 +202,7 @@ export class Dispatcher {
       held.giveUp(0);
       return true;
     }
-    if (this.#learn(held, state.endpoint)) {
+    if (held.learnOrRest(state.endpoint, this.#options)) {
       held.ready.push(...state.due);
       held.mayHaveMore ||= state.found === limit || state.due.length < state.found;
       held.seeDrained(state.version, state.laterAt);
@@ -226,21 +227,14 @@ export class Dispatcher {
     if (left === 0) this.#look.wake();
   }
 
-  /** Takes over what the row says; false where its secret cannot be read, which is logged: it is looked at again later. */
-  #learn(held: HeldEndpoint, endpoint: NonNullable<QueueState['endpoint']>): boolean {
-    try {
-      held.learn(endpoint, this.#options.secretKeys);
-      return true;
-    } catch (error) {
-      this.#options.log.error({ err: error, endpoint: held.endpointId }, 'the secret of an endpoint cannot be read');
-      held.giveUp(unreadableRestMs);
-      return false;
-    }
-  }
-
   #startReady(): void {
     const mayStart = (accountId: string) => this.#mayStart(accountId);
+    const untilMs = performance.now() + stretchMs;
     while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {
+      if (performance.now() > untilMs) {
+        this.#goOnSoon();
+        return;
+      }
       const held = this.#startable.next(mayStart);
       if (!held) return;
       if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up, or adds it again
@@ -250,6 +244,13 @@ export class Dispatcher {
       if (held.canStart()) this.#startable.add(held);
       if (held.wanted(this.#options.maxPerEndpoint) > 0) this.#look.wake();
     }
+  }
+
+  #goOnSoon(): void {
+    this.#goingOn ??= setImmediate(() => {
+      this.#goingOn = undefined;
+      this.#startReady();
+    });
   }
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform/outbound';
-import type { Paused, RunEnd } from '@customer-platform/service-kit';
+import type { Logger, Paused, RunEnd } from '@customer-platform/service-kit';
 import type { BytesUnderWay } from './bytes-under-way.ts';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason } from './outcome.ts';
@@ -11,6 +11,9 @@ export type SigningKey = { key: KeyObject; until: Date | null };
 
 /** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
 const maxUnwritten = 200;
+
+/** A queue whose endpoint's secret cannot be read is looked at again after this. */
+const unreadableRestMs = 60_000;
 
 /** Characters fetched from which on nothing more is: large events wait in the database, not in memory. */
 const enoughFetched = 131_072;
@@ -69,6 +72,21 @@ export class HeldEndpoint implements QueueKey {
     this.signingKeys = secrets.map(({ stored, until }) => {
       return { key: signingKeyOf(decryptSecret(keys, stored, this.accountId, this.endpointId)), until };
     });
+  }
+
+  /** The same; false where a secret cannot be read, which is logged: it is looked at again later. */
+  learnOrRest(
+    endpoint: NonNullable<QueueState['endpoint']>,
+    { secretKeys, log }: { secretKeys: SecretKeys; log: Logger },
+  ): boolean {
+    try {
+      this.learn(endpoint, secretKeys);
+      return true;
+    } catch (error) {
+      log.error({ err: error, endpoint: this.endpointId }, 'the secret of an endpoint cannot be read');
+      this.giveUp(unreadableRestMs);
+      return false;
+    }
   }
 
   canStart(): boolean {

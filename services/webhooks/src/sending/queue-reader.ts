@@ -6,7 +6,7 @@ import { endTooOld } from './too-old.sql.ts';
 
 const maxReadAtOnce = 50;
 
-type ReaderOptions = Pick<DispatcherOptions, 'sql' | 'clocks' | 'eventsKeptMs' | 'maxPerEndpoint'>;
+type ReaderOptions = Pick<DispatcherOptions, 'sql' | 'clocks' | 'log' | 'eventsKeptMs' | 'maxPerEndpoint'>;
 
 /** Reads what is due of queues that are held, in one statement for many. */
 export class QueueReader {
@@ -26,7 +26,7 @@ export class QueueReader {
 
   /** Returns the state of each with the limit that it was read with, and whether deliveries that were too old have been ended: then there is more to read. */
   async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[]; hasEnded: boolean }> {
-    const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
+    const { sql, clocks, log, eventsKeptMs, maxPerEndpoint } = this.#options;
     const limits = wanting.map((held) => held.wanted(maxPerEndpoint));
     const wanted = wanting.map((held, index) => ({
       ...held.key,
@@ -38,7 +38,12 @@ export class QueueReader {
     try {
       const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs });
       this.#most = Math.min(this.#most * 2, maxReadAtOnce);
-      return { states, limits, hasEnded: await endTooOld(sql, states, eventsKeptMs) };
+      const hasEnded = await endTooOld(sql, states, eventsKeptMs).catch((error: unknown) => {
+        // What was read counts all the same: it is tried again with the next look.
+        log.error({ err: error }, 'deliveries that are too old could not be ended');
+        return false;
+      });
+      return { states, limits, hasEnded };
     } catch (error) {
       this.#most = Math.ceil(wanting.length / 2);
       for (const held of wanting) {

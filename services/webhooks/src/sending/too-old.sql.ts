@@ -6,36 +6,48 @@ import type { QueueState } from './read-queues.sql.ts';
 const mostEnded = 1_000;
 
 /**
- * Ends due deliveries whose events are older than what is kept, and returns whether there were some: of an endpoint that was paused for weeks there may
+ * Ends due deliveries whose events are older than what is kept, and returns whether there may be more: of an endpoint that was paused for weeks there may
  * be millions before the first that can be tried. Nobody knows any more what they would have sent.
  */
 export async function endTooOld(sql: Database, states: readonly QueueState[], eventsKeptMs: number): Promise<boolean> {
   const having = states.filter(({ hasTooOld, endpoint }) => hasTooOld && endpoint?.isActive && !endpoint.isPaused);
+  // Each round begins with another: the first has all of it for as long as there are that many.
+  const first = Math.floor(Math.random() * having.length);
   let left = mostEnded;
-  for (const state of having) {
+  for (const state of [...having.slice(first), ...having.slice(0, first)]) {
     if (left <= 0) break;
     const limit = left;
     left -= await inTransaction(sql, (tx) => endFirst(tx, state, { limit, oldest: oldestIdKept(eventsKeptMs) }));
   }
-  return having.length > 0;
+  return left < mostEnded;
 }
 
-/** Ends those that are too old of the first pending deliveries of an endpoint; returns how many. They are locked by a statement of its own: see ADR 27. */
+/**
+ * Ends those that are too old of the first pending deliveries of an endpoint; returns how many. They are locked by a statement of its own, and which events
+ * are gone is asked by another: see ADR 27. Of a limit that it knows the planner might think that it covers all, and sort them.
+ */
 async function endFirst(
   tx: Sql,
   { accountId, endpointId }: QueueKey,
   { limit, oldest }: { limit: number; oldest: string },
 ): Promise<number> {
-  const first = await tx<{ id: string; is_too_old: boolean }[]>`
-    select d.id, d.event_id < ${oldest} or not exists (
-      select from events v where v.account_id = d.account_id and v.id = d.event_id) as is_too_old
-    from (
-      select * from deliveries where account_id = ${accountId} and endpoint_id = ${endpointId} and status = 'pending'
-      order by next_try_at, id limit ${limit} for update skip locked) as d`;
-  const ids = first.filter(({ is_too_old }) => is_too_old).map(({ id }) => id);
+  const first = await tx<{ id: string; event_id: string }[]>`
+    select id, event_id from deliveries where account_id = ${accountId} and endpoint_id = ${endpointId} and status = 'pending'
+    order by next_try_at, id limit (select ${limit}::integer) for update skip locked`;
+  const old = first.filter(({ event_id }) => event_id < oldest);
+  const others = first.filter(({ event_id }) => event_id >= oldest);
+  const gone = others.length === 0 ? [] : await withoutEvents(tx, accountId, others);
+  const ids = [...old, ...gone].map(({ id }) => id);
   if (ids.length === 0) return 0;
   await tx`
     update deliveries set status = 'failed', reason = 'exhausted', next_try_at = null, is_manual = false
     where account_id = ${accountId} and id = any(${ids}::uuid[])`;
   return ids.length;
+}
+
+/** Returns the deliveries whose events are gone: more is kept now than was when they ended. */
+async function withoutEvents(tx: Sql, accountId: string, deliveries: readonly { id: string; event_id: string }[]) {
+  return await tx<{ id: string }[]>`
+    select d.id from unnest(${deliveries.map(({ id }) => id)}::uuid[], ${deliveries.map(({ event_id }) => event_id)}::uuid[]) as d (id, event_id)
+    left join events v on v.account_id = ${accountId} and v.id = d.event_id where v.id is null`;
 }

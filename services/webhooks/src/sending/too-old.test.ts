@@ -37,6 +37,7 @@ it('deliveries that are too old to be tried end without being read over, and wha
     expect(state).toMatchObject({ due: [], found: 4, hasTooOld: true });
     expect((await rowsRead(tx, 'deliveries')) - before).toBeLessThan(100);
   });
+  await sql.unsafe('analyze deliveries');
   await emitContactCreated(account);
   await account.client.updateEndpoint({ params, body: { paused: false } });
   await waitFor('the new one', () => receiver.received.length === 1);

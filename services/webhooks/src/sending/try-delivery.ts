@@ -41,16 +41,18 @@ type Moment = { at: Date; timestamp: number };
 function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { at, timestamp }: Moment) {
   const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
   const keys = lasting.map(({ key }) => key);
+  // Encoded once: it is signed with up to five secrets, and sent.
+  const body = Buffer.from(delivery.envelope);
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'customer-platform-webhooks/1.0',
     'webhook-id': delivery.eventId,
     'webhook-sequence': String(delivery.sequence),
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatureHeader(delivery.eventId, timestamp, delivery.envelope, keys),
+    'webhook-signature': signatureHeader(delivery.eventId, timestamp, body, keys),
   };
   const { endpointId: poolKey, accountId: owner, url } = endpoint;
-  return poster.post({ poolKey, owner, url, headers, body: delivery.envelope, continuesTrace: true });
+  return poster.post({ poolKey, owner, url, headers, body, continuesTrace: true });
 }
 
 /** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
