@@ -4,6 +4,7 @@ import type { RequestCall, ServedResponse, Steps } from './call.ts';
 import { rested, stringified } from './compute.ts';
 import { isDatabaseUnavailable, isStatementTimeout } from './database.ts';
 import { ClientGone } from './fair-permits.ts';
+import { noAccount } from './no-account.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 import type { ReadServer } from './standby.ts';
@@ -15,8 +16,8 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  // Before anything is read: a hundred pages that wait to be written would have hundreds of megabytes.
-  await rested({ owner: account.owner, response: request.res! });
+  // Before anything is read: a hundred pages that wait to be written would have hundreds of megabytes. Operators wait for none of theirs.
+  if (account.id !== noAccount) await rested({ owner: account.owner, response: request.res! });
   const value = await result(steps, request, account);
   return { kind: 'done', status: steps.operation.status, body: stringified(value, account.owner) };
 }

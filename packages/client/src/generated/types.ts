@@ -152,7 +152,7 @@ export interface Operations {
 
   /**
    * Replace the workflow draft.
-   * The draft has no effect until it is published. Its blocks have at most 256 KiB as JSON. An archived agent takes none.
+   * The draft has no effect until it is published. Its blocks have at most 256 KiB, and 20,000 commas and brackets, as JSON. An archived agent takes none.
    *
    * `PUT /v1/agents/{agent_id}/workflow/draft`
    * Scope: `agents:write`

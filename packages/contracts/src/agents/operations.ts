@@ -159,7 +159,7 @@ export const putWorkflowDraft = operation('putWorkflowDraft', {
   scope: write,
   summary: 'Replace the workflow draft',
   description:
-    'The draft has no effect until it is published. Its blocks have at most 256 KiB as JSON. An archived agent takes none.',
+    'The draft has no effect until it is published. Its blocks have at most 256 KiB, and 20,000 commas and brackets, as JSON. An archived agent takes none.',
   params: agentPath,
   body: WorkflowDraftInput,
   status: 200,

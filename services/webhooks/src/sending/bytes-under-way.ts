@@ -1,7 +1,11 @@
+import type { DueDelivery } from './outcome.ts';
+
 /** Bytes of all deliveries under way: half a process's memory would be full of a few accounts' large events otherwise. */
 const most = 32 * 1_048_576;
 /** Part of what is free that one account may hold: alone it gets a quarter of all. */
 const part = 1 / 3;
+
+type Sent = Pick<DueDelivery, 'envelope'>;
 
 /**
  * Shares the memory for what is under way among accounts. One delivery of an account may always begin, however large: who has nothing under way
@@ -10,10 +14,12 @@ const part = 1 / 3;
 export class BytesUnderWay {
   readonly #held = new Map<string, number>();
   #free = most;
+  /** Counted once: what is refused comes again with each look. */
+  readonly #bytes = new WeakMap<Sent, number>();
 
-  /** Takes room for a text; returns whether the account may have it. */
-  tryTake(accountId: string, text: string): boolean {
-    const bytes = Buffer.byteLength(text);
+  /** Takes room for what a delivery sends; returns whether the account may have it. */
+  tryTake(accountId: string, delivery: Sent): boolean {
+    const bytes = this.#bytesOf(delivery);
     const held = this.#held.get(accountId) ?? 0;
     if (held > 0 && held + bytes > this.#free * part) return false;
     this.#held.set(accountId, held + bytes);
@@ -21,11 +27,19 @@ export class BytesUnderWay {
     return true;
   }
 
-  giveBack(accountId: string, text: string): void {
-    const bytes = Buffer.byteLength(text);
+  giveBack(accountId: string, delivery: Sent): void {
+    const bytes = this.#bytesOf(delivery);
     const left = (this.#held.get(accountId) ?? 0) - bytes;
     if (left > 0) this.#held.set(accountId, left);
     else this.#held.delete(accountId);
     this.#free += bytes;
+  }
+
+  #bytesOf(delivery: Sent): number {
+    const known = this.#bytes.get(delivery);
+    if (known !== undefined) return known;
+    const bytes = Buffer.byteLength(delivery.envelope);
+    this.#bytes.set(delivery, bytes);
+    return bytes;
   }
 }

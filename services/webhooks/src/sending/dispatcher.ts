@@ -228,6 +228,7 @@ export class Dispatcher {
   }
 
   #startReady(): void {
+    if (this.#goingOn) return;
     const mayStart = (accountId: string) => this.#mayStart(accountId);
     const untilMs = performance.now() + stretchMs;
     while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {

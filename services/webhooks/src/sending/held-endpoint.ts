@@ -107,7 +107,7 @@ export class HeldEndpoint implements QueueKey {
   /** Takes out what is to be sent next; undefined where nothing may begin, or the account has too many bytes under way. */
   takeNext(bytes: BytesUnderWay): DueDelivery | undefined {
     const [next] = this.ready;
-    if (!next || !this.canStart() || !bytes.tryTake(this.accountId, next.envelope)) return undefined;
+    if (!next || !this.canStart() || !bytes.tryTake(this.accountId, next)) return undefined;
     this.ready.shift();
     this.busy.add(next.id);
     this.inFlight++;
@@ -115,8 +115,8 @@ export class HeldEndpoint implements QueueKey {
   }
 
   /** Notes the end of a try: its outcome is still to be written. */
-  ended({ envelope }: DueDelivery, bytes: BytesUnderWay): void {
-    bytes.giveBack(this.accountId, envelope);
+  ended(delivery: DueDelivery, bytes: BytesUnderWay): void {
+    bytes.giveBack(this.accountId, delivery);
     this.inFlight--;
     this.lastWorkAt = performance.now();
   }

@@ -5,6 +5,8 @@ import { type QueueState, readQueues } from './read-queues.sql.ts';
 import { endTooOld } from './too-old.sql.ts';
 
 const maxReadAtOnce = 50;
+/** Pause after deliveries that are too old could not be ended. */
+const endAgainMs = 2_000;
 
 type ReaderOptions = Pick<DispatcherOptions, 'sql' | 'clocks' | 'log' | 'eventsKeptMs' | 'maxPerEndpoint'>;
 
@@ -13,6 +15,7 @@ export class QueueReader {
   readonly #options: ReaderOptions;
   readonly #queues: Pick<HeldQueues, 'moveBehind'>;
   #most = maxReadAtOnce;
+  #endAgainAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReaderOptions, queues: Pick<HeldQueues, 'moveBehind'>) {
     this.#options = options;
@@ -26,7 +29,7 @@ export class QueueReader {
 
   /** Returns the state of each with the limit that it was read with, and whether deliveries that were too old have been ended: then there is more to read. */
   async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[]; hasEnded: boolean }> {
-    const { sql, clocks, log, eventsKeptMs, maxPerEndpoint } = this.#options;
+    const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
     const limits = wanting.map((held) => held.wanted(maxPerEndpoint));
     const wanted = wanting.map((held, index) => ({
       ...held.key,
@@ -38,12 +41,7 @@ export class QueueReader {
     try {
       const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs });
       this.#most = Math.min(this.#most * 2, maxReadAtOnce);
-      const hasEnded = await endTooOld(sql, states, eventsKeptMs).catch((error: unknown) => {
-        // What was read counts all the same: it is tried again with the next look.
-        log.error({ err: error }, 'deliveries that are too old could not be ended');
-        return false;
-      });
-      return { states, limits, hasEnded };
+      return { states, limits, hasEnded: await this.#endTooOld(states) };
     } catch (error) {
       this.#most = Math.ceil(wanting.length / 2);
       for (const held of wanting) {
@@ -51,6 +49,19 @@ export class QueueReader {
         this.#queues.moveBehind(held);
       }
       throw error;
+    }
+  }
+
+  /** Ends those that are too old; where that fails it is tried again some time later, and what was read counts all the same. */
+  async #endTooOld(states: readonly QueueState[]): Promise<boolean> {
+    const { sql, log, eventsKeptMs } = this.#options;
+    if (performance.now() < this.#endAgainAtMs) return false;
+    try {
+      return await endTooOld(sql, states, eventsKeptMs);
+    } catch (error) {
+      this.#endAgainAtMs = performance.now() + endAgainMs;
+      log.error({ err: error }, 'deliveries that are too old could not be ended');
+      return false;
     }
   }
 }

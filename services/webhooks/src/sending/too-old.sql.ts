@@ -49,5 +49,5 @@ async function endFirst(
 async function withoutEvents(tx: Sql, accountId: string, deliveries: readonly { id: string; event_id: string }[]) {
   return await tx<{ id: string }[]>`
     select d.id from unnest(${deliveries.map(({ id }) => id)}::uuid[], ${deliveries.map(({ event_id }) => event_id)}::uuid[]) as d (id, event_id)
-    left join events v on v.account_id = ${accountId} and v.id = d.event_id where v.id is null`;
+    left join lateral (select id from events where account_id = ${accountId} and id = d.event_id limit 1) as v on true where v.id is null`;
 }
