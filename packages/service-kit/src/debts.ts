@@ -21,8 +21,11 @@ export class Debts {
   /** Returns what an owner owes, in milliseconds. */
   of(owner: string): number {
     const before = this.#debts.get(owner);
-    // Never more than it was: also where a clock is set back, as in tests.
-    return before ? Math.max(0, before.ms - Math.max(0, performance.now() - before.atMs) / this.#ratio) : 0;
+    if (!before) return 0;
+    const nowMs = performance.now();
+    // Where a clock is set back, as in tests, it becomes less from then on.
+    before.atMs = Math.min(before.atMs, nowMs);
+    return Math.max(0, before.ms - (nowMs - before.atMs) / this.#ratio);
   }
 
   /** Adds to what an owner owes; returns that. */

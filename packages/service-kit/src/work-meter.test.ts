@@ -55,6 +55,15 @@ it('after a dear one the others of its owner wait twenty times as long as it was
   expect(ran).toEqual(['dear', 'other', 'second', 'third']);
 });
 
+it('what is done at once while its owner rests makes the rest longer', () => {
+  for (const takesMs of [30, 120]) meter.atOnce('ada', () => (nowMs += takesMs));
+  run('ada', 'waits', 1);
+  jest.advanceTimersByTime(130 * 20 - 1);
+  expect(ran).toEqual([]);
+  jest.advanceTimersByTime(1);
+  expect(ran).toEqual(['waits']);
+});
+
 it('one that somebody waits for is refused after 20 s, and not run', async () => {
   run('ada', 'dear', 2_000);
   const waited = meter.result('ada', () => ran.push('late'));

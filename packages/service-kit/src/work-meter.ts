@@ -103,12 +103,18 @@ export class WorkMeter {
   }
 
   #rest(owner: string, restMs: number): void {
-    const waiting = this.#resting.get(owner) ?? [];
-    this.#resting.set(owner, waiting);
+    // Its end is looked at when it comes: more may be owed by then.
+    if (this.#resting.has(owner)) return;
+    this.#resting.set(owner, []);
     setTimeout(() => this.#wake(owner), restMs).unref();
   }
 
   #wake(owner: string): void {
+    const owedMs = this.#debts.of(owner) - this.#price.freeMs;
+    if (owedMs > 0) {
+      setTimeout(() => this.#wake(owner), owedMs * this.#price.restRatio).unref();
+      return;
+    }
     const waiting = this.#resting.get(owner) ?? [];
     this.#resting.delete(owner);
     // One after the other: after a dear one the others wait again.
