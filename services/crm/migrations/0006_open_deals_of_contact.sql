@@ -1,2 +1,2 @@
--- The newest open deal of a contact in a pipeline, which plans ask for, however many it has that are closed.
-create index concurrently if not exists deals_open_of_contact on deals (account_id, contact_id, pipeline_id, id) where status = 'open';
+-- The newest open deal of a contact in some pipelines, which plans ask for, however many it has that are closed.
+create index concurrently if not exists deals_open_of_contact on deals (account_id, contact_id, id, pipeline_id) where status = 'open';

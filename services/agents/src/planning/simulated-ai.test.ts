@@ -70,7 +70,8 @@ describe('a simulated plan', () => {
       goal: 'Ring back',
       steps: [{ action: 'add_note', delayMinutes: 30, params: { body: 'Ring them' } }],
     });
-    for (const text of ['[{"steps":[]}]', '{"goal":"x"}', '"steps"', '{"steps":'])
+    const deep = `{"steps":${'['.repeat(10_000)}${']'.repeat(10_000)}}`;
+    for (const text of ['[{"steps":[]}]', '{"goal":"x"}', '"steps"', '{"steps":', deep])
       expect(planFor(documentWith(text)).goal).toMatch(/^Simulated plan: /);
     expect(planFor(documentWith('{"steps":[]}'))).toMatchObject({ goal: 'Simulated plan: as it was given', steps: [] });
     // The demo's provider is a live account's: what its customers write is no plan.

@@ -82,14 +82,13 @@ export async function listDealRows(
 
 /** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
 export async function selectOpenDeal(tx: Sql, accountId: string, contactId: string, pipelines: number[]) {
-  // Of each id and pipeline by itself: it may have very many that are closed, or in others.
+  // Of each id by itself: it may have very many that are closed.
   const [row] = await tx<DealRow[]>`
     select ${columns(tx)} from (
       select d.* from (${idsOfContact(tx, accountId, contactId)}) as named
-      cross join (select distinct id from unnest(${pipelines}::bigint[]) as asked (id)) as pipeline
       cross join lateral (
         select * from deals d
-        where d.account_id = ${accountId} and d.contact_id = named.id and d.status = 'open' and d.pipeline_id = pipeline.id
+        where d.account_id = ${accountId} and d.contact_id = named.id and d.status = 'open' and d.pipeline_id = any(${pipelines}::bigint[])
         order by d.id desc limit 1) as d
       order by d.id desc limit 1
     ) as d ${joins(tx)}`;

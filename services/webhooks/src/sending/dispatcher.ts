@@ -174,7 +174,7 @@ export class Dispatcher {
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {
-    const { states, limits, hasEnded } = await this.#reader.read(wanting);
+    const { states, limits } = await this.#reader.read(wanting);
     const byEndpoint = new Map(states.map((state) => [state.endpointId, state]));
     const ending: [HeldEndpoint, QueueState][] = [];
     for (const [index, held] of wanting.entries()) {
@@ -183,6 +183,7 @@ export class Dispatcher {
       if (state && !this.#takeIn(held, state, limits[index]!)) ending.push([held, state]);
     }
     await this.#endPending(ending);
+    const hasEnded = await this.#reader.endTooOld(states);
     if (hasEnded || states.some((state) => state.due.length > 0)) this.#look.wake();
   }
 

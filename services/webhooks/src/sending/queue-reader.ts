@@ -27,8 +27,8 @@ export class QueueReader {
     return this.#most;
   }
 
-  /** Returns the state of each with the limit that it was read with, and whether deliveries that were too old have been ended: then there is more to read. */
-  async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[]; hasEnded: boolean }> {
+  /** Returns the state of each, and the limits that they were read with. */
+  async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[] }> {
     const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
     const limits = wanting.map((held) => held.wanted(maxPerEndpoint));
     const wanted = wanting.map((held, index) => ({
@@ -41,7 +41,7 @@ export class QueueReader {
     try {
       const states = await readQueues(sql, wanted, { busyIds, eventsKeptMs });
       this.#most = Math.min(this.#most * 2, maxReadAtOnce);
-      return { states, limits, hasEnded: await this.#endTooOld(states) };
+      return { states, limits };
     } catch (error) {
       this.#most = Math.ceil(wanting.length / 2);
       for (const held of wanting) {
@@ -52,8 +52,8 @@ export class QueueReader {
     }
   }
 
-  /** Ends those that are too old; where that fails it is tried again some time later, and what was read counts all the same. */
-  async #endTooOld(states: readonly QueueState[]): Promise<boolean> {
+  /** Ends deliveries that are too old, and returns whether it did: then there is more to read. Where that fails it is tried again some time later. */
+  async endTooOld(states: readonly QueueState[]): Promise<boolean> {
     const { sql, log, eventsKeptMs } = this.#options;
     if (performance.now() < this.#endAgainAtMs) return false;
     try {
