@@ -19,13 +19,9 @@ export class UnsentRests {
 
   /** Counts what is left of a response until it is sent; cuts the connection where its owner has too much of that. */
   hold(response: ServerResponse, owner: string): void {
-    if (response.writableLength === 0 || response.closed) return;
-    const bytes = response.writableLength + connectionBytes;
-    if (!this.#permits.tryTake(owner, bytes)) {
-      limitReached('unread_responses');
-      response.destroy();
-      return;
-    }
-    response.once('close', () => this.#permits.giveBack(owner, bytes));
+    if (response.writableLength === 0) return;
+    if (this.#permits.tryTakeUntilClosed(owner, response.writableLength + connectionBytes, response)) return;
+    limitReached('unread_responses');
+    response.destroy();
   }
 }

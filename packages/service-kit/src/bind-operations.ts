@@ -20,6 +20,9 @@ import { write } from './write.ts';
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
 
+/** Responses of this process. */
+const unsent = new UnsentResponses();
+
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
   app: Express,
@@ -27,7 +30,6 @@ export function bindOperations<Resources>(
   context: BindingContext<Resources>,
 ): void {
   const waiters = new KeyWaiters();
-  const unsent = new UnsentResponses();
   const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
@@ -35,7 +37,7 @@ export function bindOperations<Resources>(
     const steps = new Steps(bound, context, waiters);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
-      return traced(steps, request, () => serve(steps, unsent, request, response));
+      return traced(steps, request, () => serve(steps, request, response));
     };
     const path = routePattern(operation.path);
     const route = app.route(path);
@@ -49,18 +51,13 @@ export function bindOperations<Resources>(
 }
 
 /** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
-async function serve<Resources>(
-  steps: Steps<Resources>,
-  unsent: UnsentResponses,
-  request: Request,
-  response: Response,
-): Promise<number> {
+async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
   const method = httpMethod(request.method);
   activeRequests.add(1, method);
   let status: number;
   try {
-    status = await respond(steps, unsent, request, response);
+    status = await respond(steps, request, response);
   } catch (error) {
     status = sendError(response, error, steps.context.log);
   } finally {
@@ -79,12 +76,7 @@ async function serve<Resources>(
 }
 
 /** Responds to a request; returns the status. Throws what it is refused with. */
-async function respond<Resources>(
-  steps: Steps<Resources>,
-  unsent: UnsentResponses,
-  request: Request,
-  response: Response,
-): Promise<number> {
+async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const { operation, context } = steps;
   const { requests } = context;
   if (requests.underWay >= maxConcurrentRequests) {

@@ -29,6 +29,14 @@ export class FairPermits {
     return true;
   }
 
+  /** Takes permits in the same way until a response closes; one that has closed needs none. */
+  tryTakeUntilClosed(owner: string, count: number, response: ServerResponse): boolean {
+    if (response.closed) return true;
+    if (!this.tryTake(owner, count)) return false;
+    response.once('close', () => this.giveBack(owner, count));
+    return true;
+  }
+
   /** Gives back `count` permits that the owner holds. */
   giveBack(owner: string, count = 1): void {
     const left = (this.#held.get(owner) ?? 0) - count;

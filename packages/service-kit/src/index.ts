@@ -33,7 +33,7 @@ export { ResponseSeal } from './idempotency.ts';
 export { fieldParser, queryParser } from './input.ts';
 export { inWorkTransaction, type Job, RoundLeft, startJob, type WorkCall } from './jobs.ts';
 export { jsonBytes } from './json-bytes.ts';
-export { someStructural } from './json-structure.ts';
+export { isBeyond, someStructural } from './json-structure.ts';
 export { type LimitName, limitReached } from './limits.ts';
 export { createApp, gatewayHeadBytes, type Listener, listen } from './listener.ts';
 export { lockNumber } from './lock-number.ts';

@@ -14,3 +14,19 @@ export function someStructural(text: string, isFound: (unit: number) => boolean)
   }
   return false;
 }
+
+/** Bounds of JSON: its commas and brackets, and its brackets within each other. */
+interface StructureBounds {
+  structure: number;
+  depth?: number;
+}
+
+/** Returns whether JSON is beyond bounds, before it is parsed: many small values take a hundred times as long to read as a text of the same size. */
+export function isBeyond(text: string, { structure, depth = Number.POSITIVE_INFINITY }: StructureBounds): boolean {
+  let [count, within] = [0, 0];
+  return someStructural(text, (unit) => {
+    if (unit === 91 || unit === 123) within++;
+    else if (unit !== 44) within--;
+    return ++count > structure || within > depth;
+  });
+}

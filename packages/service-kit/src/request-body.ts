@@ -80,14 +80,11 @@ function holdMemory(
 ): void {
   const { 'content-length': stated, 'transfer-encoding': coding } = request.headers;
   const bytes = Math.min(Number(stated ?? (coding === undefined ? 0 : limit)), limit);
-  if (bytes < leastHeldBytes || response.closed) return;
+  if (bytes < leastHeldBytes) return;
   const owner = ownerOf(request);
-  const held = 2 * bytes;
-  if (!bodyMemory.tryTake(owner, held)) {
-    limitReached('body_memory');
-    throw busy(bodyMemory.holds(owner), 'the service');
-  }
-  response.once('close', () => bodyMemory.giveBack(owner, held));
+  if (bodyMemory.tryTakeUntilClosed(owner, 2 * bytes, response)) return;
+  limitReached('body_memory');
+  throw busy(bodyMemory.holds(owner), 'the service');
 }
 
 /** Says that nobody reads a request's body any more. */

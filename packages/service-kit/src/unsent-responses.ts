@@ -22,12 +22,9 @@ export class UnsentResponses {
   /** Sends JSON text. Throws 429 rate_limited where the owner's responses leave no room for it, 503 where others' do. */
   send(response: ServerResponse, status: number, body: string | null, owner: string): void {
     const bytes = body === null ? 0 : Buffer.byteLength(body);
-    if (bytes >= leastBytes && !response.closed) {
-      if (!this.#permits.tryTake(owner, bytes)) {
-        limitReached('unsent_responses');
-        throw busy(this.#permits.holds(owner), 'the service');
-      }
-      response.once('close', () => this.#permits.giveBack(owner, bytes));
+    if (bytes >= leastBytes && !this.#permits.tryTakeUntilClosed(owner, bytes, response)) {
+      limitReached('unsent_responses');
+      throw busy(this.#permits.holds(owner), 'the service');
     }
     send(response, status, body);
   }

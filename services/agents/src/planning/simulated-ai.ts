@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { someStructural } from '@customer-platform/service-kit';
+import { isBeyond } from '@customer-platform/service-kit';
 import { jsonOf } from './json-of.ts';
 import { type ChatMessage, type PlanningDocument, type Prompt, type ToldPassage, writtenIn } from './prompt.ts';
 import { channelOfReply } from './read-completion.ts';
@@ -64,25 +64,13 @@ function givenPlan(messages: readonly ChatMessage[]): object | undefined {
   // The document has but the beginning of a long text.
   const written = messages.flatMap(({ role, content }) => (role === 'user' ? [writtenIn(content)] : []));
   const plan = [...written, document?.trigger.text, document?.goal]
-    .map((text) => (text == null || isTooDeep(text) ? undefined : jsonOf(text)))
+    .map((text) => (text == null || isBeyond(text, most) ? undefined : jsonOf(text)))
     .find((value): value is object => value instanceof Object && Object.hasOwn(value, 'steps'));
   return plan && { goal: 'Simulated plan: as it was given', ...plan };
 }
 
-/** Commas and brackets of a given plan, and brackets within each other, at most: what is more is no plan. */
+/** Bounds of a given plan: a text beyond them is none. */
 const most = { structure: 20_000, depth: 50 };
-
-function isTooDeep(text: string): boolean {
-  let [structure, depth] = [0, 0];
-  return someStructural(text, (unit) => {
-    if (unit === opening.list || unit === opening.object) depth++;
-    else if (unit !== comma) depth--;
-    return ++structure > most.structure || depth > most.depth;
-  });
-}
-
-const opening = { list: 91, object: 123 };
-const comma = 44;
 
 const tokensOf = (text: string) => Math.ceil(text.length / 4);
 

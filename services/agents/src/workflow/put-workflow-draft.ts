@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { formatInstant, jsonBytes, someStructural } from '@customer-platform/service-kit';
+import { formatInstant, isBeyond } from '@customer-platform/service-kit';
 import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
@@ -14,10 +14,10 @@ const maxStructure = 20_000;
 export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, body, found, now, fail }) {
-    if (jsonBytes(body.blocks) > maxBlocksBytes)
+    const text = JSON.stringify(body.blocks);
+    if (Buffer.byteLength(text) > maxBlocksBytes)
       return fail('invalid_request', `blocks must have at most ${maxBlocksBytes} bytes as JSON`, 'blocks');
-    let structure = 0;
-    if (someStructural(JSON.stringify(body.blocks), () => ++structure > maxStructure))
+    if (isBeyond(text, { structure: maxStructure }))
       return fail('invalid_request', `blocks must have at most ${maxStructure} commas and brackets as JSON`, 'blocks');
     refuseArchived(found);
     await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });

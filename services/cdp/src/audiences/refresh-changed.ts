@@ -36,10 +36,10 @@ const quick: RoundBounds = { contacts: 500, ms: 2_000 };
 const leftMs = 600_000;
 const everyMs = { usual: 250, quick: 1_000 };
 
-/** Bounds of a round: changed contacts, re-evaluations, and the time of all audiences together. */
+/** Bounds of a round: changed contacts, re-evaluations, and the time of all audiences together, any unless given. */
 interface RoundBounds {
   contacts: number;
-  ms: number;
+  ms?: number;
 }
 
 /**
@@ -136,7 +136,7 @@ export async function refreshChanged(
 async function refreshSome(
   call: WorkCall<unknown>,
   account: AccountContext,
-  { contacts, ms }: Partial<RoundBounds> & Pick<RoundBounds, 'contacts'>,
+  { contacts, ms }: RoundBounds,
 ): Promise<number> {
   const { tx, now } = call;
   const [taken, due, ready] = await Promise.all([
@@ -152,7 +152,7 @@ async function refreshSome(
     return [...changed, ...scheduled.filter((contactId) => !changed.has(contactId))];
   };
   const targets = changed.size > 0 ? ready : ready.filter(({ id }) => reevaluations.has(id));
-  const bounds = ms === undefined ? { timeoutMs } : { timeoutMs: ms, roundMs: ms };
-  if (targets.length > 0) await refreshMembership(call, account, targets, { ...bounds, contactsOf });
+  if (targets.length > 0)
+    await refreshMembership(call, account, targets, { timeoutMs: ms ?? timeoutMs, roundMs: ms, contactsOf });
   return Math.max(changed.size, due.length);
 }

@@ -17,7 +17,7 @@ interface Refresh {
   /** Timeout of one statement. */
   timeoutMs: number;
   /** Time that the audiences may take together, in milliseconds: where it is over, RoundLeft is thrown. Any unless given. */
-  roundMs?: number;
+  roundMs?: number | undefined;
   /** Returns the only contacts to look at for an audience; all of the account if left out. */
   contactsOf?(target: Target): readonly string[];
 }

@@ -234,7 +234,10 @@ export class Dispatcher {
     const untilMs = performance.now() + stretchMs;
     while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {
       if (performance.now() > untilMs) {
-        this.#goOnSoon();
+        this.#goingOn = setImmediate(() => {
+          this.#goingOn = undefined;
+          this.#startReady();
+        });
         return;
       }
       const held = this.#startable.next(mayStart);
@@ -246,13 +249,6 @@ export class Dispatcher {
       if (held.canStart()) this.#startable.add(held);
       if (held.wanted(this.#options.maxPerEndpoint) > 0) this.#look.wake();
     }
-  }
-
-  #goOnSoon(): void {
-    this.#goingOn ??= setImmediate(() => {
-      this.#goingOn = undefined;
-      this.#startReady();
-    });
   }
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
