@@ -8,13 +8,19 @@ function block(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-it('shows a delay to operators also once metrics have had it and begun another span', async () => {
+it('gives metrics a delay that operators have seen', async () => {
   await waitFor('operators to see it', () => {
     block(200);
     return eventLoopLagMs() >= 100;
   });
   expect(collectLoopDelays().longestMs).toBeGreaterThanOrEqual(100);
-  expect(eventLoopLagMs()).toBeGreaterThanOrEqual(100);
-  await waitFor('samples enough for the span to end with their percentile', () => collectLoopDelays().p99Ms > 0);
-  expect(eventLoopLagMs()).toBeGreaterThanOrEqual(100);
+});
+
+it('shows operators a delay also once metrics have had it and begun another span', async () => {
+  // A span ends after its samples, of which each poll adds one: its delays are of the last seconds, however slow the machine is.
+  await waitFor('a span to end with its percentile', () => {
+    block(120);
+    return collectLoopDelays().p99Ms >= 50;
+  });
+  expect(eventLoopLagMs()).toBeGreaterThanOrEqual(50);
 });
