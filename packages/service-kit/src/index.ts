@@ -55,7 +55,7 @@ export type { Fragment, QueueRows } from './queues/queue-rows.ts';
 export { maxMoved } from './queues/queues.sql.ts';
 export type { QueueSeat, Queues, ReportedQueue } from './queues/queues.ts';
 export { Reporter } from './queues/reporter.ts';
-export { type GivenFilters, readOrSearch, search } from './read-or-search.ts';
+export { type GivenFilters, readOrSearch, search, searchInBackground } from './read-or-search.ts';
 export * from './read-under-lock.ts';
 export { activeRequests, requestDuration } from './request-metrics.ts';
 export * from './requests.ts';

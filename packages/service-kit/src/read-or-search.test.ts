@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Sql } from './database.ts';
 import type { PrefetchCall } from './operation.ts';
-import { readOrSearch } from './read-or-search.ts';
+import { readOrSearch, searchInBackground } from './read-or-search.ts';
 
 const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, Sql];
 
@@ -38,4 +38,15 @@ it('does one search of a customer at a time, beside those of others', async () =
   expect(begun).toEqual(['1', '3', '2']);
   for (const name of ['2', '3']) ends.get(name)!();
   expect(await Promise.all(searches)).toEqual(['1', '2', '3']);
+});
+
+it("counts searches of nobody's request as their customer's, and says that they are to be done later", async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<string>();
+  const first = searchInBackground('ada', 'it', () => isOver);
+  const more = Array.from({ length: 101 }, () => searchInBackground('ada', 'it', async () => 'later'));
+  await expect(more.at(-1)).rejects.toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
+  expect(await searchInBackground('bo', 'it', async () => 'at once')).toBe('at once');
+  end('first');
+  expect(await first).toBe('first');
+  expect(await Promise.allSettled(more)).toContainEqual({ status: 'fulfilled', value: 'later' });
 });

@@ -1,4 +1,5 @@
-import type { Sql } from './database.ts';
+import { ApiError } from '@customer-platform/contracts/core';
+import { type Sql, serviceUnavailable } from './database.ts';
 import { FairPermits, PermitQueue } from './fair-permits.ts';
 import type { Call } from './operation.ts';
 
@@ -30,6 +31,23 @@ export async function search<Result>(
   return prefetch(({ onConnection, withPermit }) =>
     withPermit(searches, whatIsBusy, () => onConnection((sql) => read(sql))),
   );
+}
+
+/**
+ * Searches for work that nobody's request waits for. Throws 503 where no permit is free in time, also where the customer's own searches have them: the work is to
+ * be done later.
+ */
+export async function searchInBackground<Result>(
+  owner: string,
+  whatIsBusy: string,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await searches.use(owner, whatIsBusy, read);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'rate_limited') throw serviceUnavailable(error.message, error);
+    throw error;
+  }
 }
 
 /** Reads a list by filters; where no index has its rows in their order it is a `search`. */

@@ -104,6 +104,19 @@ describe('a connection that falls silent', () => {
     await waitFor('a new connection', () => inTransaction(sql, (tx) => tx`select 4`).catch(() => undefined));
   });
 
+  it('costs no more where it still brings a byte now and then, in a transaction as well', async () => {
+    const work = inTransaction(sql, async (tx) => {
+      await tx`select 1`;
+      relay.trickle();
+      await tx`select ${'long'.repeat(200)} as text`;
+    });
+    expect(isDatabaseUnavailable(await failure(work))).toBe(true);
+    await waitFor('a new connection', () => inTransaction(sql, (tx) => tx`select 2`).catch(() => undefined));
+    relay.trickle();
+    expect(isDatabaseUnavailable(await failure(sql`select ${'long'.repeat(200)} as text`))).toBe(true);
+    expect(await Promise.all([one(), one()])).toEqual([1, 1]);
+  });
+
   it('is given up by a pool of patient statements too, whatever runs there', async () => {
     const pool = { pool: 2, service: 'crm', statementMs: 600_000, silentWith: sql };
     const patient = openDatabase(relay.url, pool);

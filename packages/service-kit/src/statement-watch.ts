@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type postgres from 'postgres';
+import { HeardSockets } from './heard-sockets.ts';
 import { dropUnsentBytes } from './start-up-message.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
@@ -36,15 +37,9 @@ interface Watched {
   startedAtMs: number;
   handOvers: number;
   replans: number;
+  /** Time at which its turn was first seen to have come on its connection. */
+  activeSinceMs: number | undefined;
   isOver: boolean;
-}
-
-interface Heard {
-  bytesRead: number;
-  bytesWritten: number;
-  /** Time at which something was last read, and at which something was first written after that. */
-  readAtMs: number;
-  askedAtMs: number | undefined;
 }
 
 /** Use of a pool's connections. */
@@ -104,15 +99,12 @@ function isServerEnd(error: unknown): boolean {
 /**
  * Gives every statement of one pool a deadline on our side. PostgreSQL cuts a slow statement off by itself; where nothing at all comes
  * (a failover without a FIN), the sockets that have been silent as long are destroyed, so that the pool dials again.
- *
- * Silence is told by the sockets' byte counters, sampled while statements are on their way: it costs nothing a packet, and holds
- * under TLS.
  */
 export class StatementWatch {
   /** Transactions that have begun and not ended: each holds a connection. */
   transactions = 0;
   readonly #deadlineMs: number;
-  readonly #sockets = new Map<Socket, Heard>();
+  readonly #sockets = new HeardSockets();
   #watched: Watched[] = [];
   #timer: NodeJS.Timeout | undefined;
   #nextHost = 0;
@@ -139,8 +131,8 @@ export class StatementWatch {
   /** Ends connections of which nothing has come for so many milliseconds, idle ones too: others to the same server are silent. */
   endSilent(ms: number): void {
     const now = performance.now();
-    this.#sample(now);
-    for (const [socket, { readAtMs }] of this.#sockets) if (readAtMs < now - ms) socket.destroy();
+    this.#sockets.sample(now);
+    this.#sockets.endUnheardSince(now - ms);
   }
 
   /** Number of open connections. */
@@ -160,9 +152,7 @@ export class StatementWatch {
   /** Dials the next of the pool's hosts: the `socket` option of postgres.js. */
   readonly dial = ({ host, port, path }: postgres.ParsedOptions): Socket => {
     const socket: Socket & { host?: string } = new Socket();
-    const now = performance.now();
-    this.#sockets.set(socket, { bytesRead: 0, bytesWritten: 0, readAtMs: now, askedAtMs: now });
-    socket.once('close', () => this.#sockets.delete(socket));
+    this.#sockets.add(socket);
     dropUnsentBytes(socket);
     const index = this.#nextHost++ % host.length;
     if (path) return socket.connect(path);
@@ -179,8 +169,9 @@ export class StatementWatch {
   /** Watches a statement that is about to be sent. */
   watch(statement: RunningStatement): void {
     if (statement.handler !== this.#poolHandler) refuseAfterEnd(statement);
-    const watched: Watched = { statement, startedAtMs: performance.now(), handOvers: 0, replans: 0, isOver: false };
-    this.#unansweredSinceMs ??= watched.startedAtMs;
+    const startedAtMs = performance.now();
+    const watched = { statement, startedAtMs, handOvers: 0, replans: 0, activeSinceMs: undefined, isOver: false };
+    this.#unansweredSinceMs ??= startedAtMs;
     const { resolve, reject } = statement;
     statement.resolve = (value) => {
       watched.isOver = true;
@@ -235,10 +226,11 @@ export class StatementWatch {
     // After a turn of the event loop: what has arrived already is read first.
     setImmediate(() => {
       const now = performance.now();
-      this.#sample(now);
+      this.#sockets.sample(now);
       this.#watched = this.#watched.filter(({ isOver }) => !isOver);
       const late = this.#watched.filter(({ startedAtMs }) => startedAtMs < now - this.#deadlineMs);
-      if (late.some(({ statement }) => statement.state)) this.#destroySilent(now);
+      if (late.some(({ statement }) => statement.state)) this.#endSilent(now);
+      this.#endTrickles(now);
       for (const each of late) {
         if (this.#isLost(each, now)) each.statement.reject(new StatementTimeout(this.#deadlineMs));
       }
@@ -255,29 +247,20 @@ export class StatementWatch {
     return state ? startedAtMs < now - 2 * this.#deadlineMs : !options.onexecute;
   }
 
-  #sample(now: number): void {
-    for (const [socket, heard] of this.#sockets) {
-      const hasRead = socket.bytesRead !== heard.bytesRead;
-      const hasWritten = socket.bytesWritten !== heard.bytesWritten;
-      if (hasRead) heard.readAtMs = now;
-      if (hasRead) heard.askedAtMs = hasWritten ? now : undefined;
-      else if (hasWritten) heard.askedAtMs ??= now;
-      heard.bytesRead = socket.bytesRead;
-      heard.bytesWritten = socket.bytesWritten;
-    }
+  /**
+   * Ends all connections once for a statement whose turn came one and a half of its deadline ago and whose connection is not silent: one brings a byte now and then, and
+   * nothing says which. What others run is the price, of a fault that no server makes: PostgreSQL would have cut the statement off.
+   */
+  #endTrickles(now: number): void {
+    const active = this.#watched.filter(({ statement }) => statement.active);
+    for (const each of active) each.activeSinceMs ??= now;
+    const stuck = active.filter(({ activeSinceMs }) => activeSinceMs! < now - 1.5 * this.#deadlineMs);
+    if (stuck.length > 0) this.#sockets.endAll();
+    for (const each of stuck) each.activeSinceMs = Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * An idle socket may be among them: it is dialled again when it is needed. They end without an error of ours, since the driver forgets
-   * statements that it is given between a socket's error and its end.
-   */
-  #destroySilent(now: number): void {
-    let isAnySilent = false;
-    for (const [socket, { readAtMs, askedAtMs }] of this.#sockets) {
-      if ((askedAtMs ?? readAtMs) >= now - this.#deadlineMs) continue;
-      isAnySilent = true;
-      socket.destroy();
-    }
-    if (isAnySilent) for (const hear of this.#hearers) hear();
+  #endSilent(now: number): void {
+    if (!this.#sockets.endUnanswered(now - this.#deadlineMs)) return;
+    for (const hear of this.#hearers) hear();
   }
 }

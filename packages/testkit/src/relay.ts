@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** A TCP relay to a server that can be cut and restored, to simulate an outage of the network or the server. */
 export interface Relay {
@@ -10,6 +11,8 @@ export interface Relay {
   stall(): void;
   /** Forwards nothing on existing connections; new ones work, as after a failover that closed no connection. */
   silence(): void;
+  /** Forwards to the clients of existing connections a byte at a time, ten a second; new ones work. */
+  trickle(): void;
   mend(): void;
   stop(): Promise<void>;
 }
@@ -18,7 +21,10 @@ export interface Relay {
 export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void = () => undefined): Promise<Relay> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
+  const upstreams = new Set<Socket>();
   const silenced = new WeakSet<Socket>();
+  /** Servers' sockets of which a byte is forwarded at a time, and what of them is being forwarded. */
+  const trickling = new Map<Socket, { forwarded: Promise<void> }>();
   let state: 'open' | 'cut' | 'stalled' = 'open';
   const server = createServer((client) => {
     if (state === 'cut') {
@@ -27,6 +33,7 @@ export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void
     }
     client.on('data', hear);
     const upstream = connect(Number(target.port), target.hostname);
+    upstreams.add(upstream);
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -35,9 +42,16 @@ export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
+        upstreams.delete(from);
+        trickling.delete(from);
         to.destroy();
       });
-      from.on('data', (chunk) => state !== 'stalled' && !silenced.has(from) && to.write(chunk));
+      from.on('data', (chunk) => {
+        if (state === 'stalled' || silenced.has(from)) return;
+        const trickle = trickling.get(from);
+        if (trickle) trickle.forwarded = trickle.forwarded.then(() => writeSlowly(to, chunk));
+        else to.write(chunk);
+      });
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,6 +72,9 @@ export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void
     silence: () => {
       for (const socket of sockets) silenced.add(socket);
     },
+    trickle: () => {
+      for (const socket of upstreams) trickling.set(socket, { forwarded: Promise.resolve() });
+    },
     mend: () => {
       if (state === 'stalled') endAll();
       state = 'open';
@@ -67,4 +84,12 @@ export async function startRelay(serverUrl: string, hear: (sent: Buffer) => void
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+async function writeSlowly(to: Socket, chunk: Buffer): Promise<void> {
+  for (const byte of chunk) {
+    await pause(100);
+    if (to.destroyed) return;
+    to.write(Buffer.of(byte));
+  }
 }

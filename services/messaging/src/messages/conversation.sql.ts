@@ -10,7 +10,13 @@ export type ConversationRow = { id: string; at: Date } & (
   | { direction: 'out'; steps: MessageStep[]; attempts: AttemptProgress[] }
 );
 
-/** Returns the last messages from and to a contact and those merged into it, oldest first; outbound ones only if they may have arrived. */
+/** Newest outbound messages of a contact among which those are looked for that may have arrived: all others may have failed. */
+const mostLookedAt = 1_000;
+
+/**
+ * Returns the last messages from and to a contact and those merged into it, oldest first; outbound ones only if they may have arrived, and are among the 1,000
+ * newest.
+ */
 export async function selectConversation(
   sql: Sql,
   accountId: string,
@@ -27,9 +33,8 @@ export async function selectConversation(
       union all
       (select o.* from (${ids}) as named cross join lateral (
          select account_id, id, 'out' as direction, null::text as channel, null::text as body, coalesce(sent_at, created_at) as at, steps
-         from messages m
-         where account_id = ${accountId} and contact_id = named.id and status in ('queued', 'sending', 'sent', 'delivered', 'read')
-         order by id desc limit ${limit}) as o)
+         from (select * from messages where account_id = ${accountId} and contact_id = named.id order by id desc limit ${mostLookedAt}) as newest
+         where status in ('queued', 'sending', 'sent', 'delivered', 'read') order by id desc limit ${limit}) as o)
       order by at desc, id desc limit ${limit}
     ) as m order by at, id`;
 }

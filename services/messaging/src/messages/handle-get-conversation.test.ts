@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
+import { Bus, createLogger, inTransaction, type Sql } from '@customer-platform/service-kit';
 import { mergeContacts, type Platform, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type HttpProvider, openShop, startHttpProvider } from '../../test/messaging.ts';
@@ -54,6 +54,27 @@ describe('a conversation', () => {
       expect(await selectConversation(tx, account, contact, 20)).toHaveLength(20);
       expect((await rowsRead(tx, 'messages')) - before).toBeLessThan(100);
     });
+  });
+
+  it('is looked for among the newest thousand of a contact, where all of them failed', async () => {
+    const sql = platform.database('messaging');
+    const [account, contact] = [randomUUID(), randomUUID()];
+    const add = (status: string, count: number) => sql`
+      insert into messages (account_id, status, contact_id, purpose, steps, is_simulated, created_at)
+      select ${account}, ${status}, ${contact}, 'service', '[{"channel": "sms", "body": "Hello"}]', true, now() from generate_series(1, ${count}::int)`;
+    await add('failed', 10_000);
+    await sql.unsafe('analyze messages');
+    const found = (tx: Sql) => selectConversation(tx, account, contact, 20);
+    await inTransaction(sql, async (tx) => {
+      const before = await rowsRead(tx, 'messages');
+      expect(await found(tx)).toEqual([]);
+      expect((await rowsRead(tx, 'messages')) - before).toBeLessThan(1_100);
+    });
+    await add('sent', 1);
+    await add('failed', 999);
+    expect(await found(sql)).toHaveLength(1);
+    await add('failed', 1);
+    expect(await found(sql)).toEqual([]);
   });
 
   it('is what was written and what was said, oldest first, and its last part where it is long', async () => {
