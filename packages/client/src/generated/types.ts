@@ -3387,6 +3387,7 @@ export type AudienceFailedEvent = EventEnvelope & {
   type: "audience.failed";
   data: {
     audience: Audience;
+    previous?: PreviousValues | undefined;
   };
 };
 
@@ -3407,6 +3408,7 @@ export type AudienceReadyEvent = EventEnvelope & {
   type: "audience.ready";
   data: {
     audience: Audience;
+    previous?: PreviousValues | undefined;
   };
 };
 

@@ -36,12 +36,12 @@ const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export const audienceReady = publicEvent(
   'audience.ready',
-  z.object({ audience: Audience }),
+  z.object({ audience: Audience, previous }),
   "An audience's members were computed: after its creation, a change of its rules, or a refresh.",
 );
 export const audienceFailed = publicEvent(
   'audience.failed',
-  z.object({ audience: Audience }),
+  z.object({ audience: Audience, previous }),
   "An audience's members could not be computed; `error` says why.",
 );
 export const audienceEntered = publicEvent(

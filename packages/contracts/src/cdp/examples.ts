@@ -177,9 +177,10 @@ export const cdpEventExamples: EventExamplesOf<typeof events> = {
   },
   contactMerged: { contact: lena, merged: twin, previous: { email: null } },
   contactUnmerged: { contact: lena, restored },
-  audienceReady: { audience },
+  audienceReady: { audience, previous: { status: 'building', members: 0, refreshed_at: null } },
   audienceFailed: {
     audience: { ...building, status: 'failed', error: 'The rules took too long to evaluate; use fewer conditions.' },
+    previous: { status: 'building', error: '' },
   },
   audienceEntered: entered,
   audienceLeft: entered,

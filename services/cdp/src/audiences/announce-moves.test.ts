@@ -145,6 +145,7 @@ it('an audience is said to be ready behind those who entered it', async () => {
   await addContacts(6_000, 'many');
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('many'));
-  await platform.event(account.id, 'audience.ready', ({ audience }) => audience.id === id);
+  const { data } = await platform.event(account.id, 'audience.ready', ({ audience }) => audience.id === id);
+  expect(data.previous).toEqual({ status: 'building', members: 0, refreshed_at: null });
   expect(audiences.told('audience.entered', id)).toHaveLength(6_000);
 }, 60_000);

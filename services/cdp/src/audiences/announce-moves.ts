@@ -16,8 +16,8 @@ import {
   readyOfMoves,
   selectAnnouncing,
 } from '../moves/moves.sql.ts';
-import { toAudience } from './audience.ts';
-import { type AudienceRow, selectAudience } from './audiences.sql.ts';
+import { replacedBy, toAudience } from './audience.ts';
+import { type AudienceRow, type Computed, selectAudience } from './audiences.sql.ts';
 import { hasWaitingEvents } from './due-audiences.sql.ts';
 import { movedContacts } from './membership.sql.ts';
 
@@ -57,10 +57,17 @@ export async function tellOfMoves(call: WorkCall<unknown>, account: AccountConte
   await call.emitEach(audienceLeft, account, movedContacts(tx, account.id, false));
 }
 
-/** Says that an audience is ready, behind the moves that are kept. */
-export async function tellReady(call: WorkCall<unknown>, account: AccountContext, row: AudienceRow): Promise<void> {
-  if (await hasMoves(call.tx, account.id)) await keepReady(call.tx, account.id, row.id);
-  else call.emit(audienceReady, account, { audience: toAudience({ ...row, status: 'ready' }, account.timezone) });
+/** Says that an audience is ready which was as `before`, behind the moves that are kept. */
+export async function tellReady(
+  call: WorkCall<unknown>,
+  account: AccountContext,
+  row: AudienceRow,
+  before: Computed,
+): Promise<void> {
+  const audience = toAudience({ ...row, status: 'ready' }, account.timezone);
+  const previous = replacedBy(audience, before, account.timezone);
+  if (await hasMoves(call.tx, account.id)) await keepReady(call.tx, account.id, row.id, previous);
+  else call.emit(audienceReady, account, { audience, previous });
 }
 
 /** Writes the events of moves that were kept, of one account per round, in the order of the moves. */
@@ -118,10 +125,13 @@ async function announceRows({ tx, emit, emitEach }: WorkCall<unknown>, account: 
     const moves = await nextMoves(tx, account.id, left);
     if (!moves) return true;
     if (moves.kind === 'ready') {
-      for (const id of await readyOfMoves(tx, account.id, moves)) {
-        const audience = await selectAudience(tx, account.id, id);
+      for (const { audience_id, previous } of await readyOfMoves(tx, account.id, moves)) {
+        const audience = await selectAudience(tx, account.id, audience_id);
         if (audience?.status === 'ready')
-          emit(audienceReady, account, { audience: toAudience(audience, account.timezone) });
+          emit(audienceReady, account, {
+            audience: toAudience(audience, account.timezone),
+            previous: previous ?? undefined,
+          });
       }
       await finishMoves(tx, account.id, moves);
       // It is written at the end of the transaction: what follows is for the next.

@@ -1,6 +1,6 @@
 import type { Audience } from '@customer-platform/contracts/cdp';
-import { formatInstant } from '@customer-platform/service-kit';
-import type { AudienceRow } from './audiences.sql.ts';
+import { changedValues, formatInstant } from '@customer-platform/service-kit';
+import type { AudienceRow, Computed } from './audiences.sql.ts';
 
 /** Returns an audience as the API shows it, its times in the account's zone. */
 export function toAudience(row: AudienceRow, timezone: string): Audience {
@@ -17,4 +17,11 @@ export function toAudience(row: AudienceRow, timezone: string): Audience {
     updated_at: formatInstant(row.updated_at, timezone),
     rules,
   };
+}
+
+/** Returns what a computation replaced, as `previous` of its event shows it. */
+export function replacedBy(audience: Audience, before: Computed, timezone: string): Partial<Audience> | undefined {
+  const { status, error, members, refreshed_at } = before;
+  const shown = { status, error, members, refreshed_at: refreshed_at && formatInstant(refreshed_at, timezone) };
+  return changedValues<Partial<Audience>>(shown, audience);
 }

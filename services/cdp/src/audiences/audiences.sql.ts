@@ -16,6 +16,9 @@ export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at
   updated_at: Date;
 }
 
+/** What a computation changes of an audience. */
+export type Computed = Pick<AudienceRow, 'status' | 'error' | 'members' | 'refreshed_at'>;
+
 /** Values that a caller sets. */
 type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
 

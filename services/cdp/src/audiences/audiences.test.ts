@@ -31,7 +31,8 @@ describe('an audience', () => {
     const event = await platform.event(account.id, 'audience.ready', (data) => data.audience.id === made.id);
     const { refreshed_at } = event.data.audience;
     // Events about the contacts themselves may have caused another refresh since.
-    expect(event.data).toEqual({ audience: { ...ready, refreshed_at } });
+    const previous = { status: 'building', members: 0, refreshed_at: null };
+    expect(event.data).toEqual({ audience: { ...ready, refreshed_at }, previous });
     const [member] = await audiences.members(made.id);
     expect(member).toEqual({ id: ada, name: 'Ada', phone: '+4930901820', entered_at: refreshed_at });
     const entered = await platform.event(account.id, 'audience.entered');

@@ -1,8 +1,8 @@
 import { isOfAccount, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
-import { type AudienceRow, columns } from './audiences.sql.ts';
+import { type AudienceRow, type Computed, columns } from './audiences.sql.ts';
 
 /** An audience that is due for a refresh as a whole. */
-export interface DueAudience extends Pick<AudienceRow, 'id' | 'version' | 'status'> {
+export interface DueAudience extends Pick<AudienceRow, 'id' | 'version'>, Computed {
   due_at: Date;
 }
 
@@ -24,7 +24,7 @@ export async function selectDueAccounts(
 /** Returns the audience of an account that is due the longest. */
 export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
   const [row] = await tx<DueAudience[]>`
-    select id, version, status, due_at from audiences
+    select id, version, status, error, members, refreshed_at, due_at from audiences
     where account_id = ${accountId} and due_at <= ${now} order by due_at limit 1`;
   return row;
 }
@@ -76,7 +76,7 @@ export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience
 
 /**
  * Counts a failed attempt: the first one leads to another, the second to status failed with `error`. Returns the
- * audience, undefined if its rules changed meanwhile or nothing is due any more.
+ * audience and its former state, undefined if its rules changed meanwhile or nothing is due any more.
  */
 export async function countFailure(
   tx: Sql,
@@ -84,14 +84,14 @@ export async function countFailure(
   { id, version, error }: Pick<AudienceRow, 'id' | 'version' | 'error'>,
   now: Date,
 ) {
-  const [row] = await tx<AudienceRow[]>`
+  const [row] = await tx<(AudienceRow & { before: Pick<AudienceRow, 'status' | 'error'> })[]>`
     update audiences set attempts = attempts + 1,
       status = case when attempts > 0 then 'failed' else status end,
       error = case when attempts > 0 then ${error} else '' end,
       due_at = case when attempts = 0 then due_at end,
       building_since = case when attempts = 0 then ${now}::timestamptz end
     where account_id = ${accountId} and id = ${id} and version = ${version} and due_at is not null
-    returning ${columns(tx)}`;
+    returning ${columns(tx)}, json_build_object('status', old.status, 'error', old.error) as before`;
   return row;
 }
 

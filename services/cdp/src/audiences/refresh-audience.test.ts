@@ -211,6 +211,7 @@ describe('a refresh', () => {
     expect(failed.data.audience).toEqual(await audiences.get(id));
     expect(failed.data.audience).toMatchObject({ id, status: 'failed', members: 0 });
     expect(failed.data.audience.error).not.toBe('');
+    expect(failed.data.previous).toEqual({ status: 'building', error: '' });
     expect(await audiences.members(id)).toEqual([]);
     const rowsOf = (table: string) => sql`select from ${sql(table)} where account_id = ${account.id}`;
     for (const table of ['audience_members', 'audience_flips', 'audience_changes']) {

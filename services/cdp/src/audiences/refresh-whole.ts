@@ -11,7 +11,7 @@ import {
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import { announceNext, isBehind, tellReady } from './announce-moves.ts';
-import { toAudience } from './audience.ts';
+import { replacedBy, toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
   beginLater,
@@ -125,7 +125,7 @@ async function refresh(
   if (current.length === 0) return; // its rules changed meanwhile: it is due again
   const row = await finishWhole(call.tx, account.id, audience, call.now);
   if (audience.status !== 'building') return;
-  await tellReady(call, account, row);
+  await tellReady(call, account, row, audience);
 }
 
 /** Counts a failed attempt, and emits an event if it was the last one. */
@@ -136,7 +136,12 @@ export async function noteFailure(
   message: string,
 ): Promise<void> {
   const row = await countFailure(tx, account.id, { ...audience, error: message }, now);
-  if (row?.status === 'failed') emit(audienceFailed, account, { audience: toAudience(row, account.timezone) });
+  if (row?.status !== 'failed') return;
+  const failed = toAudience(row, account.timezone);
+  emit(audienceFailed, account, {
+    audience: failed,
+    previous: replacedBy(failed, { ...row, ...row.before }, account.timezone),
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isOfScope, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
+import { isOfScope, type JsonValue, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 
 /** The kind of a move; `ready` says that all before it are told of which made an audience ready. */
 type MoveKind = 'entered' | 'left' | 'ready';
@@ -42,8 +42,15 @@ export async function keepMoves(tx: Sql, accountId: string, now: Date): Promise<
 }
 
 /** Keeps that an audience is ready behind the moves that made it so. */
-export async function keepReady(tx: Sql, accountId: string, audienceId: string): Promise<void> {
-  await tx`insert into audience_moves (account_id, audience_id, kind) values (${accountId}, ${audienceId}, 'ready')`;
+export async function keepReady(
+  tx: Sql,
+  accountId: string,
+  audienceId: string,
+  previous: Record<string, unknown> = {},
+): Promise<void> {
+  await tx`
+    insert into audience_moves (account_id, audience_id, kind, previous)
+    values (${accountId}, ${audienceId}, 'ready', ${tx.json(previous as Record<string, JsonValue>)})`;
 }
 
 /** Kept moves of a contact whose events a request writes: those of one that is tagged and untagged again and again are tens of thousands. */
@@ -112,11 +119,11 @@ export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesI
   left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
   where c.id is not null or m.kind = 'left' order by m.id`;
 
-/** Returns the audiences that became ready. */
+/** Returns the audiences that became ready, with what that replaced; null where a process of before noted it. */
 export async function readyOfMoves(tx: Sql, accountId: string, { after, until }: MovesInRow) {
-  const rows = await tx<{ audience_id: string }[]>`
-    select audience_id from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id`;
-  return rows.map((row) => row.audience_id);
+  return await tx<{ audience_id: string; previous: Record<string, unknown> | null }[]>`
+    select audience_id, previous from audience_moves
+    where account_id = ${accountId} and id > ${after} and id <= ${until} order by id`;
 }
 
 /** Removes moves whose events are written. */
