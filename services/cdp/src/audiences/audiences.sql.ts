@@ -16,7 +16,7 @@ export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at
   updated_at: Date;
 }
 
-/** What a computation changes of an audience. */
+/** Fields of an audience that its computation changes. */
 export type Computed = Pick<AudienceRow, 'status' | 'error' | 'members' | 'refreshed_at'>;
 
 /** Values that a caller sets. */
