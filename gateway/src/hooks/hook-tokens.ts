@@ -38,8 +38,20 @@ export class HookTokens {
     return this.#known.has(path);
   }
 
-  /** Returns the hook at a path, null if there is none. Throws where no cell has it and one does not respond within 2 s. */
-  readonly ask = onceAtATime((path: string, requestId: string) => this.#ask(path, requestId));
+  /**
+   * Returns the hook at a path, null if there is none. Where no cell has it and one does not respond within 2 s, what was known of it before counts for another
+   * minute: anybody may keep the service busy with unknown tokens. Throws if nothing was.
+   */
+  readonly ask = onceAtATime(async (path: string, requestId: string) => {
+    try {
+      return await this.#ask(path, requestId);
+    } catch (error) {
+      const known = this.#known.get(path);
+      if (!known) throw error;
+      known.untilMs = performance.now() + knownMs;
+      return known;
+    }
+  });
 
   /** Forgets a hook that the service did not find. */
   forget(path: string): void {

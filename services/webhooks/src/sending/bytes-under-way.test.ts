@@ -54,6 +54,18 @@ describe('what is under way', () => {
     expect(beginAll([endpointOf('new', large, 20)], bytes)).toHaveLength(1);
   });
 
+  it('lets small ones begin always', () => {
+    const bytes = new BytesUnderWay();
+    const names = Array.from({ length: 40 }, (_, i) => `account ${i}`);
+    beginAll(
+      names.map((name) => endpointOf(name, large, 20)),
+      bytes,
+    );
+    const [small, larger] = [4_096, 4_097].map((length) => endpointOf(`new ${length}`, 'x'.repeat(length), 20));
+    expect(beginAll([small!], bytes)).toHaveLength(10);
+    expect(beginAll([larger!], bytes)).toHaveLength(1);
+  });
+
   it('goes on as tries end', () => {
     const bytes = new BytesUnderWay();
     const endpoints = Array.from({ length: 20 }, () => endpointOf('one', large, 20));

@@ -4,12 +4,14 @@ import type { DueDelivery } from './outcome.ts';
 const most = 32 * 1_048_576;
 /** Part of what is free that one account may hold: alone it gets a quarter of all. */
 const part = 1 / 3;
+/** A delivery of so many bytes may always begin: the number of tries under way bounds these. */
+const smallBytes = 4_096;
 
 type Sent = Pick<DueDelivery, 'envelope'>;
 
 /**
- * Shares the memory for what is under way among accounts. One delivery of an account may always begin, however large: who has nothing under way
- * waits for nobody.
+ * Shares the memory for what is under way among accounts. One delivery of an account may always begin, however large, and every small one: who has nothing under
+ * way waits for nobody.
  */
 export class BytesUnderWay {
   readonly #held = new Map<string, number>();
@@ -17,14 +19,18 @@ export class BytesUnderWay {
   /** Counted once: what is refused comes again with each look. */
   readonly #bytes = new WeakMap<Sent, number>();
 
-  /** Takes room for what a delivery sends; returns whether the account may have it. */
-  tryTake(accountId: string, delivery: Sent): boolean {
+  /** Returns whether the account may have room for what a delivery sends. */
+  mayTake(accountId: string, delivery: Sent): boolean {
     const bytes = this.#bytesOf(delivery);
     const held = this.#held.get(accountId) ?? 0;
-    if (held > 0 && held + bytes > this.#free * part) return false;
-    this.#held.set(accountId, held + bytes);
+    return held === 0 || bytes <= smallBytes || held + bytes <= this.#free * part;
+  }
+
+  /** Takes room for what a delivery sends. */
+  take(accountId: string, delivery: Sent): void {
+    const bytes = this.#bytesOf(delivery);
+    this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + bytes);
     this.#free -= bytes;
-    return true;
   }
 
   giveBack(accountId: string, delivery: Sent): void {

@@ -144,7 +144,7 @@ export class Dispatcher {
     }
     const all = this.#queues.all();
     // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
-    const ready = all.reduce((sum, held) => sum + (this.#canStart(held) ? held.ready.length : 0), 0);
+    const ready = all.reduce((sum, held) => sum + (this.#canTake(held) ? held.ready.length : 0), 0);
     const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, this.#reader.most);
     if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
     for (const held of this.#queues.all())
@@ -169,8 +169,8 @@ export class Dispatcher {
     return this.#slots.freeOf(accountId) > 0 && this.#standings.maySend(accountId);
   }
 
-  #canStart(held: HeldEndpoint): boolean {
-    return held.canStart() && this.#mayStart(held.accountId);
+  #canTake(held: HeldEndpoint): boolean {
+    return held.canTake(this.#bytes) && this.#mayStart(held.accountId);
   }
 
   async #fetch(wanting: HeldEndpoint[]): Promise<void> {

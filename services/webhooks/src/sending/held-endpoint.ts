@@ -89,10 +89,16 @@ export class HeldEndpoint implements QueueKey {
     }
   }
 
+  /** Returns whether a try of it may begin. */
   canStart(): boolean {
     const unwritten = this.busy.size - this.inFlight;
     const mayBegin = this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
     return this.ready.length > 0 && mayBegin && performance.now() < this.certainUntilMs;
+  }
+
+  /** Returns the same, and whether its account may have the bytes of its next delivery under way. */
+  canTake(bytes: BytesUnderWay): boolean {
+    return this.canStart() && bytes.mayTake(this.accountId, this.ready[0]!);
   }
 
   /**
@@ -106,9 +112,9 @@ export class HeldEndpoint implements QueueKey {
 
   /** Takes out what is to be sent next; undefined where nothing may begin, or the account has too many bytes under way. */
   takeNext(bytes: BytesUnderWay): DueDelivery | undefined {
-    const [next] = this.ready;
-    if (!next || !this.canStart() || !bytes.tryTake(this.accountId, next)) return undefined;
-    this.ready.shift();
+    if (!this.canTake(bytes)) return undefined;
+    const next = this.ready.shift()!;
+    bytes.take(this.accountId, next);
     this.busy.add(next.id);
     this.inFlight++;
     return next;
