@@ -22,6 +22,7 @@ import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts
 import type { QueueState } from './read-queues.sql.ts';
 import { type MadeDelivery, takeMade } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
+import { wantingEndpoints } from './wanting-endpoints.ts';
 
 /** Poll interval while it has queues, or left some that are due. */
 const lookEveryMs = 100;
@@ -31,8 +32,6 @@ const slowestRetryMs = 2000;
 const slowMs = 1000;
 /** Queues held at most beside one for each try that can be under way. */
 const spareQueues = 1000;
-/** Nothing more is fetched while so many deliveries that could start wait for their turn in memory. */
-const maxReady = 2000;
 /** More than this many tries that wait to be written, and no further one begins. */
 const maxUnwritten = 2000;
 const endBatch = 1000;
@@ -142,11 +141,9 @@ export class Dispatcher {
       this.#lookedAt = performance.now();
       await this.#takeDue(isWoken);
     }
-    const all = this.#queues.all();
-    // What waits behind a bound is no work to go on with: it must not keep others from being fetched.
-    const ready = all.reduce((sum, held) => sum + (this.#canTake(held) ? held.ready.length : 0), 0);
-    const wanting = all.filter((held) => held.wanted(this.#options.maxPerEndpoint) > 0).slice(0, this.#reader.most);
-    if (wanting.length > 0 && ready < maxReady && this.#writer.waiting < maxUnwritten) await this.#fetch(wanting);
+    const wanting = wantingEndpoints(this.#queues.all(), (held) => this.#canTake(held), this.#options.maxPerEndpoint);
+    if (wanting.length > 0 && this.#writer.waiting < maxUnwritten)
+      await this.#fetch(wanting.slice(0, this.#reader.most));
     for (const held of this.#queues.all())
       if (held.canStart() && !isPaused(held, this.#seat.paused())) this.#startable.add(held);
     this.#startable.putBack();

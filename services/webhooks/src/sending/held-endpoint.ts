@@ -12,6 +12,9 @@ export type SigningKey = { key: KeyObject; until: Date | null };
 /** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
 const maxUnwritten = 200;
 
+/** Deliveries that are taken from memory at once: about as many as are read. */
+const mostMade = 40;
+
 /** A queue whose endpoint's secret cannot be read is looked at again after this. */
 const unreadableRestMs = 60_000;
 
@@ -101,6 +104,11 @@ export class HeldEndpoint implements QueueKey {
     return this.canStart() && bytes.mayTake(this.accountId, this.ready[0]!);
   }
 
+  /** Returns how many tries may begin beside those under way, of what is fetched. */
+  room(): number {
+    return Math.min(this.ready.length, this.cap - this.inFlight);
+  }
+
   /**
    * Its queue is being read. What becomes due meanwhile raises the version again and is noticed at the next look. Until what was read is taken in
    * nobody knows whether it has run dry: what was seen before is not written, nor the queue given back, nor anything taken from memory.
@@ -166,13 +174,13 @@ export class HeldEndpoint implements QueueKey {
 
   /**
    * Takes deliveries that were just made, where nothing else can have become due since it was seen drained: neither in the queue, by its
-   * version, nor by an endpoint that is not as it was read. Returns false where that is not known, or they are large: they are read then.
+   * version, nor by an endpoint that is not as it was read. Returns false where that is not known, or they are many or large: they are read then.
    */
   takeMade(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
     const seen = this.drained;
     if (!seen || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion) return false;
     if (this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return false;
-    if (lengthOf(due) > maxReadBytes) return false;
+    if (due.length > mostMade || lengthOf(due) > maxReadBytes) return false;
     this.ready.push(...due);
     this.seeDrained(queue.version, seen.laterAt);
     return true;

@@ -1,0 +1,56 @@
+import { expect, it } from '@jest/globals';
+import { HeldEndpoint } from './held-endpoint.ts';
+import type { DueDelivery } from './outcome.ts';
+import { wantingEndpoints } from './wanting-endpoints.ts';
+
+const delivery: DueDelivery = {
+  id: 'd',
+  eventId: 'e',
+  envelope: '{}',
+  run: 1,
+  step: 0,
+  isManual: false,
+  sequence: 1,
+  trace: null,
+};
+
+/** Endpoints of an account that have earned ten tries at once, with so many under way and so many fetched. */
+function endpointsOf(accountId: string, count: number, [inFlight, ready]: [number, number]): HeldEndpoint[] {
+  return Array.from({ length: count }, (_, i) => {
+    const held = new HeldEndpoint({ accountId, endpointId: `${accountId} ${i}` }, 10);
+    held.ready = Array(ready).fill(delivery);
+    held.inFlight = inFlight;
+    return held;
+  });
+}
+
+const fetched = (all: HeldEndpoint[]) => wantingEndpoints(all, (held) => held.canStart(), 10).length;
+
+it('are all that may have more, while few tries could begin, however many deliveries wait behind those', () => {
+  expect(
+    fetched([
+      ...endpointsOf('few', 3, [9, 10]),
+      ...endpointsOf('many', 40, [8, 500]),
+      ...endpointsOf('new', 1, [0, 0]),
+    ]),
+  ).toBe(4);
+});
+
+it('are only those of accounts that have nothing fetched, while very many tries could begin', () => {
+  const many = Array.from({ length: 20 }, (_, i) => endpointsOf(`many ${i}`, 10, [0, 10])).flat();
+  expect(fetched([...many.slice(10), ...endpointsOf('new', 1, [0, 0])])).toBe(191);
+  expect(fetched([...many, ...endpointsOf('new', 2, [0, 0])])).toBe(2);
+});
+
+it('deliveries that were just made are read where they are more than a read brings', () => {
+  const [held] = endpointsOf('any', 1, [0, 0]) as [HeldEndpoint];
+  for (const [count, isTaken] of [
+    [41, false],
+    [40, true],
+  ] as const) {
+    held.mayHaveMore = false;
+    held.version = 1;
+    held.seeDrained(1, null);
+    expect(held.takeMade(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
+  }
+});
