@@ -127,9 +127,15 @@ function headingText(text: string): string {
   return line.slice(0, endWithin(line, maxHeadingLength)).trim();
 }
 
-/** Removes what PostgreSQL refuses (NUL, lone surrogates), and normalises line ends to newlines. */
+/** All control characters but tabs and those that end lines. */
+const controls = /[^\P{Cc}\t-\r]/gu;
+
+/**
+ * Removes what PostgreSQL refuses (NUL, lone surrogates) and other control characters, which nobody reads and of which JSON has six for each; normalises line ends to
+ * newlines.
+ */
 function cleaned(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n');
+  return text.toWellFormed().replace(controls, '').replace(/\r\n?/g, '\n');
 }
 
 /** Returns `most`, or one less if that would split a surrogate pair; at most the text's length, in UTF-16 units. */

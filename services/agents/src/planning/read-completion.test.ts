@@ -23,10 +23,17 @@ const move = (stage: unknown) => ({ action: 'move_stage', params: { stage } });
 const letters = (count: number) => 'x'.repeat(count);
 
 it('of lists of any length no more is looked at than can be used', () => {
-  const reasons = Array.from({ length: 30_000 }, (_, index) => (index < 10 ? `Reason ${index}` : index));
+  const reasons = Array.from({ length: 3_000 }, (_, index) => (index < 10 ? `Reason ${index}` : index));
   expect(read({ ...planOf(), approval_reasons: reasons })).toMatchObject({ approvalReasons: reasons.slice(0, 10) });
-  const steps = Array.from({ length: 20_000 }, (_, index) => (index < 11 ? message('Hello') : index));
+  const steps = Array.from({ length: 3_000 }, (_, index) => (index < 11 ? message('Hello') : index));
   expect(problemOf({ ...planOf(), steps })).toBe('steps must be a list of at most 10 steps');
+});
+
+it('of very many values nothing is read, nor of very deep ones', () => {
+  const few = 'it must be one JSON object of few values';
+  expect(problemOf({ ...planOf(), approval_reasons: Array(30_000).fill(1) })).toBe(few);
+  expect(problemOf({ ...planOf(), rationale: JSON.parse(`${'['.repeat(101)}${']'.repeat(101)}`) })).toBe(few);
+  expect(problemOf({ ...planOf(), rationale: ','.repeat(30_000) })).not.toBe(few);
 });
 
 it('a plan whose texts are too long for its events is a problem', () => {

@@ -7,7 +7,7 @@ import {
 } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { jsonBytes } from '@customer-platform/service-kit';
+import { isBeyond, jsonBytes } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { maxPlanBytes } from '../plans/plan-size.ts';
 import type { NewStep } from '../plans/plans.sql.ts';
@@ -22,6 +22,8 @@ export const maxFollowUps = 10;
 /** Maximum number of follow-ups per plan: with more, plans would multiply. */
 const maxFollowUpsOfPlan = 1;
 const maxReasons = 10;
+/** Ten steps with all their parameters have about two hundred commas and brackets; texts around the JSON may have some. */
+const maxStructure = { structure: 4_000, depth: 100 };
 /** Maximum number of problems reported per completion. */
 const maxToldIssues = 5;
 
@@ -189,6 +191,8 @@ function listed(names: readonly string[]): string {
 
 /** Returns the JSON object of a completion, which may be inside other text, such as a fenced block. */
 function jsonIn(text: string): unknown {
+  // Nobody pays for reading it: of very many small values it takes 20 ms.
+  if (isBeyond(text, maxStructure)) throw new UnusableCompletion('it must be one JSON object of few values');
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
     try {

@@ -1,18 +1,22 @@
-import type { Job } from '@customer-platform/service-kit';
+import { type Job, RoundRobin } from '@customer-platform/service-kit';
 import { changePlansAtWork } from './change-plan.ts';
 import { lapse } from './plan-state.ts';
-import { lockLapsedPlans } from './plans.sql.ts';
+import { lapsingPlans, takeLapsedPlans } from './plans.sql.ts';
 
-const batchSize = 100;
+const batches = new RoundRobin(lapsingPlans, { limit: 100, locks: true });
 
-/** Expires plans that nobody decided in time; if steps are decided one by one, skips those that nobody decided. */
+/**
+ * Expires plans that nobody decided in time, however many of one account before those of another; if steps are decided one by one, skips those that nobody
+ * decided.
+ */
 export const expirePlans: Job<unknown> = {
   name: 'expire-plans',
-  due: { name: 'plans', due: 'lapses_at' },
+  due: lapsingPlans,
   everyMs: 500,
   async run(call, scope) {
-    const { rows, hasMore } = await lockLapsedPlans(call.tx, scope, call.now, batchSize);
+    const mine = batches.of(scope);
+    const { rows, cut } = await takeLapsedPlans(call.tx, (await mine.next(call.tx, call.now, [])).due);
     await changePlansAtWork(call, rows, (row) => lapse(row, call.now));
-    return hasMore;
+    return mine.took(rows.length, cut);
   },
 };

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@customer-platform/service-kit';
-import { mergeContacts, type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { mergeContacts, type Platform, pagesOf, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, invalid, openAgency } from '../../test/plans.ts';
+import { listPlanRows } from './plans.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -114,6 +115,23 @@ describe('the list of plans', () => {
     expect(await shown(since.id, keep)).toBe(true);
     expect(await ids({ contact: contact.id })).toEqual([plan.id]);
     expect(await ids({ contact: keep.id })).toEqual([since.id]);
+  });
+
+  it('reads none of very many that are still to be made, whatever it is narrowed to', async () => {
+    const { id } = await agency.plan();
+    await sql`
+      insert into plans (account_id, contact_id, contact_number, trigger, trigger_text, goal, status, created_at, planning_due_at)
+      select account_id, contact_id, contact_number, trigger, trigger_text, '', 'running', created_at, 'infinity'
+      from plans cross join generate_series(1, 5000) where account_id = ${agency.id} and id = ${id}`;
+    await sql.unsafe('analyze plans');
+    for (const filter of [{}, { status: 'open' as const }, { contactId: agency.contact.id }]) {
+      await inTransaction(sql, async (tx) => {
+        const before = await rowsRead(tx, 'plans');
+        const rows = await listPlanRows(tx, agency.id, filter, { after: undefined, limit: 10 });
+        expect(rows.map((row) => row.id)).toEqual([id]);
+        expect((await rowsRead(tx, 'plans')) - before).toBeLessThan(100);
+      });
+    }
   });
 
   it('leaves out what no agent was found for yet', async () => {

@@ -1,12 +1,12 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
+  type BatchCut,
   type Fragment,
-  isOfScope,
   type JsonValue,
+  type KeyedRows,
   type PageBounds,
   readUnderLock,
-  type Scope,
   type Sql,
   type TraceHeaders,
   withinPageBytes,
@@ -113,25 +113,37 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
 /** About how many bytes of steps a batch of lapsed plans has: each is told of with its steps, as they were and as they are, in one stretch. */
 const maxLapsedBytes = 1_048_576;
 
+/** Plans by the time until which they, or a step of them, can be decided. */
+export const lapsingPlans: KeyedRows = {
+  name: 'plans',
+  key: { account_id: 'uuid', id: 'bigint' },
+  due: 'lapses_at',
+};
+
 /**
- * Locks and returns plans that nobody decided in time, oldest first, at most `limit` and no more than about a megabyte of them; skips those that are
- * locked. `hasMore` where there may be others.
+ * Returns the plans that `due` selects and locks, firsts of their accounts before seconds, no more than about a megabyte of them, but one at least; `cut` where others
+ * are left for that.
  */
-export async function lockLapsedPlans(tx: Sql, scope: Scope, now: Date, limit: number) {
-  const locked = await tx<(PlanRef & { bytes: number })[]>`
-    with lapsed as (
-      select account_id, id, lapses_at from plans where lapses_at <= ${now} ${isOfScope(tx, scope)}
-      order by lapses_at limit ${limit} for update skip locked
-    ), sized as (
-      select lapsed.*, (
+export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; cut: BatchCut | undefined }> {
+  const locked = await tx<(PlanRef & { nth: number; bytes: number })[]>`
+    with picked as materialized (${due}), sized as (
+      select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, (
         select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
-        where s.account_id = lapsed.account_id and s.plan_id = lapsed.id) as size
-      from lapsed
+        where s.account_id = p.account_id and s.plan_id = p.id) as size
+      from picked join plans p using (account_id, id)
     )
-    select account_id, id, (sum(size) over (order by lapses_at, account_id, id))::float8 as bytes from sized
-    order by lapses_at, account_id, id`;
+    select account_id, id, nth, (sum(size) over (order by nth, account_id))::float8 as bytes from sized
+    order by nth, account_id`;
   const taken = locked.filter(({ bytes }, index) => index === 0 || bytes <= maxLapsedBytes);
-  return { rows: await selectPlans(tx, taken), hasMore: locked.length === limit || taken.length < locked.length };
+  return {
+    rows: await selectPlans(tx, taken),
+    cut: taken.length < locked.length ? cutAfter(taken.at(-1)!) : undefined,
+  };
+}
+
+/** Returns where a batch was cut short: amid the firsts of its accounts, which are in their order, or after these. */
+function cutAfter({ account_id, nth }: PlanRef & { nth: number }): BatchCut {
+  return nth === 1 ? { lastAccount: account_id } : {};
 }
 
 /** Locks and returns plans, those that selectPlan returns too. */
