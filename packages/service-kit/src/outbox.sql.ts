@@ -211,8 +211,8 @@ interface Republished {
   leftOut: readonly string[];
 }
 
-/** Events that a round looks at: those of accounts that are left out stay the oldest. */
-const mostLookedAt = 20_000;
+/** Events that a round looks at, at most: those of accounts that are left out stay the oldest, some minutes of one that is at its pace. */
+const mostLookedAt = 100_000;
 /** About how many bytes of events a round sends again. */
 const mostRepublishedBytes = 8 * 1_048_576;
 

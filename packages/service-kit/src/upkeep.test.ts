@@ -126,4 +126,17 @@ describe('what is asked for again', () => {
       expect(await countOf(tx, 'outbox')).toBe(2);
     });
   });
+
+  it('does not wait behind minutes of such an account either', async () => {
+    await inVain(async (tx) => {
+      const [dear, other] = [randomUUID(), randomUUID()];
+      await tx`
+        insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at, published_at)
+        select ${dear}, n, gen_random_uuid(), 'deal.created', 'public', '{}', 0, ${daysAgo(1)}, ${daysAgo(1)} from generate_series(1, 50000) n`;
+      await publish(tx, 1, daysAgo(0.9), other);
+      await requestRepublication(tx, daysAgo(2));
+      expect(await round(tx, sendAgain, [dear])).toBe(true);
+      expect(await tx`select account_id from outbox`).toEqual([{ account_id: other }]);
+    });
+  });
 });
