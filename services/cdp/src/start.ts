@@ -20,6 +20,7 @@ import { onDomainEvent } from './contact-events/on-domain-event.ts';
 import { recordEvents } from './contact-events/record-events.ts';
 import { createContact } from './contacts/create-contact.ts';
 import { deleteContact } from './contacts/delete-contact.ts';
+import { emptyDeletedContacts } from './contacts/empty-deleted-contacts.ts';
 import { getContact } from './contacts/get-contact.ts';
 import { handleFindOrCreateContact } from './contacts/handle-find-or-create-contact.ts';
 import { handleGetContactProfile } from './contacts/handle-get-contact-profile.ts';
@@ -79,6 +80,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     lookForDuplicates(2),
     retryStuckAudiences,
     emptyDeletedAudiences,
+    emptyDeletedContacts,
     forgetLeavers,
     forgetMerges,
     refreshWhole(1),

@@ -8,6 +8,7 @@ import {
   type Sql,
 } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
+import { type DependentTable, deletePart } from './deleted-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
 export interface ContactRow extends Omit<Contact, 'created_at' | 'updated_at'> {
@@ -149,21 +150,29 @@ export async function updateContactRow(
   return row!;
 }
 
-/** Deletes a contact with all its data, and the contacts that were merged into it. */
+/** Rows of each kind that are deleted with a contact: a job deletes those beyond. */
+const deletedAtOnce = 10_000;
+
+/**
+ * Deletes a contact with all its data, and the contacts that were merged into it. Of very many events, consents or pairs the rest is noted to be deleted, and what was
+ * recorded of its merges goes as what can be undone no longer: none of it is asked for without its contact.
+ */
 export async function deleteContactRow(sql: Sql, accountId: string, id: string) {
   const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
+  const part = { accountId, ids, limit: deletedAtOnce };
+  const deleted = (table: DependentTable) => sql`${deletePart(sql, table, part)} returning 1`;
   await sql`
     with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)}),
-      said as (delete from consents where account_id = ${accountId} and contact_id = ${id}),
       states as (delete from consent_states where account_id = ${accountId} and contact_id = ${id}),
-      did as (delete from contact_events where account_id = ${accountId} and contact_id = ${id}),
-      pairs as (
-        delete from duplicates where account_id = ${accountId}
-          and (older_id = any(array(${ids})) or newer_id = any(array(${ids})))),
+      said as (${deleted('consents')}),
+      did as (${deleted('contact_events')}),
+      pairs as (${deleted('duplicates')}),
       merges as (
-        delete from merges where account_id = ${accountId}
-          and (survivor_id = any(array(${ids})) or merged_id = any(array(${ids}))) returning id),
-      kept_pairs as (delete from merge_pairs where account_id = ${accountId} and merge_id in (select id from merges))
+        update merges set merged_at = to_timestamp(0)
+        where account_id = ${accountId} and (survivor_id = any(array(${ids})) or merged_id = any(array(${ids})))),
+      noted as (
+        insert into deleted_contacts (account_id, contact_id) select ${accountId}, id from (${ids}) as gone
+        where ${deletedAtOnce} in ((select count(*) from said), (select count(*) from did), (select count(*) from pairs)))
     delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 

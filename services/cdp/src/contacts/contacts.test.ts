@@ -1,7 +1,8 @@
 import { eachOf } from '@customer-platform/client';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, pagesOf, rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { selectContacts } from './contacts.sql.ts';
 
 let platform: Platform;
 let account: TestAccount;
@@ -184,6 +185,25 @@ describe('the list', () => {
       await client.createContact({ body: { name: 'meanwhile' } });
     }
     expect(seen).toEqual(made);
+  });
+
+  it('reads none of very many that were merged, nor do those by phone and email', async () => {
+    const sql = platform.database('cdp');
+    const { id: accountId, client } = await platform.account();
+    const [phone, email] = ['+4930901820', 'ada@example.com'];
+    const { id } = await client.createContact({ body: { phone, email } });
+    await sql`
+      insert into contacts (account_id, number, name, phone, email, tags, fields, merged_into, created_at, updated_at)
+      select ${accountId}, 1000 + n, '', ${phone}, ${email}, '{}', '{}', ${id}, now(), now() from generate_series(1, 4000) as n`;
+    await sql.unsafe('analyze contacts');
+    for (const filter of [{}, { phone }, { email }]) {
+      await inTransaction(sql, async (tx) => {
+        const before = await rowsRead(tx, 'contacts');
+        const found = await selectContacts(tx, accountId, filter, { after: undefined, limit: 10 });
+        expect(found.map((contact) => contact.id)).toEqual([id]);
+        expect((await rowsRead(tx, 'contacts')) - before).toBeLessThan(100);
+      });
+    }
   });
 
   it('looks for one text of a customer at a time, and nobody else waits for it', async () => {

@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { addAudience, during, refusal } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
@@ -80,4 +80,29 @@ it('of events, consents and deletions that race nothing is left under a deleted 
     union all select contact_id from consent_states where account_id = ${accountId}`;
   expect(left).toEqual([]);
   expect((await client.listContacts({})).data).toEqual([]);
+});
+
+it('a contact with more events, consents or pairs than a request deletes is gone at once, and they soon after', async () => {
+  const { id: accountId, client } = await platform.account();
+  const [kept, gone] = [await client.createContact({ body: {} }), await client.createContact({ body: {} })];
+  const count = 25_000;
+  await sql`
+    insert into contact_events (account_id, id, contact_id, name, at, properties)
+    select ${accountId}, 'e' || n, case when n = 1 then ${kept.id}::uuid else ${gone.id} end, 'x', now(), '{}' from generate_series(1, ${count}::int) as n`;
+  await sql`
+    insert into consents (account_id, contact_id, channel, purpose, state, source, at, created_at)
+    select ${accountId}, ${gone.id}, 'sms', 'news', 'granted', 'api', now(), now() from generate_series(1, ${count}::int)`;
+  await sql`
+    insert into duplicates (account_id, older_id, newer_id, reason, detail, score, status)
+    select ${accountId}, ${gone.id}, made.id, 'name', 'x', 1, 'open'
+    from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
+  await client.deleteContact({ params: { contact_id: gone.id } });
+  await expect(client.getContact({ params: { contact_id: gone.id } })).rejects.toMatchObject(refusal(404));
+  const left = async () =>
+    (
+      await sql<[{ left: number[] }]>`
+        select array[(select count(*) from contact_events where account_id = ${accountId} and name = 'x'), (select count(*) from consents where account_id = ${accountId}),
+          (select count(*) from duplicates where account_id = ${accountId}), (select count(*) from deleted_contacts where account_id = ${accountId})]::int[] as left`
+    )[0].left;
+  await waitFor('the rest to be deleted', async () => (await left()).join() === '1,0,0,0');
 });

@@ -270,6 +270,43 @@ describe('a merge', () => {
     expect(below).toHaveLength(1_001);
   });
 
+  it('is refused for a contact with more pairs than one merge records, which can be kept', async () => {
+    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(large, small);
+    // The pair itself is one of them.
+    const insert = (count: number) => sql`
+      insert into duplicates (account_id, older_id, newer_id, reason, detail, score, status)
+      select ${account.id}, ${large.id}, made.id, 'name', 'x', 1, 'dismissed'
+      from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
+    await insert(5_000);
+    await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
+    await merge(id, large.id);
+    const other = await add({ external_id: 'x' });
+    await sql`delete from duplicates where account_id = ${account.id} and id in (
+      select id from duplicates where account_id = ${account.id} and status = 'dismissed' limit 1)`;
+    await mergeInto(other, large);
+    expect(await sql`select from merge_pairs where account_id = ${account.id} and status = 'dismissed'`).toHaveLength(
+      4_999,
+    );
+  });
+
+  it('is refused into a contact that five thousand were merged into', async () => {
+    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+    const insert = (from: number, to: number) => sql`
+      insert into contacts (account_id, number, name, tags, fields, merged_into, created_at, updated_at)
+      select ${account.id}, 1000 + n, '', '{}', '{}', ${large.id}, now(), now() from generate_series(${from}::int, ${to}::int) as n`;
+    await insert(1, 5_000);
+    await lookForDuplicates(platform, sql, account);
+    const id = await pairOf(large, small);
+    await expect(merge(id, large.id)).rejects.toMatchObject({
+      ...refusal(409),
+      message: expect.stringContaining('5000 contacts merged into it') as unknown,
+    });
+    await sql`delete from contacts where account_id = ${account.id} and number = 1001`;
+    await merge(id, large.id);
+  });
+
   it("hands the merged contact's other pairs to the survivor; what was dismissed stays dismissed", async () => {
     const a = await add({ external_id: 'x', phone: '+4930901821' });
     const b = await add({ external_id: 'x', email: 'b@example.com', phone: '+4930901820' });

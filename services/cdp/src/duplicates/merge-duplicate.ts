@@ -9,10 +9,12 @@ import { tellKeptMoves } from '../moves/tell-kept-moves.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
-import { hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
+import { hasMerged, hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
 
 /** Most that a merge moves: it is one transaction here, and one event at each service. */
-const mostMoved = { events: 100_000, consents: 100_000, merged: 1_000 };
+const mostMoved = { events: 100_000, consents: 100_000, merged: 1_000, pairs: 5_000 };
+/** Most contacts that are merged into one: each list by the contact asks for the rows of all. */
+const mostMerged = 5_000;
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {
   async find({ account, params, tx }) {
@@ -30,6 +32,11 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const kept = contacts.find(({ id }) => id === keepId)!;
     const merged = contacts.find(({ id }) => id !== keepId)!;
     if (await hasMoreToMove(tx, account.id, merged.id, mostMoved)) return fail('invalid_state', tooMuchToMove(merged));
+    if (await hasMerged(tx, account.id, kept.id, mostMerged))
+      return fail(
+        'invalid_state',
+        `The contact ${kept.id} has ${mostMerged} contacts merged into it, the most that one may have`,
+      );
     const values = united(kept, merged);
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);
@@ -48,8 +55,8 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
 });
 
 function tooMuchToMove({ id }: ContactRow): string {
-  const { events, merged } = mostMoved;
-  return `The contact ${id} has more than ${events} events or consents, or ${merged} contacts merged into it: keep it, and merge the other into it`;
+  const { events, merged, pairs } = mostMoved;
+  return `The contact ${id} has more than ${events} events or consents, ${merged} contacts merged into it, or ${pairs} other pairs: keep it, and merge the other into it`;
 }
 
 /**

@@ -27,6 +27,15 @@ interface Moved {
   consents: number;
   /** Those that were merged into the merged contact before: every service's copy follows them. */
   merged: number;
+  /** Its pairs, each of which the merge records, so that it can be undone. */
+  pairs: number;
+}
+
+/** Returns whether so many contacts, or more, were merged into one. */
+export async function hasMerged(tx: Sql, accountId: string, id: string, count: number): Promise<boolean> {
+  const rows = await tx`
+    select from contacts where account_id = ${accountId} and merged_into = ${id} offset ${count - 1} limit 1`;
+  return rows.length > 0;
 }
 
 /** Returns whether a contact has more to move than `most`. */
@@ -34,7 +43,12 @@ export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most
   const [row] = await tx<[{ has_more: boolean }]>`
     select exists (select from contact_events where account_id = ${accountId} and contact_id = ${id} offset ${most.events})
       or exists (select from consents where account_id = ${accountId} and contact_id = ${id} offset ${most.consents})
-      or exists (select from contacts where account_id = ${accountId} and merged_into = ${id} offset ${most.merged}) as has_more`;
+      or exists (select from contacts where account_id = ${accountId} and merged_into = ${id} offset ${most.merged})
+      or exists (
+        select from duplicates where account_id = ${accountId} and older_id = ${id} and status <> 'merged'
+        union all
+        select from duplicates where account_id = ${accountId} and newer_id = ${id} and status <> 'merged'
+        offset ${most.pairs}) as has_more`;
   return row.has_more;
 }
 
