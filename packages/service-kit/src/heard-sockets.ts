@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 
 interface Heard {
+  dialledAtMs: number;
   bytesRead: number;
   bytesWritten: number;
   /** Time at which something was last read, and at which something was first written after that. */
@@ -23,7 +24,7 @@ export class HeardSockets {
 
   add(socket: Socket): void {
     const now = performance.now();
-    this.#heard.set(socket, { bytesRead: 0, bytesWritten: 0, readAtMs: now, askedAtMs: now });
+    this.#heard.set(socket, { dialledAtMs: now, bytesRead: 0, bytesWritten: 0, readAtMs: now, askedAtMs: now });
     socket.once('close', () => this.#heard.delete(socket));
   }
 
@@ -58,7 +59,8 @@ export class HeardSockets {
     return isAny;
   }
 
-  endAll(): void {
-    for (const socket of this.#heard.keys()) socket.destroy();
+  /** Ends those that were dialled before a time. */
+  endDialledBefore(ms: number): void {
+    for (const [socket, { dialledAtMs }] of this.#heard) if (dialledAtMs < ms) socket.destroy();
   }
 }

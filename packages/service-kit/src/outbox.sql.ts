@@ -212,7 +212,7 @@ interface Republished {
 }
 
 /** Events that a round looks at, at most: those of accounts that are left out stay the oldest, some minutes of one that is at its pace. */
-const mostLookedAt = 100_000;
+const mostLookedAt = 200_000;
 /** About how many bytes of events a round sends again. */
 const mostRepublishedBytes = 8 * 1_048_576;
 

@@ -218,6 +218,8 @@ export class StatementWatch {
   #handOver(watched: Watched): void {
     queueMicrotask(() => {
       watched.statement.cancelled = null;
+      watched.statement.active = false;
+      watched.activeSinceMs = undefined;
       if (!watched.isOver) watched.statement.handler(watched.statement);
     });
   }
@@ -248,14 +250,14 @@ export class StatementWatch {
   }
 
   /**
-   * Ends all connections once for a statement whose turn came one and a half of its deadline ago and whose connection is not silent: one brings a byte now and then, and
+   * Ends the connections of before, once, for a statement whose turn came one and a half of its deadline ago and whose connection is not silent: one brings a byte now and then, and
    * nothing says which. What others run is the price, of a fault that no server makes: PostgreSQL would have cut the statement off.
    */
   #endTrickles(now: number): void {
     const active = this.#watched.filter(({ statement }) => statement.active);
     for (const each of active) each.activeSinceMs ??= now;
     const stuck = active.filter(({ activeSinceMs }) => activeSinceMs! < now - 1.5 * this.#deadlineMs);
-    if (stuck.length > 0) this.#sockets.endAll();
+    if (stuck.length > 0) this.#sockets.endDialledBefore(Math.max(...stuck.map(({ activeSinceMs }) => activeSinceMs!)));
     for (const each of stuck) each.activeSinceMs = Number.POSITIVE_INFINITY;
   }
 

@@ -30,9 +30,11 @@ it('of lists of any length no more is looked at than can be used', () => {
 });
 
 it('of very many values nothing is read, nor of very deep ones', () => {
-  const few = 'it must be one JSON object of few values';
+  const few = 'it must be one JSON object with no more values than a plan has';
   expect(problemOf({ ...planOf(), approval_reasons: Array(30_000).fill(1) })).toBe(few);
   expect(problemOf({ ...planOf(), rationale: JSON.parse(`${'['.repeat(101)}${']'.repeat(101)}`) })).toBe(few);
+  const hidden = `" ${JSON.stringify({ ...planOf(), approval_reasons: Array(30_000).fill(1) })}`;
+  for (const text of [hidden, `" \`\`\`${hidden.slice(2)}\`\`\``]) expect(problemOf(text)).toBe(few);
   expect(problemOf({ ...planOf(), rationale: ','.repeat(30_000) })).not.toBe(few);
 });
 

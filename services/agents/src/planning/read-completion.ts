@@ -191,17 +191,17 @@ function listed(names: readonly string[]): string {
 
 /** Returns the JSON object of a completion, which may be inside other text, such as a fenced block. */
 function jsonIn(text: string): unknown {
-  // Nobody pays for reading it: of very many small values it takes 20 ms.
-  if (isBeyond(text, maxStructure)) throw new UnusableCompletion('it must be one JSON object of few values');
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
+    // Nobody pays for reading it: of very many small values it takes 20 ms.
+    if (!candidate || isBeyond(candidate, maxStructure)) continue;
     try {
-      if (candidate) return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
+      return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
     } catch {
       // The next candidate may be JSON.
     }
   }
-  throw new UnusableCompletion('it must be one JSON object and is not JSON');
+  throw new UnusableCompletion('it must be one JSON object with no more values than a plan has');
 }
 
 const fence = '```';

@@ -76,7 +76,7 @@ const excerptLength = 200;
 
 type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
 
-/** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_open. */
+/** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_listed_open. */
 export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);
 
 /** Query of plans. Their steps are a subquery by index, which runs only for the rows returned. */

@@ -8,7 +8,7 @@ import {
   type Sql,
 } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
-import { type DependentTable, deletePart } from './deleted-contacts.sql.ts';
+import { deleteDependents } from './deleted-contacts.sql.ts';
 import { nextNight } from './next-night.ts';
 
 export interface ContactRow extends Omit<Contact, 'created_at' | 'updated_at'> {
@@ -155,24 +155,16 @@ const deletedAtOnce = 10_000;
 
 /**
  * Deletes a contact with all its data, and the contacts that were merged into it. Of very many events, consents or pairs the rest is noted to be deleted, and what was
- * recorded of its merges goes as what can be undone no longer: none of it is asked for without its contact.
+ * recorded of its merges goes as what can be undone no longer: none of it is shown without its contact.
  */
 export async function deleteContactRow(sql: Sql, accountId: string, id: string) {
   const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
-  const part = { accountId, ids, limit: deletedAtOnce };
-  const deleted = (table: DependentTable) => sql`${deletePart(sql, table, part)} returning 1`;
   await sql`
     with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)}),
-      states as (delete from consent_states where account_id = ${accountId} and contact_id = ${id}),
-      said as (${deleted('consents')}),
-      did as (${deleted('contact_events')}),
-      pairs as (${deleted('duplicates')}),
+      ${deleteDependents(sql, { accountId, ids, limit: deletedAtOnce })},
       merges as (
         update merges set merged_at = to_timestamp(0)
-        where account_id = ${accountId} and (survivor_id = any(array(${ids})) or merged_id = any(array(${ids})))),
-      noted as (
-        insert into deleted_contacts (account_id, contact_id) select ${accountId}, id from (${ids}) as gone
-        where ${deletedAtOnce} in ((select count(*) from said), (select count(*) from did), (select count(*) from pairs)))
+        where account_id = ${accountId} and (survivor_id = any(array(${ids})) or merged_id = any(array(${ids}))))
     delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 

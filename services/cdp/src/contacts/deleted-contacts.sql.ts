@@ -1,31 +1,53 @@
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
-/** A deleted contact that may still have events, consents or pairs. */
+/** A deleted contact that may still have rows elsewhere. */
 interface DeletedContact {
   account_id: string;
   contact_id: string;
 }
 
-/** Tables with rows of a contact, and the columns that name it. */
+/** Tables with rows of a contact, and the column that names it. */
 const dependents = {
-  contact_events: ['contact_id'],
-  consents: ['contact_id'],
-  duplicates: ['older_id', 'newer_id'],
+  events: ['contact_events', 'contact_id'],
+  consents: ['consents', 'contact_id'],
+  states: ['consent_states', 'contact_id'],
+  olderPairs: ['duplicates', 'older_id'],
+  newerPairs: ['duplicates', 'newer_id'],
 } as const;
 
-export type DependentTable = keyof typeof dependents;
+type Dependents = keyof typeof dependents;
+const all = Object.keys(dependents) as Dependents[];
 
-/** Deletes at most `limit` rows of contacts, whose ids `ids` selects. */
-export function deletePart(
-  sql: Sql,
-  table: DependentTable,
-  { accountId, ids, limit }: { accountId: string; ids: Fragment; limit: number },
-): Fragment {
-  const of = (column: string) =>
-    sql`select id from ${sql(table)} where account_id = ${accountId} and ${sql(column)} = any(array(${ids}))`;
-  const [first, second] = dependents[table];
-  const rows = second ? sql`${of(first)} union all ${of(second)}` : of(first);
-  return sql`delete from ${sql(table)} where account_id = ${accountId} and id in (${rows} limit ${limit})`;
+interface Part {
+  accountId: string;
+  /** Selects the ids of the contacts. */
+  ids: Fragment;
+  limit: number;
+}
+
+/** Selects rows of contacts, none of them as older and as newer pairs. */
+function rowsOf(sql: Sql, name: Dependents, { accountId, ids }: Omit<Part, 'limit'>): Fragment {
+  const [table, column] = dependents[name];
+  const others = name === 'newerPairs' ? sql`and older_id <> all(array(${ids}))` : sql``;
+  return sql`from ${sql(table)} where account_id = ${accountId} and ${sql(column)} = any(array(${ids})) ${others}`;
+}
+
+function deletePart(sql: Sql, name: Dependents, part: Part, lock: Fragment): Fragment {
+  const places = sql`select ctid ${rowsOf(sql, name, part)} limit ${part.limit} ${lock}`;
+  return sql`delete from ${sql(dependents[name][0])} where ctid = any(array(${places}))`;
+}
+
+/**
+ * Deletes what contacts have, at most `limit` rows of each kind, as parts of a statement, the last of which notes the contacts where that may not have been all. Call it
+ * where nobody else changes it.
+ */
+export function deleteDependents(sql: Sql, part: Part): Fragment {
+  const deletions = all.map((name) => sql`${sql(name)} as (${deletePart(sql, name, part, sql``)} returning 1)`);
+  const counts = all.map((name) => sql`(select count(*) from ${sql(name)})`);
+  const list = (parts: Fragment[]) => parts.reduce((before, next) => sql`${before}, ${next}`);
+  return sql`${list(deletions)}, noted as (
+    insert into deleted_contacts (account_id, contact_id) select ${part.accountId}, id from (${part.ids}) as gone
+    where ${part.limit} in (${list(counts)}))`;
 }
 
 /** Returns and locks the deleted contact that has waited the longest. */
@@ -35,19 +57,18 @@ export async function takeDeletedContact(tx: Sql): Promise<DeletedContact | unde
   return row;
 }
 
-/** Deletes at most `limit` rows of a deleted contact in each table, and the note where that was all; otherwise the next turn is another's. */
-export async function deleteNextRows(
-  tx: Sql,
-  { account_id, contact_id }: DeletedContact,
-  limit: number,
-): Promise<void> {
+/**
+ * Deletes at most `limit` rows of each kind of a deleted contact, none that others have locked, and its note where none is left; otherwise the next turn is another's.
+ * Returns whether anything was deleted.
+ */
+export async function deleteNextRows(tx: Sql, { account_id, contact_id }: DeletedContact, limit: number) {
   const part = { accountId: account_id, ids: tx`select ${contact_id}::uuid`, limit };
-  let hasMore = false;
-  for (const table of Object.keys(dependents) as DependentTable[]) {
-    const deleted = await tx`${deletePart(tx, table, part)}`;
-    hasMore ||= deleted.count === limit;
-  }
+  let deleted = 0;
+  for (const name of all) deleted += (await tx`${deletePart(tx, name, part, tx`for update skip locked`)}`).count;
+  const left = all.map((name) => tx`exists (select ${rowsOf(tx, name, part)})`);
   const note = tx`account_id = ${account_id} and contact_id = ${contact_id}`;
-  if (hasMore) await tx`update deleted_contacts set position = default where ${note}`;
-  else await tx`delete from deleted_contacts where ${note}`;
+  const finished = await tx`
+    delete from deleted_contacts where ${note} and not (${left.reduce((before, next) => tx`${before} or ${next}`)})`;
+  if (finished.count === 0) await tx`update deleted_contacts set position = default where ${note}`;
+  return deleted + finished.count > 0;
 }

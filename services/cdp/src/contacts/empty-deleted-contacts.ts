@@ -10,11 +10,11 @@ const batchSize = 5_000;
 export const emptyDeletedContacts: Job<unknown> = {
   name: 'empty-deleted-contacts',
   watched: [{ name: 'deleted_contacts', due: null }],
+  // The pause before rows that others have locked are tried again.
   everyMs: 1_000,
   async run({ tx }) {
     const deleted = await takeDeletedContact(tx);
     if (!deleted) return false;
-    await deleteNextRows(tx, deleted, batchSize);
-    return true;
+    return await deleteNextRows(tx, deleted, batchSize);
   },
 };

@@ -42,10 +42,13 @@ export async function selectOpenDuplicates(
   reason: DuplicateReason | undefined,
   { after, limit }: PageBounds<number>,
 ) {
+  // Of a contact that was deleted pairs may be left for a moment.
+  const isThere = (column: string) =>
+    sql`exists (select from contacts where account_id = ${accountId} and id = duplicates.${sql(column)})`;
   return await sql<DuplicateRow[]>`
     select ${columns(sql)} from (
       select * from duplicates
-      where account_id = ${accountId} and status = 'open'
+      where account_id = ${accountId} and status = 'open' and ${isThere('older_id')} and ${isThere('newer_id')}
         ${reason === undefined ? sql`` : sql`and reason = ${reason}`}
         ${after === undefined ? sql`` : sql`and id < ${after}`}
       order by id desc limit ${limit}

@@ -32,11 +32,8 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const kept = contacts.find(({ id }) => id === keepId)!;
     const merged = contacts.find(({ id }) => id !== keepId)!;
     if (await hasMoreToMove(tx, account.id, merged.id, mostMoved)) return fail('invalid_state', tooMuchToMove(merged));
-    if (await hasMerged(tx, account.id, kept.id, mostMerged))
-      return fail(
-        'invalid_state',
-        `The contact ${kept.id} has ${mostMerged} contacts merged into it, the most that one may have`,
-      );
+    if (await hasMerged(tx, account.id, pair, mostMerged))
+      return fail('invalid_state', `At most ${mostMerged} contacts can be merged into one, and these would have more`);
     const values = united(kept, merged);
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);

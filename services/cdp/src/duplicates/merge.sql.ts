@@ -27,14 +27,15 @@ interface Moved {
   consents: number;
   /** Those that were merged into the merged contact before: every service's copy follows them. */
   merged: number;
-  /** Its pairs, each of which the merge records, so that it can be undone. */
+  /** Its pairs beside the one that is merged, each of which the merge records, so that it can be undone. */
   pairs: number;
 }
 
-/** Returns whether so many contacts, or more, were merged into one. */
-export async function hasMerged(tx: Sql, accountId: string, id: string, count: number): Promise<boolean> {
+/** Returns whether so many contacts, or more, were merged into these. */
+export async function hasMerged(tx: Sql, accountId: string, ids: readonly string[], count: number): Promise<boolean> {
   const rows = await tx`
-    select from contacts where account_id = ${accountId} and merged_into = ${id} offset ${count - 1} limit 1`;
+    select from contacts where account_id = ${accountId} and merged_into = any(${[...ids]}::uuid[])
+    offset ${count - 1} limit 1`;
   return rows.length > 0;
 }
 
@@ -48,7 +49,7 @@ export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most
         select from duplicates where account_id = ${accountId} and older_id = ${id} and status <> 'merged'
         union all
         select from duplicates where account_id = ${accountId} and newer_id = ${id} and status <> 'merged'
-        offset ${most.pairs}) as has_more`;
+        offset ${most.pairs + 1}) as has_more`;
   return row.has_more;
 }
 

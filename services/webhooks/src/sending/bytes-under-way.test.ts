@@ -64,6 +64,7 @@ describe('what is under way', () => {
     const [small, larger] = [4_096, 4_097].map((length) => endpointOf(`new ${length}`, 'x'.repeat(length), 20));
     expect(beginAll([small!], bytes)).toHaveLength(10);
     expect(beginAll([larger!], bytes)).toHaveLength(1);
+    expect(beginAll([endpointOf('new 4096', large, 20)], bytes)).toHaveLength(1);
   });
 
   it('goes on as tries end', () => {

@@ -4,13 +4,13 @@ import type { DueDelivery } from './outcome.ts';
 const most = 32 * 1_048_576;
 /** Part of what is free that one account may hold: alone it gets a quarter of all. */
 const part = 1 / 3;
-/** A delivery of so many bytes may always begin: the number of tries under way bounds these. */
+/** A delivery of so many bytes at most may always begin, and does not count: the number of tries under way bounds these. */
 const smallBytes = 4_096;
 
 type Sent = Pick<DueDelivery, 'envelope'>;
 
 /**
- * Shares the memory for what is under way among accounts. One delivery of an account may always begin, however large, and every small one: who has nothing under
+ * Shares the memory for what is under way among accounts. One large delivery of an account may always begin, and every small one: who has nothing large under
  * way waits for nobody.
  */
 export class BytesUnderWay {
@@ -29,12 +29,14 @@ export class BytesUnderWay {
   /** Takes room for what a delivery sends. */
   take(accountId: string, delivery: Sent): void {
     const bytes = this.#bytesOf(delivery);
+    if (bytes <= smallBytes) return;
     this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + bytes);
     this.#free -= bytes;
   }
 
   giveBack(accountId: string, delivery: Sent): void {
     const bytes = this.#bytesOf(delivery);
+    if (bytes <= smallBytes) return;
     const left = (this.#held.get(accountId) ?? 0) - bytes;
     if (left > 0) this.#held.set(accountId, left);
     else this.#held.delete(accountId);

@@ -40,6 +40,7 @@ it('are only those of accounts that have nothing fetched, while very many tries 
   const many = Array.from({ length: 20 }, (_, i) => endpointsOf(`many ${i}`, 10, [0, 10])).flat();
   expect(fetched([...many.slice(10), ...endpointsOf('new', 1, [0, 0])])).toBe(191);
   expect(fetched([...many, ...endpointsOf('new', 2, [0, 0])])).toBe(2);
+  expect(fetched([...many, ...endpointsOf('hangs', 1, [10, 30]), ...endpointsOf('hangs', 1, [0, 0])])).toBe(1);
 });
 
 it('deliveries that were just made are read where they are more than a read brings', () => {
