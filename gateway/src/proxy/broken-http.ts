@@ -18,8 +18,9 @@ export function setProtectiveHeaders(response: ServerResponse): void {
 const lingerMs = 2_000;
 const lingerBytes = 8 * 1_048_576;
 
-/** Below the 1,000 that Node keeps: of those that it drops, one may say where the request ends. */
 const maxHeaders = 500;
+/** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
+export const keptHeaders = maxHeaders + 1;
 
 /** Headers that would be read as one that nobody sent, were they sent twice. */
 const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
@@ -68,9 +69,12 @@ export class UnreadRequests {
     sendRefusal(response, refusal);
   }
 
-  /** Notes the response that is under way on a connection. */
+  /** Notes the response that is under way on a connection, until it closes: it holds the request's whole head. */
   begin(socket: Duplex, response: ServerResponse): void {
     this.#underWay.set(socket, response);
+    response.once('close', () => {
+      if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
+    });
   }
 
   /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */

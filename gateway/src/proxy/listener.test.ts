@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -63,7 +65,7 @@ describe.each([
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Host: x', ...keys), 400, 'Idempotency-Key');
   });
 
-  it('takes 500 headers, and refuses more with whatever follows: Node drops those from the 1,001st on, of which one may say how long the body is', async () => {
+  it('takes 500 headers, and refuses more with whatever follows: Node drops those far beyond, of which one may say how long the body is', async () => {
     const empty = (count: number) => Array.from({ length: count }, () => 'a:');
     const get = (...lines: string[]) => send('GET /healthz HTTP/1.1', 'Host: x', ...lines);
     expect((await get(...empty(498), 'Connection: close')).status).toBe(200);
@@ -204,6 +206,30 @@ it('has proxies of any number wait for its end without a warning of a leak', asy
   const log = createLogger('gateway', 'error');
   const { server, close } = await listenWithEnvelopes(() => undefined, { port: 0, host: '127.0.0.1', log });
   expect(server.getMaxListeners()).toBe(0);
+  await close(0);
+});
+
+it('keeps nothing of a request while its connection is idle', async () => {
+  const log = createLogger('gateway', 'error');
+  let request: WeakRef<IncomingMessage> | undefined;
+  const handle = (taken: IncomingMessage, response: ServerResponse) => {
+    request = new WeakRef(taken);
+    response.end();
+  };
+  const { server, url, close } = await listenWithEnvelopes(handle, { port: 0, host: '127.0.0.1', log });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  server.on('request', (_request, response) => response.once('close', resolve));
+  const client = connect(Number(new URL(url).port), '127.0.0.1').resume();
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await closed;
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  await waitFor('its head to be gone', () => {
+    collect();
+    return request?.deref() === undefined;
+  });
+  expect(client.destroyed).toBe(false);
+  client.destroy();
   await close(0);
 });
 

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { gatewayHeadBytes, type Logger, listen } from '@customer-platform/service-kit';
-import { headRefusal, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
+import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
+import { UnfinishedHeads } from './unfinished-heads.ts';
 import { UnreadResponses } from './unread-responses.ts';
 
 /** Timeout of a request's head; Node checks every 30 s. */
@@ -34,6 +35,7 @@ export async function listenWithEnvelopes(
   const unread = new UnreadRequests(log);
   const pipelined = new PipelinedRequests();
   const responses = new UnreadResponses(lookEveryMs);
+  const heads = new UnfinishedHeads();
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
     // Requests of a connection run one at a time: pipelined ones wait here and hold no resources.
     if (response.socket === null) {
@@ -41,6 +43,7 @@ export async function listenWithEnvelopes(
       return;
     }
     unread.begin(request.socket, response);
+    heads.begin(request.socket, response);
     setProtectiveHeaders(response);
     const refusal = headRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);
@@ -54,6 +57,7 @@ export async function listenWithEnvelopes(
   );
   const { server } = listener;
   server.headersTimeout = headMs;
+  server.maxHeadersCount = keptHeaders;
   // Each proxy waits for the server's end, two for a service and cell: Node would warn of a leak from the eleventh on.
   server.setMaxListeners(0);
   // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
@@ -62,7 +66,13 @@ export async function listenWithEnvelopes(
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => unread.refuseConnect(socket));
   server.on('clientError', (error, socket) => unread.refuseBroken(error, socket));
-  server.on('connection', (socket: Socket) => responses.watch(socket));
-  server.on('close', () => responses.stop());
+  server.on('connection', (socket: Socket) => {
+    responses.watch(socket);
+    heads.watch(socket);
+  });
+  server.on('close', () => {
+    responses.stop();
+    heads.stop();
+  });
   return listener;
 }

@@ -23,6 +23,7 @@ export type LimitName =
   | 'streams'
   | 'trace_exports'
   | 'trace_spans'
+  | 'unfinished_heads'
   | 'unread_responses'
   | 'unsent_responses'
   | 'uploads';

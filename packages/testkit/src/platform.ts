@@ -26,6 +26,8 @@ export interface TestAccount {
   /** Typed client with the live key; every response is validated against its contract. */
   client: Client;
   testClient: Client;
+  /** The same as `client`, with retries, as it is by default: for tests that write very much at once. */
+  patientClient: Client;
   /** Sends any request with the live key, or with `key` (null: none). */
   request(method: string, path: string, options?: RequestOptions): Promise<RawResponse>;
 }
@@ -150,6 +152,7 @@ async function makeAccount(
     testKey,
     client: checkedClient(gatewayUrl, key),
     testClient: checkedClient(gatewayUrl, testKey),
+    patientClient: createClient({ baseUrl: gatewayUrl, apiKey: key }),
     request: (method, path, request = {}) => rawRequest(gatewayUrl, method, path, { key, ...request }),
   };
 }

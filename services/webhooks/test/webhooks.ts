@@ -18,7 +18,7 @@ export function register(account: TestAccount, url: string, body: Partial<Pick<E
 
 /** Makes the platform publish contact.created: adds a contact. */
 export function emitContactCreated(account: TestAccount, name = 'Ada') {
-  return account.client.createContact({ body: { name } });
+  return account.patientClient.createContact({ body: { name } });
 }
 
 /** Makes the platform publish events of 120 kB: each has all fields of a contact twice, as they are and as they were. */
