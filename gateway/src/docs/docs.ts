@@ -48,6 +48,8 @@ const json = 'application/json; charset=utf-8';
 
 /** Silence of a client that does not read on, after which its connection ends: they are sent to whoever asks, without a key. */
 const unreadMs = 30_000;
+/** Time for a whole file, however little of it a client reads at a time. */
+const wholeMs = 120_000;
 
 /** The page's files by path; each is made at its first request and cached. */
 const makers: Record<string, () => Promise<Served>> = {
@@ -68,13 +70,17 @@ const made = new Map<string, Promise<Served>>();
 
 /**
  * Returns what serves the OpenAPI document and its page, and leads browsers from the root to the page: it returns whether the request
- * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one. A client that reads nothing for `silentMs` is
- * cut off.
+ * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one. A client that reads nothing for `silentMs`, or
+ * has not read all after `longestMs`, is cut off.
  */
 export function docsServer(
   api: Pick<CurrentApiDocument, 'text'>,
   log: Logger,
-  { keyFile, silentMs = unreadMs }: { keyFile?: string | undefined; silentMs?: number } = {},
+  {
+    keyFile,
+    silentMs = unreadMs,
+    longestMs = wholeMs,
+  }: { keyFile?: string | undefined; silentMs?: number; longestMs?: number } = {},
 ) {
   const [serveDocument, serveKey] = [servedOnce(), servedOnce()];
   const find = async (path: string): Promise<Served> => {
@@ -95,12 +101,21 @@ export function docsServer(
     if (path === pagePath) sendPage(response);
     else {
       find(path).then(
-        (file) => sendFile(request, response.setTimeout(silentMs), file),
+        (file) => {
+          endAfter(response, longestMs);
+          sendFile(request, response.setTimeout(silentMs), file);
+        },
         (error: unknown) => refuse(response, error, log),
       );
     }
     return true;
   };
+}
+
+/** Cuts a response off that is not taken in time, however little of it a client takes at a time: nobody needs a key for it. */
+function endAfter(response: ServerResponse, ms: number): void {
+  const timer = setTimeout(() => response.destroy(), ms);
+  response.once('close', () => clearTimeout(timer));
 }
 
 /** Returns whether a browser asks for the root, where no operation is: only a browser names HTML among what it accepts. */

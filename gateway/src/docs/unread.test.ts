@@ -14,7 +14,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function start(options: { silentMs?: number }): Promise<void> {
+async function start(options: { silentMs?: number; longestMs?: number }): Promise<void> {
   // More than the buffers of a connection take.
   const text = async () => JSON.stringify({ filler: 'x'.repeat(32 * 1_048_576) });
   server = createServer(docsServer({ text }, createLogger('gateway', 'silent'), options));
@@ -30,6 +30,16 @@ it('a client that asks for the document and reads nothing is cut off', async () 
   await waitFor('the connection', async () => (await connections()) === 1);
   client.pause().write('GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n');
   await waitFor('its end', async () => (await connections()) === 0);
+});
+
+it('one that reads a little now and then is cut off as well', async () => {
+  await start({ longestMs: 1_000 });
+  await waitFor('the connection', async () => (await connections()) === 1);
+  client.pause().write('GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n');
+  await waitFor('its end', async () => {
+    client.read(1_024);
+    return (await connections()) === 0;
+  });
 });
 
 it('one that reads gets all of it, and the connection is kept', async () => {

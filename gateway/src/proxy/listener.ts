@@ -43,7 +43,6 @@ export async function listenWithEnvelopes(
       return;
     }
     unread.begin(request.socket, response);
-    heads.begin(request.socket, response);
     setProtectiveHeaders(response);
     const refusal = headRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);

@@ -1,17 +1,17 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limitReached } from '@customer-platform/service-kit';
 import { networkOf } from '../client-address.ts';
 
 /**
- * Bounds the connections on which a part of a head waits for the rest of it: Node keeps each header that came, ten times its size, for as long as a head may take.
- * Where they are too many the oldest of those networks are cut that have the most.
+ * Bounds the connections on which many headers wait for the rest of their head, also behind a request that is under way: Node keeps them at ten times their size for
+ * as long as a head may take. Where they are too many the oldest of those networks are cut that have the most.
  */
 export class UnfinishedHeads {
   readonly #most: number;
   readonly #timer: NodeJS.Timeout;
-  /** Open connections without a request under way, with the bytes that had been read of each when its last one ended; the oldest first. */
-  readonly #waiting = new Map<Socket, number>();
+  readonly #sockets = new Set<Socket>();
+  /** Those that had an unfinished head at the last look, in the order in which it was first seen. */
+  readonly #unfinished = new Set<Socket>();
 
   /** @param everyMs the interval at which connections are looked at */
   constructor(most = 1_024, everyMs = 500) {
@@ -22,40 +22,45 @@ export class UnfinishedHeads {
 
   /** Watches a connection until it closes. */
   watch(socket: Socket): void {
-    this.#waiting.set(socket, 0);
-    socket.once('close', () => this.#waiting.delete(socket));
-  }
-
-  /** Takes note that a head is there, and its request under way until the response closes. */
-  begin(socket: Socket, response: ServerResponse): void {
-    this.#waiting.delete(socket);
-    response.once('close', () => {
-      if (!socket.destroyed) this.#waiting.set(socket, socket.bytesRead);
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#unfinished.delete(socket);
     });
   }
 
   /** Looks at all connections once. */
   look(): void {
-    const unfinished = [...this.#waiting]
-      .filter(([socket, before]) => socket.bytesRead > before)
-      .map(([socket]) => socket);
-    if (unfinished.length <= this.#most) return;
-    const networks = [...Map.groupBy(unfinished, (socket) => networkOf(socket.remoteAddress ?? '')).values()];
-    const kept = mostOfEach(
-      networks.map((sockets) => sockets.length),
-      this.#most,
+    for (const socket of this.#sockets) {
+      if (hasHeaders(socket)) this.#unfinished.add(socket);
+      else this.#unfinished.delete(socket);
+    }
+    const tooMany = this.#unfinished.size - this.#most;
+    if (tooMany <= 0) return;
+    const networks = Map.groupBy(this.#unfinished, (socket) => networkOf(socket.remoteAddress ?? ''));
+    const counts = [...networks.values()].map((sockets) => sockets.length);
+    const kept = mostOfEach(counts, this.#most);
+    const beyond = new Set(
+      [...networks.values()].flatMap((sockets) => sockets.slice(0, Math.max(0, sockets.length - kept))),
     );
-    for (const sockets of networks) {
-      for (const socket of sockets.slice(0, Math.max(0, sockets.length - kept))) {
-        limitReached('unfinished_heads');
-        socket.destroy();
-      }
+    for (const socket of [...this.#unfinished].filter((one) => beyond.has(one)).slice(0, tooMany)) {
+      limitReached('unfinished_heads');
+      socket.destroy();
     }
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
+}
+
+/**
+ * Returns whether Node has taken headers of a head that is not complete: it hands them over 32 at a time, and forgets them with the head. Fewer are bytes in its
+ * parser, sixteen KiB at most.
+ */
+function hasHeaders(socket: Socket): boolean {
+  const { parser } = socket as Socket & { parser?: { _headers?: unknown[] } | null };
+  return (parser?._headers?.length ?? 0) > 0;
 }
 
 /** Returns how many each may have so that all together have no more than `most`, where each has `counts`. */

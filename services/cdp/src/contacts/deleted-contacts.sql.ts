@@ -6,10 +6,10 @@ interface DeletedContact {
   contact_id: string;
 }
 
-/** Tables with rows of a contact, and the column that names it. */
+/** Tables with rows of a contact, and the column that names it; under names that are no table's, as parts of a statement. */
 const dependents = {
   events: ['contact_events', 'contact_id'],
-  consents: ['consents', 'contact_id'],
+  said: ['consents', 'contact_id'],
   states: ['consent_states', 'contact_id'],
   olderPairs: ['duplicates', 'older_id'],
   newerPairs: ['duplicates', 'newer_id'],
@@ -28,7 +28,7 @@ interface Part {
 /** Selects rows of contacts, none of them as older and as newer pairs. */
 function rowsOf(sql: Sql, name: Dependents, { accountId, ids }: Omit<Part, 'limit'>): Fragment {
   const [table, column] = dependents[name];
-  const others = name === 'newerPairs' ? sql`and older_id <> all(array(${ids}))` : sql``;
+  const others = name === 'newerPairs' ? sql`and older_id not in (${ids})` : sql``;
   return sql`from ${sql(table)} where account_id = ${accountId} and ${sql(column)} = any(array(${ids})) ${others}`;
 }
 
@@ -38,16 +38,14 @@ function deletePart(sql: Sql, name: Dependents, part: Part, lock: Fragment): Fra
 }
 
 /**
- * Deletes what contacts have, at most `limit` rows of each kind, as parts of a statement, the last of which notes the contacts where that may not have been all. Call it
- * where nobody else changes it.
+ * Deletes what contacts have, at most `limit` rows of each kind, as parts of a statement, the last of which notes the contacts where they had more.
  */
 export function deleteDependents(sql: Sql, part: Part): Fragment {
-  const deletions = all.map((name) => sql`${sql(name)} as (${deletePart(sql, name, part, sql``)} returning 1)`);
-  const counts = all.map((name) => sql`(select count(*) from ${sql(name)})`);
-  const list = (parts: Fragment[]) => parts.reduce((before, next) => sql`${before}, ${next}`);
-  return sql`${list(deletions)}, noted as (
+  const deletions = all.map((name) => sql`${sql(name)} as (${deletePart(sql, name, part, sql``)})`);
+  const hasMore = all.map((name) => sql`exists (select ${rowsOf(sql, name, part)} offset ${part.limit})`);
+  return sql`${deletions.reduce((before, next) => sql`${before}, ${next}`)}, noted as (
     insert into deleted_contacts (account_id, contact_id) select ${part.accountId}, id from (${part.ids}) as gone
-    where ${part.limit} in (${list(counts)}))`;
+    where ${hasMore.reduce((before, next) => sql`${before} or ${next}`)})`;
 }
 
 /** Returns and locks the deleted contact that has waited the longest. */

@@ -44,7 +44,7 @@ export async function selectOpenDuplicates(
 ) {
   // Of a contact that was deleted pairs may be left for a moment.
   const isThere = (column: string) =>
-    sql`exists (select from contacts where account_id = ${accountId} and id = duplicates.${sql(column)})`;
+    sql`exists (select from contacts where account_id = ${accountId} and id = duplicates.${sql(column)} offset 0)`;
   return await sql<DuplicateRow[]>`
     select ${columns(sql)} from (
       select * from duplicates
