@@ -37,12 +37,11 @@ export class UnfinishedHeads {
     }
     const tooMany = this.#unfinished.size - this.#most;
     if (tooMany <= 0) return;
-    const networks = Map.groupBy(this.#unfinished, (socket) => networkOf(socket.remoteAddress ?? ''));
-    const counts = [...networks.values()].map((sockets) => sockets.length);
+    const byNetwork = Map.groupBy(this.#unfinished, (socket) => networkOf(socket.remoteAddress ?? ''));
+    const networks = [...byNetwork.values()];
+    const counts = networks.map((sockets) => sockets.length);
     const kept = mostOfEach(counts, this.#most);
-    const beyond = new Set(
-      [...networks.values()].flatMap((sockets) => sockets.slice(0, Math.max(0, sockets.length - kept))),
-    );
+    const beyond = new Set(networks.flatMap((sockets) => sockets.slice(0, Math.max(0, sockets.length - kept))));
     for (const socket of [...this.#unfinished].filter((one) => beyond.has(one)).slice(0, tooMany)) {
       limitReached('unfinished_heads');
       socket.destroy();

@@ -21,7 +21,7 @@ export { BatchWriter } from './due-work/batch-writer.ts';
 export { claimed, type DueTable, hasFailed, type KeyedRows } from './due-work/due-rows.ts';
 export { DueWatch, type WatchedRows } from './due-work/due-watch.ts';
 export * from './due-work/due-work.ts';
-export { type BatchCut, RoundRobin } from './due-work/round-robin.ts';
+export { type BatchCut, cutAfter, RoundRobin } from './due-work/round-robin.ts';
 export * from './due-work/work-queue.ts';
 export type { EventCarrier } from './event-carrier.ts';
 export type { EventPace } from './event-pace.ts';

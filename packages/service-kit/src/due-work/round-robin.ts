@@ -9,6 +9,14 @@ export interface BatchCut {
   lastAccount?: string | undefined;
 }
 
+/**
+ * Returns where a batch was cut short after a row, the `nth` of its account, that has firsts of accounts, in their order, before seconds: amid these firsts, or after
+ * them.
+ */
+export function cutAfter({ account_id, nth }: { account_id: string; nth: number }): BatchCut {
+  return nth === 1 ? { lastAccount: account_id } : {};
+}
+
 interface Selected {
   isPaused: boolean;
   /** The rows are of the next accounts, not those that have been due longest. */

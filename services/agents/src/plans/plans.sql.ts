@@ -2,6 +2,7 @@ import { contactColumns, idsOfContact, joinContact } from '@customer-platform/co
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
   type BatchCut,
+  cutAfter,
   type Fragment,
   type JsonValue,
   type KeyedRows,
@@ -139,11 +140,6 @@ export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: P
     rows: await selectPlans(tx, taken),
     cut: taken.length < locked.length ? cutAfter(taken.at(-1)!) : undefined,
   };
-}
-
-/** Returns where a batch was cut short: amid the firsts of its accounts, which are in their order, or after these. */
-function cutAfter({ account_id, nth }: PlanRef & { nth: number }): BatchCut {
-  return nth === 1 ? { lastAccount: account_id } : {};
 }
 
 /** Locks and returns plans, those that selectPlan returns too. */

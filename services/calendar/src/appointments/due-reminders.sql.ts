@@ -1,4 +1,4 @@
-import type { BatchCut, Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
+import { type BatchCut, cutAfter, type Fragment, type KeyedRows, type Sql } from '@customer-platform/service-kit';
 import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
 import type { Reminder } from './reminders.ts';
 
@@ -72,9 +72,8 @@ interface TakenReminder extends Omit<DueReminder, 'history'> {
 const historyOf = (tx: Sql, reminder: string) => tx`
   (select ${history(tx)} from (select ${tx(reminder)}.account_id, ${tx(reminder)}.appointment_id as id) as a)`;
 
-/** Returns where a batch was cut short: amid the firsts of its accounts, which are in their order, or after these. */
+/** Returns where a batch was cut short. */
 function cutOf(rows: readonly TakenReminder[]): BatchCut | undefined {
   if (rows.length === 0 || rows.length === rows[0]!.selected) return undefined;
-  const last = rows.reduce((one, other) => (other.place > one.place ? other : one));
-  return last.nth === 1 ? { lastAccount: last.account_id } : {};
+  return cutAfter(rows.reduce((one, other) => (other.place > one.place ? other : one)));
 }
