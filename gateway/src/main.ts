@@ -26,7 +26,8 @@ import { openTraces } from './collector/traces.ts';
 import { controlPlane } from './control-plane.ts';
 import { CurrentApiDocument } from './docs/api-document.ts';
 import { docsServer } from './docs/docs.ts';
-import { HookDoor } from './hooks/hook-door.ts';
+import { RequestHeads } from './guard/request-heads.ts';
+import { type HookBounds, HookDoor } from './hooks/hook-door.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { handleMember } from './members/handle-member.ts';
 import { handleMembers } from './members/handle-members.ts';
@@ -88,26 +89,23 @@ export async function startGateway(
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(described, config, log);
   const sandboxClocks = openSandboxClocks(foundation, cells, upstreams);
-  const bodies = new BodyIntake(bodyBounds(config), log);
+  const bounds = { heads: new RequestHeads({ addressOf }), bodies: new BodyIntake(bodyBounds(config), log) };
   const handler = publicHandler({
     ...admission,
     log,
     routes,
     upstreams,
-    bodies,
+    ...bounds,
     streams: new StreamDoor(slots, streams),
-    hooks: openHookDoor(upstreams, bodies, config),
+    hooks: openHookDoor(upstreams, bounds, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log, { keyFile: config.DOCS_KEY_FILE }),
   });
-  const publicListener = await listenWithEnvelopes(handler, {
-    port: config.GATEWAY_PORT,
-    host: config.GATEWAY_HOST,
-    log,
-    bodies: 'watched',
-  });
+  const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
+  const place = { port, host, log, bodies: 'watched', heads: bounds.heads } as const;
+  const publicListener = await listenWithEnvelopes(handler, place);
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,
@@ -117,7 +115,7 @@ export async function startGateway(
       await drained([publicListener, admin, streams], config);
       await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
-      bodies.stop();
+      bounds.bodies.stop();
       for (const each of upstreams.values()) each.close();
       await stop();
     },
@@ -125,9 +123,9 @@ export async function startGateway(
 }
 
 /** Returns the door of hooks; undefined where no service takes any. */
-function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
+function openHookDoor(upstreams: UpstreamsByCell, bounds: HookBounds, config: GatewayConfig): HookDoor | undefined {
   const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
-  return hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined;
+  return hooked.length > 0 ? new HookDoor(hooked, bounds, config) : undefined;
 }
 
 /** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */

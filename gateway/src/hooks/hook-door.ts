@@ -4,6 +4,7 @@ import { ClientGone, FairPermits, limitReached, meter, serviceUnavailable } from
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { networkOf } from '../client-address.ts';
+import type { RequestHeads } from '../guard/request-heads.ts';
 import { rateLimited } from '../rate/rate-policy.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
@@ -13,6 +14,12 @@ import { LocalRate } from './local-rate.ts';
 const refused = meter.createCounter('gateway.hooks.refused', {
   description: 'Calls of hooks that the gateway refused, by reason.',
 });
+
+/** Bounds of what hook calls keep in memory. */
+export interface HookBounds {
+  heads: RequestHeads;
+  bodies: BodyIntake;
+}
 
 /** An incoming hook call. */
 interface HookRequest {
@@ -32,6 +39,7 @@ interface HookRequest {
  * it to that address alone.
  */
 export class HookDoor {
+  readonly #heads: RequestHeads;
   readonly #bodies: BodyIntake;
   readonly #config: GatewayConfig;
   readonly #tokens: HookTokens;
@@ -44,7 +52,8 @@ export class HookDoor {
   readonly #places = new Map<string, FairPermits>();
 
   /** Opens the door to the messaging services of all cells. */
-  constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
+  constructor(upstreams: readonly Upstream[], { heads, bodies }: HookBounds, config: GatewayConfig) {
+    this.#heads = heads;
     this.#bodies = bodies;
     this.#config = config;
     this.#tokens = new HookTokens(upstreams);
@@ -64,6 +73,8 @@ export class HookDoor {
     const entered = this.#enter(from);
     const { upstream, owner } = await this.#check(call, from).finally(entered);
     this.#admit(from, owner, response);
+    // Whoever calls an account's hooks takes nothing of what its own requests need.
+    this.#heads.own(request, `hooks of ${owner}`);
     limitBody(request, defaultBodyLimit);
     // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
     const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;

@@ -69,12 +69,13 @@ export class UnreadRequests {
     sendRefusal(response, refusal);
   }
 
-  /** Notes the response that is under way on a connection, until it closes: it holds the request's whole head. */
+  /** Notes the response that is under way on a connection, until `end`: it holds the request's whole head. */
   begin(socket: Duplex, response: ServerResponse): void {
     this.#underWay.set(socket, response);
-    response.once('close', () => {
-      if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
-    });
+  }
+
+  end(socket: Duplex, response: ServerResponse): void {
+    if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
   }
 
   /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { gatewayHeadBytes, type Logger, listen } from '@customer-platform/service-kit';
+import { RequestHeads } from '../guard/request-heads.ts';
 import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
-import { UnfinishedHeads } from './unfinished-heads.ts';
 import { UnreadResponses } from './unread-responses.ts';
 
 /** Timeout of a request's head; Node checks every 30 s. */
@@ -19,6 +19,8 @@ interface ListenerOptions {
   host: string;
   log: Logger;
   bodies?: 'watched';
+  /** Bounds of requests' heads, which the handler tells of their owners. */
+  heads?: RequestHeads;
   /** Interval at which responses are looked at that nobody reads. */
   lookEveryMs?: number;
 }
@@ -30,19 +32,23 @@ interface ListenerOptions {
  */
 export async function listenWithEnvelopes(
   handle: RequestHandler,
-  { port, host, log, bodies, lookEveryMs }: ListenerOptions,
+  { port, host, log, bodies, heads = new RequestHeads(), lookEveryMs }: ListenerOptions,
 ) {
   const unread = new UnreadRequests(log);
   const pipelined = new PipelinedRequests();
   const responses = new UnreadResponses(lookEveryMs);
-  const heads = new UnfinishedHeads();
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
+    heads.begin(request);
     // Requests of a connection run one at a time: pipelined ones wait here and hold no resources.
     if (response.socket === null) {
       pipelined.wait(request, response, () => take(request, response, continues));
       return;
     }
     unread.begin(request.socket, response);
+    response.once('close', () => {
+      unread.end(request.socket, response);
+      heads.end(request);
+    });
     setProtectiveHeaders(response);
     const refusal = headRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);

@@ -12,6 +12,7 @@ import {
 } from '@customer-platform/service-kit';
 import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import type { RequestHeads } from '../guard/request-heads.ts';
 import type { HookDoor } from '../hooks/hook-door.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import { requestLog } from '../request-log.ts';
@@ -45,6 +46,7 @@ export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: Pick<AnnouncedOperations, 'find'>;
   upstreams: UpstreamsByCell;
+  heads: RequestHeads;
   bodies: BodyIntake;
   streams: StreamDoor;
   /** Undefined where no messaging is set up. */
@@ -98,6 +100,7 @@ async function serve(
     if (found) call.operation = found;
     const record = await admit(parts, request, response, address);
     call.accountId = record.account.id;
+    parts.heads.own(request, record.ownerId);
     if (route && request.method === 'OPTIONS') {
       sendAllow(response, route.allow);
       return;

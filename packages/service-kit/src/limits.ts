@@ -8,6 +8,7 @@ export type LimitName =
   | 'body_pace'
   | 'body_size'
   | 'connections'
+  | 'head_memory'
   | 'head_size'
   | 'head_time'
   | 'hooks'
@@ -23,7 +24,7 @@ export type LimitName =
   | 'streams'
   | 'trace_exports'
   | 'trace_spans'
-  | 'unfinished_heads'
+  | 'unowned_heads'
   | 'unread_responses'
   | 'unsent_responses'
   | 'uploads';

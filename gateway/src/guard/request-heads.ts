@@ -1,0 +1,162 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { busy, ClientGone, FairPermits, limitReached } from '@customer-platform/service-kit';
+import { networkOf } from '../client-address.ts';
+
+/** Most connections with a head that nobody owns, each of up to 160 KB. */
+const mostUnowned = 1_024;
+/** Interval at which connections are looked at. */
+const lookEveryMs = 500;
+/** Memory for the heads of all requests whose owner is known; half of what is free is one owner's. */
+const ownedBytes = 64 * 1_048_576;
+/** Bytes of a request, and of each name and value among its headers, besides their text. */
+const [bytesOfRequest, bytesOfText] = [1_024, 64];
+
+interface RequestHeadsOptions {
+  /** Address of a client; by default the peer's. */
+  addressOf?: (request: IncomingMessage) => string;
+  mostUnowned?: number;
+  ownedBytes?: number;
+  everyMs?: number;
+}
+
+/**
+ * Bounds the memory of requests' heads. Those of a request whose owner is known are the owner's. Those that nobody owns yet, and never may, are few:
+ * where headers wait for the rest of their head (Node keeps them at ten times their size), or a request lasts, such as one that was refused and whose
+ * body does not come, or a file that is read slowly. Where they are too many the oldest of those networks are cut that have the most.
+ */
+export class RequestHeads {
+  readonly #addressOf: (request: IncomingMessage) => string;
+  readonly #mostUnowned: number;
+  readonly #memory: FairPermits;
+  readonly #timer: NodeJS.Timeout;
+  readonly #sockets = new Set<Socket>();
+  readonly #unowned = new Set<IncomingMessage>();
+  /** Those of them that were there at a look. */
+  readonly #old = new WeakSet<IncomingMessage>();
+  /** Connections that had a head without an owner at the last look, in the order in which it was first seen, with the network of its client. */
+  readonly #lasting = new Map<Socket, string>();
+  readonly #owned = new WeakMap<IncomingMessage, { owner: string; bytes: number }>();
+
+  constructor(options: RequestHeadsOptions = {}) {
+    this.#addressOf = options.addressOf ?? (({ socket }) => addressOfPeer(socket));
+    this.#mostUnowned = options.mostUnowned ?? mostUnowned;
+    this.#memory = new FairPermits(options.ownedBytes ?? ownedBytes);
+    this.#timer = setInterval(() => this.look(), options.everyMs ?? lookEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Watches a connection until it closes. */
+  watch(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#lasting.delete(socket);
+    });
+  }
+
+  /** Counts a request that came in, until `end`: nobody owns it. */
+  begin(request: IncomingMessage): void {
+    this.#unowned.add(request);
+  }
+
+  /** Counts a request as its owner's from now on. Throws 429 or 503 where the owner may have no more memory, and ClientGone. */
+  own(request: IncomingMessage, owner: string): void {
+    if (!this.#unowned.has(request)) throw new ClientGone();
+    const bytes = bytesOf(request);
+    if (!this.#memory.tryTake(owner, bytes)) {
+      limitReached('head_memory');
+      throw busy(this.#memory.holds(owner), 'The memory for requests');
+    }
+    this.#owned.set(request, { owner, bytes });
+    this.#unowned.delete(request);
+  }
+
+  /** Ends a request whose response has closed; it counts until the rest of its body is read, too. */
+  end(request: IncomingMessage): void {
+    if (request.complete || request.destroyed) this.#forget(request);
+    else request.once('close', () => this.#forget(request));
+  }
+
+  /** Looks at all connections once. */
+  look(): void {
+    const unowned = this.#findUnowned();
+    for (const socket of this.#lasting.keys()) if (!unowned.has(socket)) this.#lasting.delete(socket);
+    for (const [socket, request] of unowned) {
+      if (this.#lasting.has(socket)) continue;
+      this.#lasting.set(socket, networkOf(request ? this.#addressOf(request) : addressOfPeer(socket)));
+    }
+    const tooMany = this.#lasting.size - this.#mostUnowned;
+    if (tooMany <= 0) return;
+    for (const socket of this.#beyond().slice(0, tooMany)) {
+      limitReached('unowned_heads');
+      socket.destroy();
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Returns the connections with an unfinished head, or with a request that nobody owns and that was there at the look before. */
+  #findUnowned(): Map<Socket, IncomingMessage | undefined> {
+    const unowned = new Map<Socket, IncomingMessage | undefined>();
+    for (const socket of this.#sockets) if (hasHeaders(socket)) unowned.set(socket, undefined);
+    for (const request of this.#unowned) {
+      // One that waited for those before it on its connection has no response that closes.
+      if (request.socket.destroyed) this.#unowned.delete(request);
+      else if (this.#old.has(request)) unowned.set(request.socket, request);
+      else this.#old.add(request);
+    }
+    return unowned;
+  }
+
+  /** Returns, oldest first, the connections of networks that have more than they may have where all have together what there may be. */
+  #beyond(): Socket[] {
+    const byNetwork = Map.groupBy(this.#lasting.keys(), (socket) => this.#lasting.get(socket)!);
+    const networks = [...byNetwork.values()];
+    const counts = networks.map((sockets) => sockets.length);
+    const kept = mostOfEach(counts, this.#mostUnowned);
+    const beyond = new Set(networks.flatMap((sockets) => sockets.slice(0, Math.max(0, sockets.length - kept))));
+    return [...this.#lasting.keys()].filter((socket) => beyond.has(socket));
+  }
+
+  #forget(request: IncomingMessage): void {
+    this.#unowned.delete(request);
+    const owned = this.#owned.get(request);
+    if (!owned) return;
+    this.#owned.delete(request);
+    this.#memory.giveBack(owned.owner, owned.bytes);
+  }
+}
+
+function addressOfPeer({ remoteAddress }: Socket): string {
+  return remoteAddress ?? '';
+}
+
+function bytesOf({ url, rawHeaders }: IncomingMessage): number {
+  let bytes = bytesOfRequest + url!.length + bytesOfText * rawHeaders.length;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+}
+
+/**
+ * Returns whether Node has taken headers of a head that is not complete: it hands them over 32 at a time, and forgets them with the head. Fewer are bytes in its
+ * parser, sixteen KiB at most.
+ */
+function hasHeaders(socket: Socket): boolean {
+  const { parser } = socket as Socket & { parser?: { _headers?: unknown[] } | null };
+  return (parser?._headers?.length ?? 0) > 0;
+}
+
+/** Returns how many each may have so that all together have no more than `most`, where each has `counts`. */
+function mostOfEach(counts: readonly number[], most: number): number {
+  let [left, kept] = [most, 0];
+  const ascending = counts.toSorted((one, other) => one - other);
+  for (const [index, count] of ascending.entries()) {
+    kept = Math.floor(left / (ascending.length - index));
+    if (count > kept) return kept;
+    left -= count;
+  }
+  return kept;
+}
