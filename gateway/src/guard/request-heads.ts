@@ -20,6 +20,22 @@ interface RequestHeadsOptions {
   everyMs?: number;
 }
 
+const headOf = Symbol('head');
+
+/** The head of a request that came in. */
+interface Head {
+  readonly request: IncomingMessage;
+  /** Undefined while nobody owns it. */
+  owner?: string;
+  bytes: number;
+  /** It was there at a look. */
+  isOld: boolean;
+  isOver: boolean;
+}
+
+/** Kept on the request: a weak map of all would be gone through whenever garbage is collected. */
+type Headed = IncomingMessage & { [headOf]?: Head };
+
 /**
  * Bounds the memory of requests' heads. Those of a request whose owner is known are the owner's. Those that nobody owns yet, and never may, are few:
  * where headers wait for the rest of their head (Node keeps them at ten times their size), or a request lasts, such as one that was refused and whose
@@ -30,13 +46,10 @@ export class RequestHeads {
   readonly #mostUnowned: number;
   readonly #memory: FairPermits;
   readonly #timer: NodeJS.Timeout;
-  readonly #sockets = new Set<Socket>();
-  readonly #unowned = new Set<IncomingMessage>();
-  /** Those of them that were there at a look. */
-  readonly #old = new WeakSet<IncomingMessage>();
+  /** All connections, with the last request that came on each, until it is over: only that one can be without an owner for long. */
+  readonly #sockets = new Map<Socket, Head | undefined>();
   /** Connections that had a head without an owner at the last look, in the order in which it was first seen, with the network of its client. */
   readonly #lasting = new Map<Socket, string>();
-  readonly #owned = new WeakMap<IncomingMessage, { owner: string; bytes: number }>();
 
   constructor(options: RequestHeadsOptions = {}) {
     this.#addressOf = options.addressOf ?? (({ socket }) => addressOfPeer(socket));
@@ -48,28 +61,31 @@ export class RequestHeads {
 
   /** Watches a connection until it closes. */
   watch(socket: Socket): void {
-    this.#sockets.add(socket);
+    this.#sockets.set(socket, undefined);
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#lasting.delete(socket);
     });
   }
 
-  /** Counts a request that came in, until `end`: nobody owns it. */
+  /** Counts a request that came in, until `end`: nobody owns it. One that waited for others on its connection comes again. */
   begin(request: IncomingMessage): void {
-    this.#unowned.add(request);
+    if ((request as Headed)[headOf]) return;
+    const head: Head = { request, bytes: 0, isOld: false, isOver: false };
+    (request as Headed)[headOf] = head;
+    if (this.#sockets.has(request.socket)) this.#sockets.set(request.socket, head);
   }
 
   /** Counts a request as its owner's from now on. Throws 429 or 503 where the owner may have no more memory, and ClientGone. */
   own(request: IncomingMessage, owner: string): void {
-    if (!this.#unowned.has(request)) throw new ClientGone();
+    const head = (request as Headed)[headOf]!;
+    if (head.isOver) throw new ClientGone();
     const bytes = bytesOf(request);
     if (!this.#memory.tryTake(owner, bytes)) {
       limitReached('head_memory');
       throw busy(this.#memory.holds(owner), 'The memory for requests');
     }
-    this.#owned.set(request, { owner, bytes });
-    this.#unowned.delete(request);
+    Object.assign(head, { owner, bytes });
   }
 
   /** Ends a request whose response has closed; it counts until the rest of its body is read, too. */
@@ -80,11 +96,13 @@ export class RequestHeads {
 
   /** Looks at all connections once. */
   look(): void {
-    const unowned = this.#findUnowned();
-    for (const socket of this.#lasting.keys()) if (!unowned.has(socket)) this.#lasting.delete(socket);
-    for (const [socket, request] of unowned) {
-      if (this.#lasting.has(socket)) continue;
-      this.#lasting.set(socket, networkOf(request ? this.#addressOf(request) : addressOfPeer(socket)));
+    for (const [socket, head] of this.#sockets) {
+      const isLasting = head !== undefined && head.owner === undefined && head.isOld;
+      if (head) head.isOld = true;
+      if (!(isLasting || hasHeaders(socket))) this.#lasting.delete(socket);
+      else if (!this.#lasting.has(socket)) {
+        this.#lasting.set(socket, networkOf(isLasting ? this.#addressOf(head.request) : addressOfPeer(socket)));
+      }
     }
     const tooMany = this.#lasting.size - this.#mostUnowned;
     if (tooMany <= 0) return;
@@ -98,19 +116,6 @@ export class RequestHeads {
     clearInterval(this.#timer);
   }
 
-  /** Returns the connections with an unfinished head, or with a request that nobody owns and that was there at the look before. */
-  #findUnowned(): Map<Socket, IncomingMessage | undefined> {
-    const unowned = new Map<Socket, IncomingMessage | undefined>();
-    for (const socket of this.#sockets) if (hasHeaders(socket)) unowned.set(socket, undefined);
-    for (const request of this.#unowned) {
-      // One that waited for those before it on its connection has no response that closes.
-      if (request.socket.destroyed) this.#unowned.delete(request);
-      else if (this.#old.has(request)) unowned.set(request.socket, request);
-      else this.#old.add(request);
-    }
-    return unowned;
-  }
-
   /** Returns, oldest first, the connections of networks that have more than they may have where all have together what there may be. */
   #beyond(): Socket[] {
     const byNetwork = Map.groupBy(this.#lasting.keys(), (socket) => this.#lasting.get(socket)!);
@@ -122,11 +127,11 @@ export class RequestHeads {
   }
 
   #forget(request: IncomingMessage): void {
-    this.#unowned.delete(request);
-    const owned = this.#owned.get(request);
-    if (!owned) return;
-    this.#owned.delete(request);
-    this.#memory.giveBack(owned.owner, owned.bytes);
+    const head = (request as Headed)[headOf]!;
+    if (head.isOver) return;
+    head.isOver = true;
+    if (this.#sockets.get(request.socket) === head) this.#sockets.set(request.socket, undefined);
+    if (head.owner !== undefined) this.#memory.giveBack(head.owner, head.bytes);
   }
 }
 
