@@ -26,7 +26,7 @@ const headOf = Symbol('head');
 interface Head {
   readonly request: IncomingMessage;
   /** Undefined while nobody owns it. */
-  owner?: string;
+  owner: string | undefined;
   bytes: number;
   /** It was there at a look. */
   isOld: boolean;
@@ -71,7 +71,7 @@ export class RequestHeads {
   /** Counts a request that came in, until `end`: nobody owns it. One that waited for others on its connection comes again. */
   begin(request: IncomingMessage): void {
     if ((request as Headed)[headOf]) return;
-    const head: Head = { request, bytes: 0, isOld: false, isOver: false };
+    const head: Head = { request, owner: undefined, bytes: 0, isOld: false, isOver: false };
     (request as Headed)[headOf] = head;
     if (this.#sockets.has(request.socket)) this.#sockets.set(request.socket, head);
   }
@@ -85,7 +85,8 @@ export class RequestHeads {
       limitReached('head_memory');
       throw busy(this.#memory.holds(owner), 'The memory for requests');
     }
-    Object.assign(head, { owner, bytes });
+    head.owner = owner;
+    head.bytes = bytes;
   }
 
   /** Ends a request whose response has closed; it counts until the rest of its body is read, too. */
