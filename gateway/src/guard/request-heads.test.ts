@@ -5,8 +5,8 @@ import { ClientGone, createLogger } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { SlowClient } from '../../test/slow-client.ts';
-import { listenWithEnvelopes } from '../proxy/listener.ts';
-import { RequestHeads } from './request-heads.ts';
+import { listenWithEnvelopes, type RequestHandler } from '../proxy/listener.ts';
+import { type RequestHead, RequestHeads } from './request-heads.ts';
 
 const whole = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const part = `GET / HTTP/1.1\r\nHost: x\r\n${'a: 1\r\n'.repeat(40)}`;
@@ -15,17 +15,19 @@ let heads: RequestHeads;
 let server: Server;
 let requests: IncomingMessage[];
 let responses: ServerResponse[];
+let headsTaken: RequestHead[];
 let sockets: Socket[];
 let clients: Socket[];
 let close: () => Promise<void>;
 
 beforeEach(async () => {
-  [requests, responses, sockets, clients] = [[], [], [], []];
+  [requests, responses, headsTaken, sockets, clients] = [[], [], [], [], []];
   // Looked at by the tests alone.
   heads = new RequestHeads({ mostUnowned: 20, ownedBytes: 51_000, everyMs: 3_600_000 });
-  const take = (request: IncomingMessage, response: ServerResponse) => {
+  const take: RequestHandler = (request, response, _continues, head) => {
     requests.push(request);
     responses.push(response);
+    headsTaken.push(head);
   };
   const options = { port: 0, host: '127.0.0.1', log: createLogger('gateway', 'error'), heads };
   const listener = await listenWithEnvelopes(take, options);
@@ -107,9 +109,10 @@ it('do not count with a request that is owned, or that has ended with its body, 
     await open(21, '127.0.0.2', whole + whole),
   ];
   await waitFor('the requests', () => requests.length === 63);
-  for (const request of requests) {
+  for (const head of headsTaken) {
+    const { request } = head;
     if (ended.includes(request.socket)) request.resume();
-    else heads.own(request, request.socket.remotePort!.toString());
+    else heads.own(head, request.socket.remotePort!.toString());
   }
   const closed = ended.map(async (socket) => {
     const response = responses.find((each) => each.socket === socket)!;
@@ -128,20 +131,20 @@ it('of an account have half of the memory that is free for them, until its reque
   // Each is a little more than a third of the memory.
   await open(4, '127.0.0.1', bodiless.replace('Host', `A: ${'a'.repeat(15_900)}\r\nHost`));
   await waitFor('the requests', () => requests.length === 4);
-  const [first, second, third, gone] = requests as [IncomingMessage, ...IncomingMessage[]];
+  const [first, second, third, gone] = headsTaken as [RequestHead, RequestHead, RequestHead, RequestHead];
   heads.own(first, 'a');
-  expect(() => heads.own(second!, 'a')).toThrow(expect.objectContaining({ status: 429 }));
-  heads.own(third!, 'b');
-  expect(() => heads.own(second!, 'c')).toThrow(expect.objectContaining({ status: 503 }));
+  expect(() => heads.own(second, 'a')).toThrow(expect.objectContaining({ status: 429 }));
+  heads.own(third, 'b');
+  expect(() => heads.own(second, 'c')).toThrow(expect.objectContaining({ status: 503 }));
   clients[3]!.destroy();
   await once(responses[3]!, 'close');
-  expect(() => heads.own(gone!, 'd')).toThrow(ClientGone);
+  expect(() => heads.own(gone, 'd')).toThrow(ClientGone);
   await once(responses[0]!.end(), 'close');
-  expect(() => heads.own(second!, 'a')).toThrow(expect.objectContaining({ status: 429 }));
-  const read = once(first.resume(), 'close');
+  expect(() => heads.own(second, 'a')).toThrow(expect.objectContaining({ status: 429 }));
+  const read = once(first.request.resume(), 'close');
   clients[0]!.write('the body.');
   await read;
-  heads.own(second!, 'a');
+  heads.own(second, 'a');
 });
 
 it('of calls of an account and of its hooks have an owner, whose body may come as late as it may', async () => {

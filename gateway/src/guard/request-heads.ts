@@ -20,10 +20,8 @@ interface RequestHeadsOptions {
   everyMs?: number;
 }
 
-const headOf = Symbol('head');
-
-/** The head of a request that came in. */
-interface Head {
+/** The head of a request that came in. Handed on, not looked up: a weak map of all would be gone through whenever garbage is collected. */
+export interface RequestHead {
   readonly request: IncomingMessage;
   /** Undefined while nobody owns it. */
   owner: string | undefined;
@@ -32,9 +30,6 @@ interface Head {
   isOld: boolean;
   isOver: boolean;
 }
-
-/** Kept on the request: a weak map of all would be gone through whenever garbage is collected. */
-type Headed = IncomingMessage & { [headOf]?: Head };
 
 /**
  * Bounds the memory of requests' heads. Those of a request whose owner is known are the owner's. Those that nobody owns yet, and never may, are few:
@@ -47,7 +42,7 @@ export class RequestHeads {
   readonly #memory: FairPermits;
   readonly #timer: NodeJS.Timeout;
   /** All connections, with the last request that came on each, until it is over: only that one can be without an owner for long. */
-  readonly #sockets = new Map<Socket, Head | undefined>();
+  readonly #sockets = new Map<Socket, RequestHead | undefined>();
   /** Connections that had a head without an owner at the last look, in the order in which it was first seen, with the network of its client. */
   readonly #lasting = new Map<Socket, string>();
 
@@ -68,19 +63,17 @@ export class RequestHeads {
     });
   }
 
-  /** Counts a request that came in, until `end`: nobody owns it. One that waited for others on its connection comes again. */
-  begin(request: IncomingMessage): void {
-    if ((request as Headed)[headOf]) return;
-    const head: Head = { request, owner: undefined, bytes: 0, isOld: false, isOver: false };
-    (request as Headed)[headOf] = head;
+  /** Counts a request that came in, until `end`: nobody owns it. */
+  begin(request: IncomingMessage): RequestHead {
+    const head: RequestHead = { request, owner: undefined, bytes: 0, isOld: false, isOver: false };
     if (this.#sockets.has(request.socket)) this.#sockets.set(request.socket, head);
+    return head;
   }
 
   /** Counts a request as its owner's from now on. Throws 429 or 503 where the owner may have no more memory, and ClientGone. */
-  own(request: IncomingMessage, owner: string): void {
-    const head = (request as Headed)[headOf]!;
+  own(head: RequestHead, owner: string): void {
     if (head.isOver) throw new ClientGone();
-    const bytes = bytesOf(request);
+    const bytes = bytesOf(head.request);
     if (!this.#memory.tryTake(owner, bytes)) {
       limitReached('head_memory');
       throw busy(this.#memory.holds(owner), 'The memory for requests');
@@ -90,9 +83,10 @@ export class RequestHeads {
   }
 
   /** Ends a request whose response has closed; it counts until the rest of its body is read, too. */
-  end(request: IncomingMessage): void {
-    if (request.complete || request.destroyed) this.#forget(request);
-    else request.once('close', () => this.#forget(request));
+  end(head: RequestHead): void {
+    const { request } = head;
+    if (request.complete || request.destroyed) this.#forget(head);
+    else request.once('close', () => this.#forget(head));
   }
 
   /** Looks at all connections once. */
@@ -127,11 +121,10 @@ export class RequestHeads {
     return [...this.#lasting.keys()].filter((socket) => beyond.has(socket));
   }
 
-  #forget(request: IncomingMessage): void {
-    const head = (request as Headed)[headOf]!;
-    if (head.isOver) return;
+  #forget(head: RequestHead): void {
+    const { socket } = head.request;
     head.isOver = true;
-    if (this.#sockets.get(request.socket) === head) this.#sockets.set(request.socket, undefined);
+    if (this.#sockets.get(socket) === head) this.#sockets.set(socket, undefined);
     if (head.owner !== undefined) this.#memory.giveBack(head.owner, head.bytes);
   }
 }

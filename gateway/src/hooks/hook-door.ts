@@ -4,7 +4,7 @@ import { ClientGone, FairPermits, limitReached, meter, serviceUnavailable } from
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import { networkOf } from '../client-address.ts';
-import type { RequestHeads } from '../guard/request-heads.ts';
+import type { RequestHead, RequestHeads } from '../guard/request-heads.ts';
 import { rateLimited } from '../rate/rate-policy.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { Upstream } from '../upstream.ts';
@@ -25,6 +25,7 @@ export interface HookBounds {
 interface HookRequest {
   request: IncomingMessage;
   response: ServerResponse;
+  head: RequestHead;
   /** The path in the form in which it is forwarded, without its query. */
   path: string;
   address: string;
@@ -68,13 +69,13 @@ export class HookDoor {
    * is read, and 408, 413, 429 and 503.
    */
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
-    const { request, response, path, continues } = call;
+    const { request, response, head, path, continues } = call;
     const from = networkOf(call.address);
     const entered = this.#enter(from);
     const { upstream, owner } = await this.#check(call, from).finally(entered);
     this.#admit(from, owner, response);
     // Whoever calls an account's hooks takes nothing of what its own requests need.
-    this.#heads.own(request, `hooks of ${owner}`);
+    this.#heads.own(head, `hooks of ${owner}`);
     limitBody(request, defaultBodyLimit);
     // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
     const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { gatewayHeadBytes, type Logger, listen } from '@customer-platform/service-kit';
-import { RequestHeads } from '../guard/request-heads.ts';
+import { type RequestHead, RequestHeads } from '../guard/request-heads.ts';
 import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { UnreadResponses } from './unread-responses.ts';
@@ -11,7 +11,12 @@ import { UnreadResponses } from './unread-responses.ts';
 const headMs = 20_000;
 
 /** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  continues: boolean,
+  head: RequestHead,
+) => void;
 
 /** Place of a listener, and its bounds. */
 interface ListenerOptions {
@@ -38,21 +43,21 @@ export async function listenWithEnvelopes(
   const pipelined = new PipelinedRequests();
   const responses = new UnreadResponses(lookEveryMs);
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
-    heads.begin(request);
+    const head = heads.begin(request);
+    const serve = () => {
+      unread.begin(request.socket, response);
+      response.once('close', () => {
+        unread.end(request.socket, response);
+        heads.end(head);
+      });
+      setProtectiveHeaders(response);
+      const refusal = headRefusal(request);
+      if (refusal) unread.refuse(request, response, refusal);
+      else handle(request, response, continues, head);
+    };
     // Requests of a connection run one at a time: pipelined ones wait here and hold no resources.
-    if (response.socket === null) {
-      pipelined.wait(request, response, () => take(request, response, continues));
-      return;
-    }
-    unread.begin(request.socket, response);
-    response.once('close', () => {
-      unread.end(request.socket, response);
-      heads.end(request);
-    });
-    setProtectiveHeaders(response);
-    const refusal = headRefusal(request);
-    if (refusal) unread.refuse(request, response, refusal);
-    else handle(request, response, continues);
+    if (response.socket === null) pipelined.wait(request, response, serve);
+    else serve();
   };
   const listener = await listen(
     (request: IncomingMessage, response: ServerResponse) => take(request, response),

@@ -61,10 +61,10 @@ export interface PublicParts extends AdmissionParts {
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
   const log = requestLog(parts.log)?.request;
-  return (request, response, continues) => {
+  return (request, response, continues, head) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
-    const call: PublicCall = { requestId, continues };
+    const call: PublicCall = { requestId, continues, head };
     // Probes come every few seconds, and say nothing.
     if (isProbe(request)) void serve(parts, request, response, call);
     else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
@@ -100,7 +100,7 @@ async function serve(
     if (found) call.operation = found;
     const record = await admit(parts, request, response, address);
     call.accountId = record.account.id;
-    parts.heads.own(request, record.ownerId);
+    parts.heads.own(call.head, record.ownerId);
     if (route && request.method === 'OPTIONS') {
       sendAllow(response, route.allow);
       return;
