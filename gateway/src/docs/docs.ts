@@ -102,6 +102,7 @@ export function docsServer(
     else {
       find(path).then(
         (file) => {
+          if (response.closed) return;
           endAfter(response, longestMs);
           sendFile(request, response.setTimeout(silentMs), file);
         },

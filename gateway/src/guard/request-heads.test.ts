@@ -145,6 +145,11 @@ it('of an account have half of the memory that is free for them, until its reque
   clients[0]!.write('the body.');
   await read;
   heads.own(second, 'a');
+  // Nor may what is left of a body that never comes.
+  await once(responses[1]!.end(), 'close');
+  expect(() => heads.own(second, 'a')).toThrow(expect.objectContaining({ status: 429 }));
+  clients[1]!.destroy();
+  await waitFor('the end', () => second.isOver);
 });
 
 it('of calls of an account and of its hooks have an owner, whose body may come as late as it may', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
@@ -232,6 +233,25 @@ it('keeps nothing of a request while its connection is idle', async () => {
   client.destroy();
   await close(0);
 });
+
+it.each(['keep-alive', 'close'])(
+  'a request whose body does not come ends with its connection, after a response with Connection: %s',
+  async (connection) => {
+    const log = createLogger('gateway', 'error');
+    const closed = Promise.withResolvers<void>();
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      request.once('close', closed.resolve);
+      response.writeHead(401, { connection }).end('{}');
+    };
+    const { url, close } = await listenWithEnvelopes(handle, { port: 0, host: '127.0.0.1', log });
+    const client = connect(Number(new URL(url).port), '127.0.0.1');
+    client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n');
+    await once(client, 'data');
+    client.destroy();
+    await closed.promise;
+    await close(0);
+  },
+);
 
 it('a head that the gateway takes is not too large for a service, with what the gateway adds', async () => {
   const own = await startPlatform({ services: ['crm'] });

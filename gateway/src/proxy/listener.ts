@@ -49,6 +49,7 @@ export async function listenWithEnvelopes(
       response.once('close', () => {
         unread.end(request.socket, response);
         heads.end(head);
+        if (!request.complete) endWithConnection(request);
       });
       setProtectiveHeaders(response);
       const refusal = headRefusal(request);
@@ -85,4 +86,18 @@ export async function listenWithEnvelopes(
     heads.stop();
   });
   return listener;
+}
+
+/**
+ * Ends a request with its connection. Node does not, once the response has ended and while the rest of the body is to come: whatever is kept until the
+ * request closes would be kept for good.
+ */
+function endWithConnection(request: IncomingMessage): void {
+  const { socket } = request;
+  const end = () => void request.destroy();
+  if (socket.destroyed) end();
+  else {
+    socket.once('close', end);
+    request.once('close', () => socket.off('close', end));
+  }
 }
