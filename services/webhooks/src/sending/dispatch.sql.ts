@@ -53,7 +53,7 @@ export async function takeDueQueues(
   const isDue = hasClocks
     ? sql`due_at <= ${now}::timestamptz + coalesce((select ${ahead} from sandbox_clocks c where c.account_id = queues.account_id), interval '0')`
     : sql`due_at <= ${now}`;
-  return await sql<DueQueue[]>`
+  return await sql<(DueQueue & { isTaken: boolean })[]>`
     with candidate as (
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
@@ -73,9 +73,9 @@ export async function takeDueQueues(
       from free where q.account_id = free.account_id and q.endpoint_id = free.endpoint_id
       returning q.account_id, q.endpoint_id, q.version, q.endpoint_version
     )
-    select ${queue} from taken
+    select ${queue}, true as "isTaken" from taken
     union all
-    select ${queue} from queues where owner = ${owner} and leased_until > now() and ${isDue}`;
+    select ${queue}, false from queues where owner = ${owner} and leased_until > now() and ${isDue}`;
 }
 
 /** Writes when a queue is next worth a look, unless something became due since it was read. */
@@ -97,16 +97,20 @@ export async function noteNextDue(
     where q.account_id = seen.account_id and q.endpoint_id = seen.endpoint_id`;
 }
 
-/** Renews the leases from now on; returns the queues that this owner still has. Those that another transaction has are not renewed. */
-export async function renewLeases(sql: Sql, owner: string) {
+/** Renews the leases of queues from now on; returns those that this owner still has. Those that another transaction has locked are not renewed. */
+export async function renewLeases(sql: Sql, owner: string, queues: readonly QueueKey[]) {
   return await sql<(QueueKey & { isRenewed: boolean })[]>`
-    with mine as (select account_id, endpoint_id from queues where owner = ${owner} for update skip locked),
-    renewed as (
+    with asked as (
+      select * from unnest(${accountsOf(queues)}::uuid[], ${endpointsOf(queues)}::uuid[]) as k (account_id, endpoint_id)
+    ), mine as (
+      select account_id, endpoint_id from asked join queues q using (account_id, endpoint_id)
+      where q.owner = ${owner} for update of q skip locked
+    ), renewed as (
       update queues q set leased_until = now() + make_interval(secs => ${leaseSeconds})
       from mine where q.account_id = mine.account_id and q.endpoint_id = mine.endpoint_id
     )
     select ${keyColumns(sql)}, mine.endpoint_id is not null as "isRenewed"
-    from queues left join mine using (account_id, endpoint_id) where owner = ${owner}`;
+    from asked join queues q using (account_id, endpoint_id) left join mine using (account_id, endpoint_id) where q.owner = ${owner}`;
 }
 
 /** Gives leases back; a queue with `dueAt` has more to do and goes behind those that wait. */

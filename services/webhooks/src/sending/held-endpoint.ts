@@ -104,6 +104,11 @@ export class HeldEndpoint implements QueueKey {
     return this.canStart() && bytes.mayTake(this.accountId, this.ready[0]!);
   }
 
+  /** Characters that are fetched. */
+  get fetchedLength(): number {
+    return lengthOf(this.ready);
+  }
+
   /** Returns how many tries may begin beside those under way, of what is fetched. */
   room(): number {
     return Math.min(this.ready.length, this.cap - this.inFlight);
@@ -155,7 +160,7 @@ export class HeldEndpoint implements QueueKey {
     // Also where it gives way to others: its tries under way are to end when it is off or gone.
     if (this.isLeaving && !this.hasChanged) return 0;
     if (!this.mayHaveMore || this.ready.length > this.cap) return 0;
-    if (lengthOf(this.ready) >= enoughFetched) return 0;
+    if (this.fetchedLength >= enoughFetched) return 0;
     return Math.min(maxPerEndpoint, this.cap) * 4;
   }
 

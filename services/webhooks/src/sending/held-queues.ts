@@ -36,6 +36,8 @@ export class HeldQueues {
   readonly #caps = new LRUCache<string, number>({ max: maxKeptCaps });
   /** Queues whose lease is being given back: what a look says of them is not to be trusted. */
   readonly #releasing = new Set<string>();
+  /** The same of those that were being given back at any time of the look that is under way. */
+  #releasedMeanwhile = new Set<string>();
   #renewedAt = performance.now();
 
   constructor(options: HeldQueuesOptions) {
@@ -78,6 +80,7 @@ export class HeldQueues {
     const now = clocks.real();
     const certainUntilMs = performance.now() + certainMs;
     const room = Math.max(0, maxHeld - this.#held.size);
+    this.#releasedMeanwhile = new Set(this.#releasing);
     let hasTaken = false;
     for (const queue of await takeDueQueues(sql, this.#owner, now, {
       limit: room,
@@ -87,9 +90,11 @@ export class HeldQueues {
     })) {
       const held = this.#held.get(queue.endpointId);
       if (held) {
-        if (held.version !== queue.endpointVersion) held.forgetFetched();
+        // Its lease had run out: another process may have had it meanwhile, and sent what is fetched.
+        if (queue.isTaken) held.certainUntilMs = certainUntilMs;
+        if (queue.isTaken || held.version !== queue.endpointVersion) held.forgetFetched();
         held.noteDue(queue.version, clocks.inTimeOf(queue.accountId, now));
-      } else if (!this.#releasing.has(queue.endpointId)) {
+      } else if (!this.#releasedMeanwhile.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
         hasTaken = true;
@@ -110,8 +115,14 @@ export class HeldQueues {
   /** Writes what has run dry, gives back what has for a while, and renews the rest. */
   async keepUp(): Promise<void> {
     await this.#noteDrained();
-    if (performance.now() - this.#renewedAt < renewEveryMs) await this.#releaseIdle();
-    else await this.#renew();
+    if (performance.now() - this.#renewedAt >= renewEveryMs) {
+      this.#renewedAt = performance.now();
+      await this.#renew(this.all());
+      return;
+    }
+    await this.#releaseIdle();
+    // Whoever writes outcomes, or what comes in, has the row of a busy endpoint for much of the time: it is tried again at once.
+    await this.#renew(this.all().filter(({ certainUntilMs }) => certainUntilMs < this.#renewedAt + certainMs));
   }
 
   /** Removes the queue of an endpoint that is gone and has nothing pending. */
@@ -170,6 +181,7 @@ export class HeldQueues {
     for (const held of queues) {
       this.#drop(held);
       this.#releasing.add(held.endpointId);
+      this.#releasedMeanwhile.add(held.endpointId);
     }
     try {
       await releaseQueues(this.#options.sql, this.#owner, rows);
@@ -178,14 +190,12 @@ export class HeldQueues {
     }
   }
 
-  async #renew(): Promise<void> {
-    this.#renewedAt = performance.now();
-    if (this.#held.size === 0) return;
-    const before = this.all();
-    const certainUntilMs = this.#renewedAt + certainMs;
-    const rows = await renewLeases(this.#options.sql, this.#owner);
+  async #renew(queues: readonly HeldEndpoint[]): Promise<void> {
+    if (queues.length === 0) return;
+    const certainUntilMs = performance.now() + certainMs;
+    const rows = await renewLeases(this.#options.sql, this.#owner, queues);
     const kept = new Map(rows.map(({ endpointId, isRenewed }) => [endpointId, isRenewed]));
-    for (const held of before) {
+    for (const held of queues) {
       const isRenewed = kept.get(held.endpointId);
       if (isRenewed === undefined) this.#drop(held);
       else if (isRenewed) held.certainUntilMs = certainUntilMs;

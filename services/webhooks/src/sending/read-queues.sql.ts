@@ -43,9 +43,11 @@ type StateRow = DueQueue &
 
 /** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
 export const maxReadBytes = 262_144;
+/** The same of all that are read at once. */
+const maxReadAtOnceBytes = 8_388_608;
 
 /**
- * Reads queues with at most `limit` of their due deliveries each, and about 256 KiB, longest due first, each by the time of its account, without those under way. Those of
+ * Reads queues with at most `limit` of their due deliveries each, and about 256 KiB, fewer where they are many, longest due first, each by the time of its account, without those under way. Those of
  * events that are older than `eventsKeptMs`, whose rows may be gone, are too old: an endpoint was paused for weeks. They are not passed over, for there may be millions.
  * Deliveries are chosen before their events are joined: over partitions the planner would rather sort all that is due than merge the first of each.
  */
@@ -54,6 +56,7 @@ export async function readQueues(
   wanted: (QueueKey & { limit: number; now: Date })[],
   { busyIds, eventsKeptMs }: { busyIds: string[]; eventsKeptMs: number },
 ): Promise<QueueState[]> {
+  const most = Math.min(maxReadBytes, Math.floor(maxReadAtOnceBytes / wanted.length));
   const rows = await sql<StateRow[]>`
     select w.account_id as "accountId", w.endpoint_id as "endpointId", q.version, q.endpoint_version as "endpointVersion",
       e.url, e.active as "isActive", e.paused as "isPaused", e.secret, e.previous_secrets as "previousSecrets", e.failing_since as "failingSince",
@@ -82,7 +85,7 @@ export async function readQueues(
           order by next_try_at, id limit w.most
         ) as d left join events v on v.account_id = d.account_id and v.id = d.event_id
       ) as first
-    ) as due on due.bytes_before < ${maxReadBytes}
+    ) as due on due.bytes_before < ${most}
     order by w.account_id, w.endpoint_id, due.next_try_at, due.id`;
   const states: QueueState[] = [];
   for (const row of rows) {

@@ -43,6 +43,19 @@ it('are only those of accounts that have nothing fetched, while very many tries 
   expect(fetched([...many, ...endpointsOf('hangs', 1, [10, 30]), ...endpointsOf('hangs', 1, [0, 0])])).toBe(1);
 });
 
+it('are only those of accounts that have little fetched, while very much is that cannot start', () => {
+  const large = { ...delivery, envelope: 'x'.repeat(120_000) };
+  const hanging = (count: number) => {
+    const all = Array.from({ length: count }, (_, i) => endpointsOf(`hangs ${i}`, 20, [10, 1])).flat();
+    for (const held of all) held.ready = [large];
+    return all;
+  };
+  const one = endpointsOf('one of its own hangs', 2, [10, 1]);
+  one[0]!.ready = [large];
+  expect(fetched([...hanging(13), ...one])).toBe(262);
+  expect(fetched([...hanging(14), ...one])).toBe(2);
+});
+
 it('deliveries that were just made are read where they are more than a read brings', () => {
   const [held] = endpointsOf('any', 1, [0, 0]) as [HeldEndpoint];
   for (const [count, isTaken] of [

@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { Clocks, type Database, inTransaction, migrate, openDatabase } from '@customer-platform/service-kit';
+import { waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { allMigrations } from '../../test/before-partitions.ts';
+import type { HeldEndpoint } from './held-endpoint.ts';
+import { HeldQueues } from './held-queues.ts';
+
+// A schema that no process works on.
+let sql: Database;
+let queues: HeldQueues;
+let key: { accountId: string; endpointId: string };
+beforeAll(async () => {
+  const server = process.env.TEST_DATABASE_URL!;
+  const database = `test_${randomBytes(6).toString('hex')}`;
+  await provision(server, { database, roles: [{ name: 'webhooks', password: 'test-only' }] });
+  const url = roleUrl(databaseUrl(server, database), 'webhooks', 'test-only');
+  await migrate(url, 'webhooks', allMigrations);
+  sql = openDatabase(url, { pool: 4, service: 'webhooks' });
+});
+afterAll(async () => {
+  await sql?.end();
+});
+beforeEach(async () => {
+  await sql`delete from queues`;
+  key = { accountId: randomUUID(), endpointId: randomUUID() };
+  await sql`insert into queues (account_id, endpoint_id, due_at) values (${key.accountId}, ${key.endpointId}, now())`;
+  queues = holding(sql);
+});
+
+const holding = (through: Database) =>
+  new HeldQueues({ sql: through, clocks: new Clocks(), maxPerEndpoint: 10, maxHeld: 100, dropped: () => undefined });
+const look = (by = queues) => by.takeDue({ accounts: [], endpoints: [], isWoken: true });
+
+/** Has the queue taken, and not looked into. */
+async function take(by = queues): Promise<HeldEndpoint> {
+  expect(await look(by)).toBe(true);
+  return by.get(key.endpointId)!;
+}
+
+it('a lease that could not be renewed while its row was locked is renewed in the next round', async () => {
+  const held = await take();
+  const { certainUntilMs } = held;
+  await inTransaction(sql, async (tx) => {
+    await tx`select from queues for update`;
+    await waitFor('a round of renewals', async () => {
+      await queues.keepUp();
+      return performance.now() > certainUntilMs - 5_900;
+    });
+  });
+  expect(held.certainUntilMs).toBe(certainUntilMs);
+  await queues.keepUp();
+  expect(held.certainUntilMs).toBeGreaterThan(certainUntilMs);
+});
+
+it('a lease that had run out and was taken again holds from then on, and what was fetched under it is read again', async () => {
+  const held = await take();
+  held.ready = [{ id: 'd' }] as HeldEndpoint['ready'];
+  held.mayHaveMore = false;
+  held.certainUntilMs = 0;
+  await sql`update queues set leased_until = now()`;
+  await look();
+  expect([held.certainUntilMs > performance.now(), held.ready, held.mayHaveMore]).toEqual([true, [], true]);
+});
+
+it('a queue that is given back while a look is under way is not held by what that look saw', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let isHeldUp = false;
+  const { promise: seen, resolve: see } = Promise.withResolvers<void>();
+  // The response of a look comes later.
+  const late = new Proxy(sql, {
+    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
+      const statement = Reflect.apply(target, self, [strings, ...values]);
+      if (!isHeldUp || !strings[0]?.includes('with candidate')) return statement;
+      return statement.then(async (rows: unknown) => {
+        see();
+        await released;
+        return rows;
+      });
+    },
+  });
+  const through = holding(late);
+  await take(through);
+  isHeldUp = true;
+  const looked = look(through);
+  await seen;
+  await through.giveBackAll();
+  release();
+  await looked;
+  expect(through.get(key.endpointId)).toBeUndefined();
+});
