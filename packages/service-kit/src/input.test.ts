@@ -152,6 +152,9 @@ describe('an input', () => {
     );
     expect(refusalOf(() => bounded({ list: ['a', 'b', 'c', 'd'] })).message).toBe('list must have at most 3 entries');
     expect(asked).toBe(0);
+    const map = inputParser(z.object({ map: z.record(z.string(), z.object({ on: z.boolean() })) }), 'json');
+    const { message } = refusalOf(() => map({ map: { ['k'.repeat(5_000)]: { on: 1 } } }));
+    expect(message).toBe(`map.${'k'.repeat(100)}.on must be a boolean`);
     bounded({ name: 'abcde', list: ['a', 'b', 'c'] });
     expect(asked).toBe(4);
   });

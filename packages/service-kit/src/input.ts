@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, firstCodePoints, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
+import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
 import { someStructural } from './json-structure.ts';
@@ -137,12 +137,7 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
 /** Refuses a key that a closed map, which contracts declare as a strict object, does not have: dropping it would lose what it says. */
 function refuseOtherKeys(known: readonly string[], value: object, path: PropertyKey[]): void {
   const other = Object.keys(value).find((name) => !known.includes(name));
-  if (other !== undefined) throw invalidAt([...path, shortened(other)], `is not one of ${known.join(', ')}`);
-}
-
-/** A key of the caller's as messages show it. */
-function shortened(name: string): string {
-  return firstCodePoints(name.toWellFormed(), 100);
+  if (other !== undefined) throw invalidAt([...path, other], `is not one of ${known.join(', ')}`);
 }
 
 /** The schema that a value meets first. */
@@ -227,7 +222,7 @@ export function queryParser(schema: z.ZodObject | undefined) {
       : 'is not a parameter: this operation has none';
   return (given: Record<string, unknown>): Record<string, unknown> => {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
-    if (unknown !== undefined) throw invalidAt([shortened(unknown)], rule);
+    if (unknown !== undefined) throw invalidAt([unknown], rule);
     const values = Object.entries(given).map(([name, value]) => [name, queryValue(schema, name, value)]);
     return parse(Object.fromEntries(values) as Record<string, unknown>);
   };

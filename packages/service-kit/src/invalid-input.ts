@@ -1,4 +1,4 @@
-import { ApiError } from '@customer-platform/contracts/core';
+import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 
 /** Of a value that fits none of several shapes, what is wrong with the one that it came nearest to: is right the deepest. */
@@ -71,7 +71,9 @@ function pathText(path: readonly PropertyKey[]): string {
     .join('');
 }
 
-export function invalidAt(path: readonly PropertyKey[], rule: string): ApiError {
+/** The refusal of what is at a path; of keys of the caller's it shows the first hundred characters. */
+export function invalidAt(full: readonly PropertyKey[], rule: string): ApiError {
+  const path = full.map((key) => (typeof key === 'string' ? firstCodePoints(key.toWellFormed(), 100) : key));
   const field = path.length === 0 ? 'body' : String(path[0]);
   return invalid(field, `${path.length === 0 ? 'body' : pathText(path)} ${rule}`);
 }

@@ -3,7 +3,7 @@ import { formatInstant, isBeyond } from '@customer-platform/service-kit';
 import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
-import { updateDraft } from './workflow.sql.ts';
+import { maxWrittenOut, updateDraft } from './workflow.sql.ts';
 
 /** Maximum size of a draft's blocks as JSON: each version has a copy. */
 const maxBlocksBytes = 262_144;
@@ -20,7 +20,13 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
     if (isBeyond(text, { structure: maxStructure }))
       return fail('invalid_request', `blocks must have at most ${maxStructure} commas and brackets as JSON`, 'blocks');
     refuseArchived(found);
-    await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });
+    const isWritten = await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });
+    if (!isWritten)
+      return fail(
+        'invalid_request',
+        `blocks must have at most ${maxWrittenOut} bytes with each number in full`,
+        'blocks',
+      );
     return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };
   },
 });

@@ -7,15 +7,21 @@ export interface VersionRow extends Omit<WorkflowVersion, 'at' | 'by'> {
   at: Date;
 }
 
+/** Most bytes of blocks as PostgreSQL writes them each time that they are read, with numbers such as 1e-300 in full. */
+export const maxWrittenOut = 524_288;
+
+/** Writes the draft; returns false, and writes nothing, where it would be larger than that. */
 export async function updateDraft(
   tx: Sql,
   accountId: string,
   agentId: number,
   { blocks, at }: { blocks: readonly WorkflowBlock[]; at: Date },
-): Promise<void> {
-  await tx`
-    update agents set draft = ${tx.json(blocks as unknown as JsonValue)}, draft_at = ${at}
-    where account_id = ${accountId} and id = ${agentId}`;
+): Promise<boolean> {
+  const { count } = await tx`
+    update agents set draft = given.blocks, draft_at = ${at}
+    from (select ${tx.json(blocks as unknown as JsonValue)}::jsonb as blocks offset 0) as given
+    where account_id = ${accountId} and id = ${agentId} and octet_length(given.blocks::text) <= ${maxWrittenOut}`;
+  return count === 1;
 }
 
 /** Returns the draft and when it was written, or undefined if there is none. */

@@ -88,6 +88,10 @@ describe('the draft', () => {
     };
     expect((await crew.putDraft(id, manyFields(6_000))).status).toBe(200);
     expect(await crew.putDraft(id, manyFields(7_000))).toMatchObject(invalid('blocks'));
+    // Each is written as 326 characters wherever it is read.
+    const small = (count: number) => [{ id: 'a', kind: 'ai', params: { list: Array(count).fill(5e-324) } }];
+    expect((await crew.putDraft(id, small(1_500))).status).toBe(200);
+    expect(await crew.putDraft(id, small(1_650))).toMatchObject(invalid('blocks'));
   });
 
   it('can be read, as it was put last', async () => {
