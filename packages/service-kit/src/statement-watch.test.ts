@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
+import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -204,6 +207,63 @@ it('refuses a transaction that no connection becomes free for, and runs nothing 
   await Promise.all(holders);
   expect(await one()).toBe(1);
   expect(ran).toBe(0);
+});
+
+it('a statement that no connection becomes free for is not made later', async () => {
+  await sql`create table given_up (id int)`;
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const holders = [1, 2].map(() => inTransaction(sql, () => isOver));
+  expect(isDatabaseUnavailable(await failure(sql`insert into given_up values (${1})`))).toBe(true);
+  end();
+  await Promise.all(holders);
+  expect(await Promise.all([one(), one(), one()])).toEqual([1, 1, 1]);
+  expect(await sql`select from given_up`).toHaveLength(0);
+});
+
+describe('where no host is a primary', () => {
+  /** Opens a pool of one connection to a port that refuses it and to another server. */
+  const openTwo = async (url: string) => {
+    const { host } = new URL(url);
+    const both = url.replace(host, `127.0.0.1:${await freePort()},${host}`);
+    return openDatabase(`${both}?target_session_attrs=primary`, { pool: 1, service: 'crm', statementMs });
+  };
+
+  it('a statement that was given up is not made once there is one', async () => {
+    relay.cut();
+    const pool = await openTwo(relay.url);
+    try {
+      const database = platform.database('crm');
+      await database`create table too_late (id int)`;
+      expect(isDatabaseUnavailable(await failure(pool`insert into too_late values (${1})`))).toBe(true);
+      relay.mend();
+      await waitFor('a connection', () => pool`select 1`.catch(() => undefined));
+      expect(await database`select from too_late`).toHaveLength(0);
+    } finally {
+      await pool.end({ timeout: 0 });
+    }
+  });
+
+  it.each(['one', 'two'])(
+    'a server that closes connections is dialled with pauses, where it is one of %s',
+    async (hosts) => {
+      let dials = 0;
+      const server = createServer((socket) => {
+        dials++;
+        socket.destroy();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const url = `postgres://crm:x@127.0.0.1:${(server.address() as AddressInfo).port}/crm`;
+      const pool = hosts === 'two' ? await openTwo(url) : openDatabase(url, { pool: 1, service: 'crm', statementMs });
+      try {
+        expect(isDatabaseUnavailable(await failure(pool`select 1`))).toBe(true);
+        expect(dials).toBeGreaterThan(2);
+        expect(dials).toBeLessThan(15);
+      } finally {
+        await pool.end({ timeout: 0 });
+        server.close();
+      }
+    },
+  );
 });
 
 it('says that a pool stands still only where the database can be dialled', async () => {

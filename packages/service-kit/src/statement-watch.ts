@@ -1,7 +1,5 @@
-import { Socket } from 'node:net';
-import type postgres from 'postgres';
 import { HeardSockets } from './heard-sockets.ts';
-import { dropUnsentBytes } from './start-up-message.ts';
+import { HostDialler } from './host-dialler.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
@@ -27,6 +25,9 @@ export interface RunningStatement {
   options: { onexecute?: unknown };
   executed: boolean;
   strings?: readonly string[];
+  args?: readonly unknown[];
+  /** Those of a statement that was written before, which are kept. */
+  parameters?: unknown;
   resolve(value: unknown): void;
   reject(error: unknown): void;
   handle(): unknown;
@@ -51,6 +52,9 @@ export interface PoolUse {
   /** Statements and transactions that wait for one. */
   waiting: number;
 }
+
+/** Text of a statement that was given up before it was sent. */
+const nothing = ['select'];
 
 /** A statement that did not end in time: its connection may be silent, or none was free. */
 export class StatementTimeout extends Error {
@@ -90,6 +94,16 @@ function refuseAfterEnd(statement: RunningStatement): void {
   };
 }
 
+/**
+ * Has a statement do nothing that waits for a connection and is given up: postgres.js keeps it, and sends it once there is one, when nobody waits for it and
+ * it may have been made again. Were it cancelled, the connection that gets it would be lost.
+ */
+function makeHarmless(statement: RunningStatement): void {
+  statement.strings = nothing;
+  statement.args = [];
+  statement.parameters = undefined;
+}
+
 /** Returns whether PostgreSQL ended or refused a connection since it stops, crashed, starts or was told to end it. */
 function isServerEnd(error: unknown): boolean {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
@@ -105,9 +119,9 @@ export class StatementWatch {
   transactions = 0;
   readonly #deadlineMs: number;
   readonly #sockets = new HeardSockets();
+  readonly #dialler = new HostDialler(this.#sockets);
   #watched: Watched[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #nextHost = 0;
   #poolHandler: unknown;
   readonly #hearers: (() => void)[] = [];
   /** Time at which the first statement began after the last one that ended. */
@@ -149,17 +163,10 @@ export class StatementWatch {
     return { used: Math.min(size, used), waiting: ofPool.length - active.length };
   }
 
-  /** Dials the next of the pool's hosts: the `socket` option of postgres.js. */
-  readonly dial = ({ host, port, path }: postgres.ParsedOptions): Socket => {
-    const socket: Socket & { host?: string } = new Socket();
-    this.#sockets.add(socket);
-    dropUnsentBytes(socket);
-    const index = this.#nextHost++ % host.length;
-    if (path) return socket.connect(path);
-    // The driver asks a certificate for this name.
-    socket.host = host[index]!;
-    return socket.connect(port[index]!, host[index]!);
-  };
+  /** Dials for the pool: the `socket` option of postgres.js. */
+  get dial(): HostDialler['dial'] {
+    return this.#dialler.dial;
+  }
 
   /** Says by which handler the statements of the pool itself are known, those of no transaction. */
   knowPool(handler: unknown): void {
@@ -176,6 +183,7 @@ export class StatementWatch {
     statement.resolve = (value) => {
       watched.isOver = true;
       this.#unansweredSinceMs = undefined;
+      this.#dialler.succeeded();
       resolve.call(statement, value);
     };
     statement.reject = (error) => {
@@ -186,7 +194,10 @@ export class StatementWatch {
       }
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
-      if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#unansweredSinceMs = undefined;
+      if ((error as { severity?: unknown } | undefined)?.severity !== undefined) {
+        this.#unansweredSinceMs = undefined;
+        this.#dialler.succeeded();
+      }
       reject.call(statement, error);
     };
     this.#watched.push(watched);
@@ -219,6 +230,7 @@ export class StatementWatch {
     queueMicrotask(() => {
       watched.statement.cancelled = null;
       watched.statement.active = false;
+      watched.statement.state = null;
       watched.activeSinceMs = undefined;
       if (!watched.isOver) watched.statement.handler(watched.statement);
     });
@@ -234,7 +246,9 @@ export class StatementWatch {
       if (late.some(({ statement }) => statement.state)) this.#endSilent(now);
       this.#endTrickles(now);
       for (const each of late) {
-        if (this.#isLost(each, now)) each.statement.reject(new StatementTimeout(this.#deadlineMs));
+        if (!this.#isLost(each, now)) continue;
+        if (!each.statement.state) makeHarmless(each.statement);
+        each.statement.reject(new StatementTimeout(this.#deadlineMs));
       }
       this.#timer = this.#watched.length > 0 ? setTimeout(this.#sweep, sweepMs) : undefined;
     });

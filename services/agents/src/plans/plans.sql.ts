@@ -75,7 +75,7 @@ export interface PlanRow {
 /** Maximum length of the trigger's text that is shown, in code points. */
 const excerptLength = 200;
 
-type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
+export type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
 
 /** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_listed_open. */
 export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);
@@ -111,8 +111,13 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
   return await readUnderLock(lock, () => selectPlan(tx, accountId, id));
 }
 
-/** About how many bytes of steps a batch of lapsed plans has: each is told of with its steps, as they were and as they are, in one stretch. */
-const maxLapsedBytes = 1_048_576;
+/** About how many bytes of steps are changed in one transaction: each plan is told of with its steps, as they were and as they are, in one stretch. */
+const maxChangedBytes = 1_048_576;
+
+/** About how many bytes the steps of a plan `p` have where it is shown. */
+const sizeOfSteps = (tx: Sql): Fragment => tx`(
+  select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
+  where s.account_id = p.account_id and s.plan_id = p.id)`;
 
 /** Plans by the time until which they, or a step of them, can be decided. */
 export const lapsingPlans: KeyedRows = {
@@ -128,18 +133,33 @@ export const lapsingPlans: KeyedRows = {
 export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; cut: BatchCut | undefined }> {
   const locked = await tx<(PlanRef & { nth: number; bytes: number })[]>`
     with picked as materialized (${due}), sized as (
-      select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, (
-        select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
-        where s.account_id = p.account_id and s.plan_id = p.id) as size
+      select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, ${sizeOfSteps(tx)} as size
       from picked join plans p using (account_id, id)
     )
     select account_id, id, nth, (sum(size) over (order by nth, account_id))::float8 as bytes from sized
     order by nth, account_id`;
-  const taken = locked.filter(({ bytes }, index) => index === 0 || bytes <= maxLapsedBytes);
+  const taken = locked.filter(({ bytes }, index) => index === 0 || bytes <= maxChangedBytes);
   return {
     rows: await selectPlans(tx, taken),
     cut: taken.length < locked.length ? cutAfter(taken.at(-1)!) : undefined,
   };
+}
+
+/** Returns plans in parts that are changed in a transaction each, the small ones first: no more than about a megabyte, or one plan. */
+export async function inParts(sql: Sql, named: readonly PlanRef[]): Promise<PlanRef[][]> {
+  const sized = await sql<(PlanRef & { size: number })[]>`
+    select p.account_id, p.id, ${sizeOfSteps(sql)}::float8 as size from ${namedPlans(sql, named)} order by size, p.account_id, p.id`;
+  const parts: PlanRef[][] = [];
+  let bytes = 0;
+  for (const { size, ...plan } of sized) {
+    bytes += size;
+    if (parts.length === 0 || bytes > maxChangedBytes) {
+      parts.push([]);
+      bytes = size;
+    }
+    parts.at(-1)!.push(plan);
+  }
+  return parts;
 }
 
 /** Locks and returns plans, those that selectPlan returns too. */

@@ -68,6 +68,19 @@ describe('a step that runs', () => {
     expect([...rows]).toEqual([{ follow_ups: 4 }]);
   });
 
+  it('ends with no more than a megabyte of other plans in one transaction, however many end at once', async () => {
+    const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
+    const steps = Array.from({ length: 8 }, () => ({ action: 'send_message' as const, params, run_at: in1h() }));
+    const plans = [];
+    while (plans.length < 16) plans.push((await agency.plan({ mode: 'none', steps })).id);
+    await agency.client.updateAgent({ params: { agent_id: agency.agent }, body: { actions: ['add_note'] } });
+    platform.clock.advance(3_600_000);
+    for (const id of plans) await agency.until(id, 'failed');
+    const together = await sql<{ count: number }[]>`
+      select count(*)::int from plans where account_id = ${agency.id} group by xmin order by count desc limit 1`;
+    expect(together[0]!.count).toBeLessThanOrEqual(5);
+  });
+
   it('does so when it is due, after those before it', async () => {
     const later = { action: 'add_note' as const, params: { body: 'later' }, run_at: in1h() };
     const { id, next_run_at } = await agency.plan({ mode: 'none', steps: ['send_message', later, 'add_note'] });

@@ -12,7 +12,7 @@ import { changePlansAtWork } from './change-plan.ts';
 import { type ClaimedStep, claimSteps, planSteps } from './due-steps.sql.ts';
 import { insertPlanRequest } from './plan-requests.sql.ts';
 import { endStep, isRunning, type StepEnd } from './plan-state.ts';
-import { lockPlans, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
+import { inParts, lockPlans, type PlanRef, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
 /** Time for which a step without a reply is retried. */
@@ -60,7 +60,7 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
   };
 }
 
-/** Writes the ends of steps, except those that another process has ended. */
+/** Writes the ends of steps, except those that another process has ended. Where it fails midway, what was written is such a one in the next attempt. */
 async function writeEnds(
   foundation: Foundation,
   planner: { wake(): void },
@@ -68,6 +68,15 @@ async function writeEnds(
 ): Promise<void> {
   const results = new Map(ended.map(({ row, result }) => [keyOf(row), result]));
   const named = ended.map(({ row: { account_id, plan_id } }) => ({ account_id, id: plan_id }));
+  for (const part of await inParts(foundation.sql, named)) await writeEndsOf(foundation, planner, part, results);
+}
+
+async function writeEndsOf(
+  foundation: Foundation,
+  planner: { wake(): void },
+  named: readonly PlanRef[],
+  results: ReadonlyMap<string, Result>,
+): Promise<void> {
   const written = await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
     const { tx, now } = call;
     const ends = new Map<PlanRow, { step: StepRow; end: StepEnd }>();

@@ -1,0 +1,46 @@
+import { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
+import type { HeardSockets } from './heard-sockets.ts';
+import { dropUnsentBytes } from './start-up-message.ts';
+
+/** Pauses before a pool dials again whose connections were all dialled in vain. */
+const [firstPauseMs, longestPauseMs] = [50, 500];
+
+/** Dials the hosts of one pool in turn. */
+export class HostDialler {
+  readonly #sockets: HeardSockets;
+  #nextHost = 0;
+  #dialsInVain = 0;
+
+  /** @param sockets gets each socket */
+  constructor(sockets: HeardSockets) {
+    this.#sockets = sockets;
+  }
+
+  /**
+   * Dials the next host. postgres.js pauses where its only host refuses a connection, but not before it goes to the next of several, none of which may be a
+   * primary, nor where a host takes connections and closes them.
+   */
+  readonly dial = async (options: postgres.ParsedOptions): Promise<Socket> => {
+    const rounds = Math.floor(this.#dialsInVain++ / (options.max * options.host.length));
+    if (rounds > 0) await pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
+    return this.#dial(options);
+  };
+
+  /** Says that a statement had a response: what is dialled from now on is dialled at once. */
+  succeeded(): void {
+    this.#dialsInVain = 0;
+  }
+
+  #dial({ host, port, path }: postgres.ParsedOptions): Socket {
+    const socket: Socket & { host?: string } = new Socket();
+    this.#sockets.add(socket);
+    dropUnsentBytes(socket);
+    const index = this.#nextHost++ % host.length;
+    if (path) return socket.connect(path);
+    // The driver asks a certificate for this name.
+    socket.host = host[index]!;
+    return socket.connect(port[index]!, host[index]!);
+  }
+}
