@@ -1,11 +1,12 @@
 import { Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type postgres from 'postgres';
+import { type Backoff, backoffMs } from './backoff.ts';
 import type { HeardSockets } from './heard-sockets.ts';
 import { dropUnsentBytes } from './start-up-message.ts';
 
 /** Pauses before a pool dials again whose connections were all dialled in vain. */
-const [firstPauseMs, longestPauseMs] = [50, 500];
+const pauses: Backoff = { firstMs: 50, longestMs: 500 };
 
 /** Dials the hosts of one pool in turn. */
 export class HostDialler {
@@ -24,7 +25,7 @@ export class HostDialler {
    */
   readonly dial = async (options: postgres.ParsedOptions): Promise<Socket> => {
     const rounds = Math.floor(this.#dialsInVain++ / (options.max * options.host.length));
-    if (rounds > 0) await pause(Math.min(firstPauseMs * 2 ** (rounds - 1), longestPauseMs));
+    if (rounds > 0) await sleep(backoffMs(pauses, rounds));
     return this.#dial(options);
   };
 

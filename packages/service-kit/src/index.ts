@@ -1,6 +1,7 @@
 export { LRUCache } from 'lru-cache';
 export * from './account-context.ts';
 export { AccountsLocked } from './accounts-locked.ts';
+export * from './backoff.ts';
 export { bindOperations } from './bind-operations.ts';
 export * from './bus.ts';
 export * from './changed-values.ts';

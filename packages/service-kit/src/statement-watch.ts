@@ -182,8 +182,7 @@ export class StatementWatch {
     const { resolve, reject } = statement;
     statement.resolve = (value) => {
       watched.isOver = true;
-      this.#unansweredSinceMs = undefined;
-      this.#dialler.succeeded();
+      this.#responded();
       resolve.call(statement, value);
     };
     statement.reject = (error) => {
@@ -194,14 +193,16 @@ export class StatementWatch {
       }
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
-      if ((error as { severity?: unknown } | undefined)?.severity !== undefined) {
-        this.#unansweredSinceMs = undefined;
-        this.#dialler.succeeded();
-      }
+      if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#responded();
       reject.call(statement, error);
     };
     this.#watched.push(watched);
     this.#timer ??= setTimeout(this.#sweep, sweepMs);
+  }
+
+  #responded(): void {
+    this.#unansweredSinceMs = undefined;
+    this.#dialler.succeeded();
   }
 
   /**

@@ -1,3 +1,4 @@
+import { backoffMs } from './backoff.ts';
 import type { Logger } from './logging.ts';
 import { meter } from './meter.ts';
 
@@ -70,7 +71,8 @@ export class WakeLoop {
       }
       const endedMs = performance.now();
       if (failures > 0) {
-        await this.#pause(Math.min(100 * 2 ** failures, this.#slowestRetryMs), () => this.#isStopping);
+        const retryMs = backoffMs({ firstMs: 200, longestMs: this.#slowestRetryMs }, failures);
+        await this.#pause(retryMs, () => this.#isStopping);
       } else if (!hasMore) {
         await this.#pause(this.#everyMs(), () => this.#isWoken || this.#isStopping);
         const gatherMs = endedMs + this.#gatherMs - performance.now();

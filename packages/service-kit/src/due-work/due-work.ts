@@ -1,3 +1,4 @@
+import type { Backoff } from '../backoff.ts';
 import type { Bus } from '../bus.ts';
 import type { ClockWork } from '../clocks/clock-work.ts';
 import type { Clocks } from '../clocks/clocks.ts';
@@ -43,12 +44,6 @@ export interface Claim {
   now: Date;
   /** New value of the rows' due column, where they are run again. */
   leasedUntil: Date;
-}
-
-/** Wait before the next attempt: `firstMs` after the first, twice as long each time, up to `longestMs`. */
-export interface Backoff {
-  firstMs: number;
-  longestMs: number;
 }
 
 /** Retries of a queue. */
@@ -103,9 +98,4 @@ export interface DueWork<Row extends DueRow, Result> {
   endOf?(result: Result): RunEnd;
   /** Writes results in one transaction, of rows that are still as they were claimed. */
   settle(ended: readonly Ended<Row, Result>[]): Promise<void>;
-}
-
-/** Returns how many ms a row waits after so many attempts. */
-export function backoffMs({ firstMs, longestMs }: Backoff, attempts: number): number {
-  return Math.min(firstMs * 2 ** Math.max(0, attempts - 1), longestMs);
 }

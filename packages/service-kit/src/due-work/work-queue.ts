@@ -1,3 +1,4 @@
+import { backoffMs } from '../backoff.ts';
 import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
 import { DeadlineWatch, type Timed } from '../deadline-watch.ts';
 import { errorText } from '../error-text.ts';
@@ -9,7 +10,7 @@ import { waitUntil } from '../with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { dueRows, hasFailed, type LeasedRow, putBack } from './due-rows.ts';
-import { backoffMs, type DueRow, type DueWork, type WorkFoundation } from './due-work.ts';
+import type { DueRow, DueWork, WorkFoundation } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
 import { clockedRowsOf, RowClock } from './row-clock.ts';
 import { lanesEveryMs, RowFinder } from './row-finder.ts';

@@ -2,6 +2,7 @@ import { contactColumns, idsOfContact, joinContact } from '@customer-platform/co
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
   type BatchCut,
+  countWithin,
   cutAfter,
   type Fragment,
   type JsonValue,
@@ -114,10 +115,19 @@ export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<
 /** About how many bytes of steps are changed in one transaction: each plan is told of with its steps, as they were and as they are, in one stretch. */
 const maxChangedBytes = 1_048_576;
 
-/** About how many bytes the steps of a plan `p` have where it is shown. */
+/** A plan, and about how many bytes its steps have where it is shown. */
+type SizedPlan = PlanRef & { size: number };
+
+/** The latter, of a plan `p`. */
 const sizeOfSteps = (tx: Sql): Fragment => tx`(
   select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
-  where s.account_id = p.account_id and s.plan_id = p.id)`;
+  where s.account_id = p.account_id and s.plan_id = p.id)::float8`;
+
+/** Returns the first of these that are changed in one transaction: one at least. */
+function changedTogether<Plan extends SizedPlan>(plans: readonly Plan[]): Plan[] {
+  const sizes = plans.map(({ size }) => size);
+  return plans.slice(0, countWithin(sizes, { items: plans.length, bytes: maxChangedBytes }));
+}
 
 /** Plans by the time until which they, or a step of them, can be decided. */
 export const lapsingPlans: KeyedRows = {
@@ -131,14 +141,11 @@ export const lapsingPlans: KeyedRows = {
  * are left for that.
  */
 export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; cut: BatchCut | undefined }> {
-  const locked = await tx<(PlanRef & { nth: number; bytes: number })[]>`
-    with picked as materialized (${due}), sized as (
-      select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, ${sizeOfSteps(tx)} as size
-      from picked join plans p using (account_id, id)
-    )
-    select account_id, id, nth, (sum(size) over (order by nth, account_id))::float8 as bytes from sized
-    order by nth, account_id`;
-  const taken = locked.filter(({ bytes }, index) => index === 0 || bytes <= maxChangedBytes);
+  const locked = await tx<(SizedPlan & { nth: number })[]>`
+    with picked as materialized (${due})
+    select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, ${sizeOfSteps(tx)} as size
+    from picked join plans p using (account_id, id) order by nth, account_id`;
+  const taken = changedTogether(locked);
   return {
     rows: await selectPlans(tx, taken),
     cut: taken.length < locked.length ? cutAfter(taken.at(-1)!) : undefined,
@@ -147,18 +154,11 @@ export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: P
 
 /** Returns plans in parts that are changed in a transaction each, the small ones first: no more than about a megabyte, or one plan. */
 export async function inParts(sql: Sql, named: readonly PlanRef[]): Promise<PlanRef[][]> {
-  const sized = await sql<(PlanRef & { size: number })[]>`
-    select p.account_id, p.id, ${sizeOfSteps(sql)}::float8 as size from ${namedPlans(sql, named)} order by size, p.account_id, p.id`;
-  const parts: PlanRef[][] = [];
-  let bytes = 0;
-  for (const { size, ...plan } of sized) {
-    bytes += size;
-    if (parts.length === 0 || bytes > maxChangedBytes) {
-      parts.push([]);
-      bytes = size;
-    }
-    parts.at(-1)!.push(plan);
-  }
+  const sized = await sql<SizedPlan[]>`
+    select p.account_id, p.id, ${sizeOfSteps(sql)} as size from ${namedPlans(sql, named)} order by size, p.account_id, p.id`;
+  const parts: SizedPlan[][] = [];
+  for (let rest = [...sized]; rest.length > 0; rest = rest.slice(parts.at(-1)!.length))
+    parts.push(changedTogether(rest));
   return parts;
 }
 

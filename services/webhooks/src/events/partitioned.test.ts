@@ -1,5 +1,4 @@
-import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto';
-import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { type Database, inTransaction, migrate, openDatabase } from '@customer-platform/service-kit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
@@ -11,6 +10,7 @@ import {
   takeOnceBefore,
   writeOutcomeBefore,
 } from '../../test/before-partitions.ts';
+import { ownDatabase } from '../../test/own-database.ts';
 import { selectDeliveries } from '../deliveries/deliveries.sql.ts';
 import { countUnaccounted, selectEvents } from './events.sql.ts';
 
@@ -23,10 +23,7 @@ const events = Array.from({ length: 20 }, () => randomUUIDv7());
 const oldest = new Date(0);
 
 beforeAll(async () => {
-  const server = process.env.TEST_DATABASE_URL!;
-  const database = `test_${randomBytes(6).toString('hex')}`;
-  await provision(server, { database, roles: [{ name: 'webhooks', password: 'test-only' }] });
-  url = roleUrl(databaseUrl(server, database), 'webhooks', 'test-only');
+  url = await ownDatabase();
   await migrateAsBefore(url, 'webhooks');
   sql = openDatabase(url, { pool: 4, service: 'webhooks' });
   await sql`

@@ -1,9 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { randomUUID } from 'node:crypto';
 import { Clocks, type Database, inTransaction, migrate, openDatabase } from '@customer-platform/service-kit';
 import { waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { allMigrations } from '../../test/before-partitions.ts';
+import { ownDatabase } from '../../test/own-database.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 
@@ -12,10 +12,7 @@ let sql: Database;
 let queues: HeldQueues;
 let key: { accountId: string; endpointId: string };
 beforeAll(async () => {
-  const server = process.env.TEST_DATABASE_URL!;
-  const database = `test_${randomBytes(6).toString('hex')}`;
-  await provision(server, { database, roles: [{ name: 'webhooks', password: 'test-only' }] });
-  const url = roleUrl(databaseUrl(server, database), 'webhooks', 'test-only');
+  const url = await ownDatabase();
   await migrate(url, 'webhooks', allMigrations);
   sql = openDatabase(url, { pool: 4, service: 'webhooks' });
 });
