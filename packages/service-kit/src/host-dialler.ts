@@ -5,7 +5,9 @@ import { type Backoff, backoffMs } from './backoff.ts';
 import type { HeardSockets } from './heard-sockets.ts';
 import { dropUnsentBytes } from './start-up-message.ts';
 
-/** Pauses before a pool dials again whose connections were all dialled in vain. */
+/** Times that a pool dials all of its hosts for all of its connections in vain, before it pauses: a server that ends them is there again at once. */
+const dialledAtOnce = 3;
+/** Pauses after that. */
 const pauses: Backoff = { firstMs: 50, longestMs: 500 };
 
 /** Dials the hosts of one pool in turn. */
@@ -23,10 +25,10 @@ export class HostDialler {
    * Dials the next host. postgres.js pauses where its only host refuses a connection, but not before it goes to the next of several, none of which may be a
    * primary, nor where a host takes connections and closes them.
    */
-  readonly dial = async (options: postgres.ParsedOptions): Promise<Socket> => {
+  readonly dial = (options: postgres.ParsedOptions): Socket | Promise<Socket> => {
     const rounds = Math.floor(this.#dialsInVain++ / (options.max * options.host.length));
-    if (rounds > 0) await sleep(backoffMs(pauses, rounds));
-    return this.#dial(options);
+    if (rounds < dialledAtOnce) return this.#dial(options);
+    return sleep(backoffMs(pauses, rounds - dialledAtOnce + 1)).then(() => this.#dial(options));
   };
 
   /** Says that a statement had a response: what is dialled from now on is dialled at once. */
