@@ -3,7 +3,8 @@ import { type Platform, rowsRead, startPlatform } from '@customer-platform/testk
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { everybody, rowsOfScope } from './clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
-import { type DueTable, dueOfAccounts, dueRows, nextLanes } from './due-work/due-rows.ts';
+import { type DueTable, dueOfAccounts, dueRows, isCrowded, nextLanes } from './due-work/due-rows.ts';
+import { RoundRobin } from './due-work/round-robin.ts';
 import { lockOutboxOf } from './outbox.sql.ts';
 
 let platform: Platform;
@@ -58,8 +59,6 @@ async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ res
 const read = async (tx: Sql) => (await rowsRead(tx, 'queued')) + (await rowsRead(tx, 'outbox'));
 
 describe('where one account has nearly all rows, another is found without reading them', () => {
-  const lock = (tx: Sql) => tx`for update skip locked`;
-
   it('in the outbox', async () => {
     const { result, read } = await beside((tx) =>
       lockOutboxOf(tx, [other], { rows: 500, bytes: 1_000_000, each: 1_000_000 }),
@@ -86,9 +85,30 @@ describe('where one account has nearly all rows, another is found without readin
     expect(read).toBeLessThan(100);
   });
 
+  it('in rounds and claims by the real time, beside one that has a clock of its own', async () => {
+    const scope = { ...everybody, leavesClocks: true };
+    const clocked = (tx: Sql) => tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
+    const rounds = await beside(async (tx) => {
+      await clocked(tx);
+      const batches = new RoundRobin(table, { limit: 50, locks: true }).of(scope);
+      const found = await tx`${(await batches.next(tx, now, [])).due}`;
+      return { found, hasMore: batches.took(found.length) };
+    });
+    expect(rounds.result).toEqual({ found: [{ account_id: other, id: 50_001 }], hasMore: true });
+    expect(rounds.read).toBeLessThan(2_500);
+    const room = { lanes: [], limit: 50, perLane: 10, kept: 0 };
+    const claims = await beside(async (tx) => {
+      await clocked(tx);
+      const due = dueRows(tx, rowsOfScope(table, scope), { room, now, from: 'longest due' });
+      return { found: await tx`${due}`, isCrowded: await isCrowded(tx, rowsOfScope(table, scope), now, 50) };
+    });
+    expect(claims.result).toEqual({ found: [], isCrowded: true });
+    expect(claims.read).toBeLessThan(2_500);
+  });
+
   it('in a queue, by account and by lane', async () => {
     const ofAccount = await beside(async (tx) => {
-      return await tx`${dueOfAccounts(tx, table, now, { limit: 50, lock: lock(tx), accounts: [other] })}`;
+      return await tx`${dueOfAccounts(tx, table, now, { limit: 50, locks: true, accounts: [other] })}`;
     });
     expect(ofAccount.result).toEqual([{ account_id: other, id: 50_001 }]);
     expect(ofAccount.read).toBeLessThan(100);

@@ -1,7 +1,7 @@
 import { rowsOfScope, type Scope } from '../clocks/scope.ts';
 import type { Sql } from '../database.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
-import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
+import { dueOfAccounts, isCrowded, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
 
 /** The end of a batch that left rows which were selected, since they are large. */
 export interface BatchCut {
@@ -18,7 +18,8 @@ export function cutAfter({ account_id, nth }: { account_id: string; nth: number 
 }
 
 interface Selected {
-  isPaused: boolean;
+  /** All rows are looked for account by account: of some nothing is taken, however much they have. */
+  passesOver: boolean;
   /** The rows are of the next accounts, not those that have been due longest. */
   isOfAccounts: boolean;
   /** The account after which the next selection of accounts goes on. */
@@ -39,7 +40,7 @@ export class RoundRobin {
   #lastAccount: string | undefined;
   #isByAccount = false;
   /** The selection that was not taken yet. */
-  #selected: Selected = { isPaused: false, isOfAccounts: false, lastAccount: undefined };
+  #selected: Selected = { passesOver: false, isOfAccounts: false, lastAccount: undefined };
 
   /** At most `limit` rows in a batch; with `locks` they are locked, and those that are locked passed over. */
   constructor(table: KeyedRows, { limit, locks = false }: { limit: number; locks?: boolean }) {
@@ -59,7 +60,7 @@ export class RoundRobin {
     return {
       next: async (sql, now, _paused, endpoints = []) => {
         const shown = endpoints.length > 0 ? withoutEndpoints(table, endpoints) : table;
-        return { due: longestDue(sql, shown, now, this.#batch(sql)) };
+        return { due: longestDue(sql, shown, now, this.#batch) };
       },
       took: (count, cut) => cut !== undefined || count >= this.#limit,
     };
@@ -77,11 +78,11 @@ export class RoundRobin {
     endpoints: readonly string[] = [],
   ): Promise<{ due: Fragment }> {
     const table = endpoints.length > 0 ? withoutEndpoints(this.#table, endpoints) : this.#table;
-    const isPaused = paused.length > 0;
-    const accounts = this.#isByAccount || isPaused ? await this.#nextAccounts(sql, table, now) : undefined;
-    const isOfAccounts = isPaused || (accounts !== undefined && accounts.due.length > 0);
-    this.#selected = { isPaused, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };
-    const batch = this.#batch(sql);
+    const passesOver = paused.length > 0 || (await isCrowded(sql, table, now, this.#limit));
+    const accounts = this.#isByAccount || passesOver ? await this.#nextAccounts(sql, table, now) : undefined;
+    const isOfAccounts = passesOver || (accounts !== undefined && accounts.due.length > 0);
+    this.#selected = { passesOver, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };
+    const batch = this.#batch;
     if (!isOfAccounts) return { due: longestDue(sql, table, now, batch) };
     const others = accounts!.due.filter((account) => !paused.includes(account));
     return { due: dueOfAccounts(sql, table, now, { ...batch, accounts: others }) };
@@ -92,16 +93,16 @@ export class RoundRobin {
    * be due.
    */
   took(count: number, cut?: BatchCut): boolean {
-    const { isPaused, isOfAccounts, lastAccount } = this.#selected;
+    const { passesOver, isOfAccounts, lastAccount } = this.#selected;
     this.#lastAccount = (isOfAccounts ? cut?.lastAccount : undefined) ?? lastAccount;
-    if (isPaused) return count > 0 || this.#lastAccount !== undefined;
+    if (passesOver) return count > 0 || this.#lastAccount !== undefined;
     const wasByAccount = this.#isByAccount;
     this.#isByAccount = !wasByAccount && (cut !== undefined || count >= this.#limit);
     return wasByAccount || this.#isByAccount;
   }
 
-  #batch(sql: Sql) {
-    return { limit: this.#limit, lock: this.#locks ? sql`for update skip locked` : sql`` };
+  get #batch() {
+    return { limit: this.#limit, locks: this.#locks };
   }
 
   async #nextAccounts(sql: Sql, table: KeyedRows, now: Date): Promise<{ due: string[]; last: string | undefined }> {

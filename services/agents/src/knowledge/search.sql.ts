@@ -38,15 +38,15 @@ export async function selectCorpusStats(
   const [row] = await sql`
     select
       (select coalesce(json_agg(json_build_object(
-          'key', search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
+          'key', account_search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
           'documentFrequency', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
         from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${search.query}, NFKC)))
         left join words w on w.account_id = ${accountId} and w.word = lexeme) as terms,
       coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as "corpusSize",
-      array(select search_key(${accountId}, chr(1) || 'collection ' || id)
+      array(select account_search_key(${accountId}, chr(1) || 'collection ' || id)
         from unnest(${[...search.collections]}::bigint[]) as id) as "collectionKeys",
-      search_key(${accountId}, chr(1) || 'faq') as "faqKey",
-      search_key(${accountId}, chr(1) || 'question ' || ${search.question}::text) as "questionKey"`;
+      account_search_key(${accountId}, chr(1) || 'faq') as "faqKey",
+      account_search_key(${accountId}, chr(1) || 'question ' || ${search.question}::text) as "questionKey"`;
   return row as Awaited<ReturnType<typeof selectCorpusStats>>;
 }
 
@@ -58,7 +58,7 @@ const candidates = (sql: Sql, accountId: string, queries: readonly string[], { t
   const found = queries
     .map(
       (query) => sql`
-        select * from weighed_passages(
+        select * from found_passages(
           ${accountId}, ${query}::text::tsquery, ${terms}::text[]::tsquery[], ${weights}::real[], ${most}::integer)`,
     )
     .reduce((one, other) => sql`${one} union all ${other}`, none(sql));

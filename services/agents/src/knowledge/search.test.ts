@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
@@ -105,6 +106,20 @@ describe('a search', () => {
     await other.read(id, ['Elephants are big']);
     expect(await other.search('elephants')).toHaveLength(1);
     expect(await library.search('elephants')).toEqual([]);
+  });
+
+  it('reads by an index whose keys nobody can calculate backwards', async () => {
+    const database = platform.database('agents');
+    const account = randomUUID();
+    const [row] = await database<{ key: string }[]>`select account_search_key(${account}, 'elephants') as key`;
+    expect(row!.key).toBe(createHash('sha256').update(`${account}elephants`).digest('hex').slice(0, 16));
+    const plan = await database.begin(async (tx) => {
+      await tx`set local enable_seqscan = off`;
+      return await tx<{ 'QUERY PLAN': string }[]>`
+        explain select from passages p
+        where p.active and passage_search_keys(p.account_id, p.collection_id, p.questions, p.words) @@ ${row!.key}::text::tsquery`;
+    });
+    expect(JSON.stringify(plan)).toContain('Bitmap Index Scan on passages_by_search_keys');
   });
 });
 
