@@ -134,7 +134,7 @@ function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment 
     ) as due`;
 }
 
-function lookedColumns(table: DueTable): string[] {
+function lookedColumns(table: KeyedRows): string[] {
   return [...new Set([...Object.keys(table.key), ...laneColumns(table)])];
 }
 
