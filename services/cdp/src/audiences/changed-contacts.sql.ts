@@ -71,16 +71,25 @@ export async function hasChanged(tx: Sql, accountId: string, now: Date): Promise
   return row!.some;
 }
 
+/** Rows of the queue among which a contact that changed often is found again. */
+const mostAlike = 10_000;
+
 /**
- * Deletes at most `limit` changed contacts from the queue and returns their ids; the results are written in the same
- * transaction. By their places: the planner expects few, and would read all that it picked for each.
+ * Deletes at most `limit` changed contacts from the queue and returns their ids, each once: of one that changed many times the next rows go with its first. The results
+ * are written in the same transaction. By their places: the planner expects few, and would read all that it picked for each.
  */
 export async function takeChanged(tx: Sql, accountId: string, limit: number): Promise<string[]> {
   const rows = await tx<{ contact_id: string }[]>`
+    with next as materialized (
+      select ctid as place, contact_id, id from changed_contacts where account_id = ${accountId}
+      order by id limit ${Math.max(limit, mostAlike)}
+    ), picked as (
+      select contact_id from next group by contact_id order by min(id) limit ${limit}
+    )
     delete from changed_contacts where ctid = any(array(
-      select ctid from changed_contacts where account_id = ${accountId} order by id limit ${limit}))
+      select place from next where contact_id in (select contact_id from picked)))
     returning contact_id`;
-  return rows.map((row) => row.contact_id);
+  return [...new Set(rows.map((row) => row.contact_id))];
 }
 
 /** Deletes at most `limit` due re-evaluations in the same way, none that others have, and returns each with its audience and contact. */

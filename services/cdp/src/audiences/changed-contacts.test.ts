@@ -3,7 +3,7 @@ import { type Database, everybody, inTransaction, type Sql } from '@customer-pla
 import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { beforeFirst } from '../accounts/claim-account.ts';
-import { nextAccountToReevaluate, nextChangedAccount } from './changed-contacts.sql.ts';
+import { nextAccountToReevaluate, nextChangedAccount, takeChanged } from './changed-contacts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -82,4 +82,17 @@ it('an account that is left out, for nobody else has anything, is looked for onc
     return [await nextChangedAccount(tx, round), await nextAccountToReevaluate(tx, round, now)];
   });
   expect(result).toEqual([undefined, undefined]);
+});
+
+it('a contact that changed very many times is taken once, with all its next rows', async () => {
+  const [often, ...others] = Array.from({ length: 4 }, () => randomUUID()) as [string, ...string[]];
+  const { result } = await beside('changed_contacts', async (tx) => {
+    const add = (contactIds: readonly string[]) => tx`
+      insert into changed_contacts (account_id, contact_id)
+      select ${other}, id from unnest(${[...contactIds]}::uuid[]) with ordinality as each (id, place) order by place`;
+    await tx`delete from changed_contacts where account_id = ${other}`;
+    for (const contactId of others) await add([...Array.from({ length: 2_000 }, () => often), contactId]);
+    return [await takeChanged(tx, other, 3), await takeChanged(tx, other, 3), await takeChanged(tx, other, 3)];
+  });
+  expect(result.map((taken) => taken.sort())).toEqual([[often, ...others.slice(0, 2)].sort(), [others[2]], []]);
 });

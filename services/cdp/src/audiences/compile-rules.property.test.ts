@@ -235,3 +235,38 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
     { numRuns: 60 },
   );
 }, 120_000);
+
+it.each([1, 3, 40, 400])('has the steps of a statement about %i names of events share 256 MiB', async (count) => {
+  const asked = AudienceRules.parse({
+    match: 'any',
+    conditions: Array.from({ length: Math.ceil(count / 20) }, (_, group) => ({
+      match: 'any',
+      conditions: Array.from({ length: Math.min(20, count) }, (_, place) => ({
+        type: 'event',
+        op: 'did',
+        name: `event.${group * 20 + place}`,
+        days: 30,
+        at_least: 2,
+      })),
+    })),
+  });
+  const { accountId } = await store([]);
+  const { from, holds: test, groupings, values } = compileRules(asked, { accountId, now });
+  const reevaluations = compileReevaluations(asked, { accountId, now })!;
+  expect([groupings, reevaluations.groupings]).toEqual([count, count]);
+  for (const [text, bound] of [
+    [`select c.id from ${from} where ${test}`, values],
+    [reevaluations.select, reevaluations.values],
+  ] as const) {
+    await sql.begin(async (tx) => {
+      await setPlanning(tx, { nestedLoops: false, timeoutMs: 10_000, groupings });
+      const plan = JSON.stringify(await runCompiled(tx, `explain (format json) ${text}`, bound));
+      const steps = plan.match(/"Node Type":"(Hash|Sort|Incremental Sort)"|"Strategy":"(Hashed|Mixed)"/g)!;
+      const [settings] = await tx<[{ memory: number; multiplier: string }]>`
+        select pg_size_bytes(current_setting('work_mem'))::int as memory, current_setting('hash_mem_multiplier') as multiplier`;
+      expect(settings.multiplier).toBe('1');
+      expect(steps.length).toBeGreaterThanOrEqual(count);
+      expect(steps.length * settings.memory).toBeLessThanOrEqual(256 * 1_024 ** 2);
+    });
+  }
+});

@@ -19,6 +19,8 @@ export interface CompiledRules {
   holds: string;
   /** The same of each condition, in their order. */
   conditions: string[];
+  /** Groupings of the statement, each of which takes memory of its own: one for each name of events. */
+  groupings: number;
   values: Value[];
   bind: Bind;
 }
@@ -42,7 +44,7 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
   const isHeld = (question: EventQuestion | ConsentQuestion) => {
     const key = JSON.stringify(question);
     questions.set(key, question);
-    return `coalesce(get_bit(known.held, ${[...questions.keys()].indexOf(key)}) = 1, false)`;
+    return `coalesce(get_bit(c.held, ${[...questions.keys()].indexOf(key)}) = 1, false)`;
   };
   const test = (condition: Condition): string => {
     switch (condition.type) {
@@ -65,40 +67,48 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
   const conditions = rules.conditions.map((item) =>
     'conditions' in item ? joined(item, item.conditions.map(test)) : test(item),
   );
+  const asked = [...questions.values()];
   return {
-    from: `${candidates(rules, scope)} c${joinKnown([...questions.values()], binding)}`,
+    from: candidates(rules, scope, joinKnown(asked, binding)),
     holds: joined(rules, conditions),
     conditions,
+    groupings: eventsByName(asked).size,
     values: binding.values,
     bind,
   };
 }
 
 /**
- * Returns the contacts that rules are asked about. The fields of large ones are stored compressed, and each condition expands them again. Where there are
- * many, the `||` does it once a contact, in a subquery that stays one (`offset 0`): four hundred conditions take a fiftieth. For few, the planner may
- * divide the contacts among its workers, which it does not with that.
+ * Returns the contacts that rules are asked about, with what is known of their events and consents. The fields of large ones are stored compressed, and each
+ * condition expands them again. Where there are many, the `||` does it once a contact, in a subquery that stays one (`offset 0`): four hundred conditions take a
+ * fiftieth. It is after the join, which may write to disk what it joins. For few, the planner may divide the contacts among its workers, which it does not with that.
  */
-function candidates(rules: AudienceRules, { contactIds }: Scope): string {
+function candidates(rules: AudienceRules, { contactIds }: Scope, known: { join: string; held: string }): string {
   const isOften = leavesOf(rules).filter(({ type }) => type === 'field').length > fewFieldConditions;
   return `
-    (select id, name, phone, email, external_id, tags, ${isOften ? "fields || '{}'::jsonb as fields" : 'fields'} from contacts
-     where account_id = $1 and merged_into is null${contactIds ? ' and id = any($2)' : ''}${isOften ? ' offset 0' : ''})`;
+    (select id, name, phone, email, external_id, tags, ${isOften ? "fields || '{}'::jsonb as fields" : 'fields'}${known.held}
+     from contacts${known.join}
+     where account_id = $1 and merged_into is null${contactIds ? ' and id = any($2)' : ''}${isOften ? ' offset 0' : ''}) c`;
+}
+
+/** Returns questions about events by the name that they ask about. */
+function eventsByName<Question extends EventQuestion | ConsentQuestion>(questions: readonly Question[]) {
+  return Map.groupBy(
+    questions.filter((question) => 'name' in question),
+    ({ name }) => name,
+  );
 }
 
 /**
  * Returns the join of `known`: a row for each contact with relevant events or consents, `held` with a bit for each
- * question, in their order.
+ * question, in their order; and what is selected of it.
  */
-function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scoped, since }: Binding): string {
-  if (questions.length === 0) return '';
+function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scoped, since }: Binding) {
+  if (questions.length === 0) return { join: '', held: '' };
   const none = `0::bit(${questions.length})`;
   const places = questions.map((question, place) => ({ ...question, bit: `set_bit(${none}, ${place}, 1)` }));
   const consents = places.filter((question) => 'channel' in question);
-  const events = Map.groupBy(
-    places.filter((question) => 'name' in question),
-    ({ name }) => name,
-  );
+  const events = eventsByName(places);
   const selects = [
     ...consents.map(({ channel, purpose, bit }) => {
       const about = `channel = ${bind(channel, 'text')} and purpose = ${bind(purpose, 'text')} and state = 'granted'`;
@@ -115,9 +125,10 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
       return `select contact_id, ${held.join(' | ')} as held from contact_events where ${about} group by contact_id`;
     }),
   ];
-  return `
+  const join = `
     left join (select contact_id, bit_or(held) as held from (${selects.join('\nunion all\n')}) as each group by contact_id) as known
-      on known.contact_id = c.id`;
+      on known.contact_id = id`;
+  return { join, held: ', held' };
 }
 
 /**
@@ -131,7 +142,8 @@ export function compileReevaluations(rules: AudienceRules, scope: Scope) {
     leaf.type === 'event' && leaf.days !== null ? [{ ...leaf, days: leaf.days }] : [],
   );
   if (windowed.length === 0) return undefined;
-  const selects = [...Map.groupBy(windowed, ({ name }) => name)].map(([name, asked]) => {
+  const byName = eventsByName(windowed);
+  const selects = [...byName].map(([name, asked]) => {
     const ends = asked.map(({ days, at_least }) => {
       const nth = at_least === 1 ? '' : ` and place = ${bind(at_least, 'integer')}`;
       return `max(at) filter (where at > ${since(days)}${nth}) + make_interval(secs => 86400 * ${bind(days, 'integer')})`;
@@ -144,7 +156,7 @@ export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   });
   const select = `select contact_id, min(due_at) as due_at from (${selects.join('\nunion all\n')}) as each
     where due_at is not null group by contact_id`;
-  return { select, values, bind };
+  return { select, groupings: byName.size, values, bind };
 }
 
 type Binding = ReturnType<typeof bindingsOf>;

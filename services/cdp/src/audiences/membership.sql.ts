@@ -35,22 +35,32 @@ export async function runCompiled<Row extends object>(tx: Sql, text: string, val
   return await tx.unsafe<Row[]>(text, values as never[]);
 }
 
+/** Memory in KiB of all steps of a statement together, and of one of them. */
+const memoryKb = { all: 256 * 1_024, each: 64 * 1_024 };
+
 /**
- * Sets planner settings of this transaction. Without nested loops nothing is read once per contact, however wrong the
- * planner's row estimate; lookups by key need them.
+ * Sets planner settings of this transaction, for a statement with so many groupings. Without nested loops nothing is read once per contact, however wrong the
+ * planner's row estimate; lookups by key need them. PostgreSQL bounds the memory of each grouping, and rules may have 400.
  */
-export async function setPlanning(tx: Sql, settings: { nestedLoops: boolean; timeoutMs: number }) {
+export async function setPlanning(
+  tx: Sql,
+  { nestedLoops, timeoutMs, groupings = 0 }: { nestedLoops: boolean; timeoutMs: number; groupings?: number },
+) {
+  // With those go the join, the grouping over all of them, and the comparison with the members.
+  const workMemKb = Math.min(memoryKb.each, Math.floor(memoryKb.all / (groupings + 3)));
   await tx`
-    select set_config('enable_nestloop', ${settings.nestedLoops ? 'on' : 'off'}, true), set_config('jit', 'off', true),
-      set_config('work_mem', '64MB', true), set_config('statement_timeout', ${String(settings.timeoutMs)}, true)`;
+    select set_config('enable_nestloop', ${nestedLoops ? 'on' : 'off'}, true), set_config('jit', 'off', true),
+      set_config('work_mem', ${`${workMemKb}kB`}, true), set_config('hash_mem_multiplier', '1', true),
+      set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
-/** Writes which contacts enter and which leave to `audience_changes`; returns their number. */
-export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience): Promise<number> {
-  const { from, holds, values, bind } = compileRules(target.rules, scope);
+/** Writes which contacts enter and which leave to `audience_changes`, each statement within `timeoutMs`; returns their number. */
+export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience, timeoutMs: number): Promise<number> {
+  const { from, holds, groupings, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and contact_id = any($2)' : '';
-  const result = await runCompiled(
+  const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings });
+  const written = runCompiled(
     tx,
     `insert into audience_changes (account_id, audience_id, contact_id, entered)
     select $1, ${audience}, coalesce(m.contact_id, matched.id), m.contact_id is null
@@ -60,11 +70,13 @@ export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience)
     where m.contact_id is null or matched.id is null`,
     values,
   );
-  return result.count;
+  // Sent together.
+  const [, { count }] = await Promise.all([planned, written]);
+  return count;
 }
 
 /** Schedules the re-evaluation of each contact for the next instant at which time alone can change its membership. */
-export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAudience) {
+export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAudience, timeoutMs: number) {
   const reevaluations = compileReevaluations(target.rules, scope);
   if (!reevaluations) {
     const only = scope.contactIds ? tx`and contact_id = any(${[...scope.contactIds]}::uuid[])` : tx``;
@@ -73,7 +85,8 @@ export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAud
   }
   const audience = reevaluations.bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and known.contact_id = any($2)' : '';
-  await runCompiled(
+  const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings: reevaluations.groupings });
+  const written = runCompiled(
     tx,
     `with fresh as materialized (${reevaluations.select}), over as (
       delete from audience_flips known where known.account_id = $1 and known.audience_id = ${audience}${only}
@@ -85,6 +98,7 @@ export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAud
       where known.flips_at <> excluded.flips_at`,
     reevaluations.values,
   );
+  await Promise.all([planned, written]);
 }
 
 /**

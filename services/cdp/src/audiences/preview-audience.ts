@@ -12,14 +12,17 @@ const timeoutMs = 5_000;
 export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, now, prefetch }) {
     checkRulesSize(body.rules);
-    const { from, holds, values } = compileRules(body.rules, { accountId: account.id, now });
+    const { from, holds, groupings, values } = compileRules(body.rules, { accountId: account.id, now });
     const select = async (tx: Sql) => {
-      await setPlanning(tx, { nestedLoops: false, timeoutMs });
-      return await runCompiled<{ id: string; name: string; phone: string | null; members: number }>(
+      const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings });
+      const selected = runCompiled<{ id: string; name: string; phone: string | null; members: number }>(
         tx,
         `select c.id, c.name, c.phone, count(*) over () as members from ${from} where ${holds} order by c.id desc limit 10`,
         values,
       );
+      // Sent together.
+      const [, members] = await Promise.all([planned, selected]);
+      return members;
     };
     // It waits without a connection, of which there are few.
     const rows = prefetch(({ onConnection, withPermit }) =>

@@ -45,13 +45,13 @@ export async function refreshMembership(
   for (const target of targets) {
     leaveLong();
     const rules = await selectRules(tx, account.id, target);
-    if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules });
+    if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules }, timeoutMs);
   }
   const current = await lockCurrent(tx, account.id, targets);
   for (const target of current) {
     leaveLong();
     const rules = await selectRules(tx, account.id, target);
-    if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules });
+    if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules }, timeoutMs);
   }
   await setPlanning(tx, { nestedLoops: true, timeoutMs });
   if (changes > 0) {

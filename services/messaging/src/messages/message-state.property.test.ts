@@ -32,13 +32,13 @@ function message(channels: number): MessageState {
 }
 
 /** Begins a try, like a claim. */
-function begin(state: MessageState): void {
+function begin(state: MessageState, now = start): void {
   const attempt = state.attempts.at(-1)!;
   Object.assign(attempt, {
     status: 'sending',
     due_at: null,
-    running_since: start,
-    started_at: start,
+    running_since: now,
+    started_at: attempt.started_at ?? now,
     tries: attempt.tries + 1,
   });
   if (state.status === 'queued') state.status = 'sending';
@@ -187,6 +187,7 @@ const event = fc.record({
     'unavailable',
     'unknown',
     'skipped',
+    'postponed',
     'timer',
     'receipt',
     'cancel',
@@ -243,6 +244,7 @@ function tell(
   } else if (kind === 'cancel') cancel(state);
   else if (kind === 'accepted') takeResult(state, tryOf(state, number), { outcome: 'accepted', providerId: 'p' }, now);
   else if (kind === 'suspension') takeSuspension(state, now);
+  else if (kind === 'postponed') takeResult(state, tryOf(state, number), { outcome: 'postponed', waitMs: 5_000 }, now);
   else if (kind === 'skipped')
     takeResult(state, tryOf(state, number), { outcome: 'skipped', reason: 'no_consent' }, now);
   else takeResult(state, tryOf(state, number), { outcome: kind as 'rejected', message: kind }, now);
@@ -327,6 +329,17 @@ describe('a try', () => {
     expect(now).toBeLessThan(30);
     expect(state.attempts[0]).toMatchObject({ status: 'failed', reason: 'unavailable', tries: 3, due_at: null });
     expect(state.attempts[1]).toMatchObject({ status: 'queued', due_at: at(now) });
+  });
+
+  it('that was postponed for however long leaves the retries and their time to those that were made', () => {
+    const state = message(1);
+    for (let now = 0; now <= 60; now += 5) {
+      begin(state, at(now));
+      takeResult(state, tryOf(state, 1), { outcome: 'postponed', waitMs: 5_000 }, at(now));
+    }
+    begin(state, at(65));
+    takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(65));
+    expect(state.attempts[0]).toMatchObject({ status: 'sending', tries: 1, started_at: at(65), due_at: at(67) });
   });
 
   it('that takes long to be refused is made again within 30 s of the first, or not at all', () => {
