@@ -1,7 +1,7 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Express, Request, Response } from 'express';
 import { type BindingContext, Steps } from './call.ts';
-import { serviceUnavailable } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import { KeyWaiters } from './idempotency.ts';
 import { limitReached } from './limits.ts';
 import { withWorkContext } from './logging.ts';

@@ -8,7 +8,7 @@ import {
   type TlsOptions,
 } from '@nats-io/transport-node';
 import type { BaseConfig } from './config.ts';
-import { serviceUnavailable } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import type { Logger } from './logging.ts';
 import { withTimeout } from './with-timeout.ts';
 

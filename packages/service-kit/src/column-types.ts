@@ -1,7 +1,55 @@
+import type postgres from 'postgres';
 import { readTexts, writeTexts } from './text-arrays.ts';
 
-/** Types of PostgreSQL, by their numbers there, that are read and written otherwise than by the driver. */
+/** How a value of a type is written for PostgreSQL, and read from what it writes; both as the driver does it. */
+interface Element {
+  write(value: unknown): string;
+  read(text: string): unknown;
+}
+
+const text: Element = { write: String, read: (written) => written };
+const number: Element = { write: String, read: Number };
+const boolean: Element = { write: String, read: (written) => written === 't' };
+const instant: Element = { write: String, read: (written) => new Date(written) };
+const json: Element = { write: JSON.stringify, read: (written) => JSON.parse(written) };
+
+/** Types of arrays by PostgreSQL's number of each, with their elements. */
+const arrays: Record<number, Element> = {
+  199: json, // json[]
+  1000: boolean, // boolean[]
+  1003: text, // name[]
+  1005: number, // smallint[]
+  1007: number, // integer[]
+  1015: text, // varchar[]
+  1016: number, // bigint[]
+  1021: number, // real[]
+  1022: number, // double precision[]
+  1028: text, // oid[]
+  1185: instant, // timestamptz[]
+  1231: text, // numeric[]
+  2210: text, // regclass[]
+  2951: text, // uuid[]
+  3643: text, // tsvector[]
+  3645: text, // tsquery[]
+  3807: json, // jsonb[]
+};
+
+function arrayOf(type: number, { write, read }: Element): postgres.PostgresType {
+  const writeOne = (value: unknown) => (value === null || value === undefined ? value : write(value));
+  return {
+    to: type,
+    from: [type],
+    serialize: (values: unknown) => writeTexts(Array.isArray(values) ? values.map(writeOne) : values),
+    parse: (array: string) => readTexts(array).map((each) => (each === null ? null : read(each))),
+  };
+}
+
+/**
+ * Types of PostgreSQL, by their numbers there, that are read and written otherwise than by the driver, and all arrays: it would ask each connection that it
+ * opens for them, by a statement that nobody awaits and that has no deadline.
+ */
 export const columnTypes = {
   bigint: { to: 20, from: [20], parse: Number, serialize: String },
   texts: { to: 1009, from: [1009], parse: readTexts, serialize: writeTexts },
+  ...Object.fromEntries(Object.entries(arrays).map(([type, element]) => [type, arrayOf(Number(type), element)])),
 };

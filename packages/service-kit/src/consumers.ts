@@ -5,7 +5,7 @@ import type { Bus } from './bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from './consume-loop.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
-import { isDatabaseUnavailable } from './database.ts';
+import { isDatabaseUnavailable } from './database-errors.ts';
 import { WorkQueue } from './due-work/work-queue.ts';
 import { deleteFailedEvent, type FailedEventRow, type HeldTry } from './failed-events.sql.ts';
 import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';

@@ -1,6 +1,7 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Database, inTransaction, isDatabaseUnavailable, openDatabase } from './database.ts';
+import { type Database, inTransaction, openDatabase } from './database.ts';
+import { isDatabaseUnavailable } from './database-errors.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,7 +1,8 @@
-import { ApiError } from '@customer-platform/contracts/core';
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
+import { watchOwn } from './beginning-connections.ts';
 import { columnTypes } from './column-types.ts';
+import { isDatabaseUnavailable } from './database-errors.ts';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
 import { padding } from './start-up-message.ts';
 import {
@@ -56,7 +57,7 @@ export function openDatabase(
 ): Database {
   const statementMs = options.statementMs ?? usualStatementMs;
   const { service, isPooled = false, silentWith } = options;
-  const statements = new StatementWatch(statementMs);
+  const statements = new StatementWatch(statementMs, serverOf(url).ssl);
   const sql = postgres(url, {
     max: options.pool,
     connect_timeout: 5,
@@ -66,6 +67,7 @@ export function openDatabase(
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
     types: columnTypes,
+    fetch_types: false,
     prepare: !isPooled,
     connection: {
       application_name: service,
@@ -74,6 +76,8 @@ export function openDatabase(
         : { ...sessionSettings(service), ...ownSettings, statement_timeout: statementMs, options: padding }),
     },
     socket: statements.dial,
+    // The sockets are encrypted already.
+    ssl: false,
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
   const waitingToBegin = new DeadlineWatch<WaitingToBegin>(statementMs, 500, (waiting) => {
     waiting.isOver = true;
@@ -86,6 +90,11 @@ export function openDatabase(
     others.onSilence(() => statements.endSilent(silentMs));
   }
   return sql;
+}
+
+/** Returns what a URL says of its server, or servers, as the driver reads it. */
+export function serverOf(url: string): Pick<postgres.ParsedOptions, 'host' | 'port' | 'path' | 'ssl'> {
+  return postgres(url, { max: 1 }).options;
 }
 
 /** A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then. */
@@ -195,79 +204,6 @@ function isConnectionBroken(error: unknown): boolean {
   return isDatabaseUnavailable(error) && !isRefusal && typeof error === 'object' && error !== null && 'query' in error;
 }
 
-/** The name of the constraint that a statement broke, where its error says one. */
-export function brokenConstraint(error: unknown): string | undefined {
-  return error instanceof postgres.PostgresError ? error.constraint_name : undefined;
-}
-
-// 25006: a server that is no primary any more, or not yet; 53100 and 58030: its disk is full or broken.
-const unavailable = /^(08|57P0|53300|25P03|25006|53100|58030)/;
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'STATEMENT_TIMEOUT',
-]);
-
-/** Statement cut off for its time, deadlock, serialization failure, lock not available: rolled back, and worth another try. */
-const temporary = new Set(['57014', '40P01', '40001', '55P03']);
-
-/** Returns whether another attempt may succeed where this one failed. */
-export function isTemporaryFailure(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && (temporary.has(error.code) || isReplanned(error));
-}
-
-const chosen = new Set(['40P01', '40001']);
-
-/**
- * Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure, or a migration that changed the columns of
- * a statement.
- */
-export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && (chosen.has(error.code) || isReplanned(error));
-}
-
-/** Returns whether a statement's result columns are no longer those that its connection knows it by. */
-function isReplanned({ code, routine }: postgres.PostgresError): boolean {
-  return code === '0A000' && routine === 'RevalidateCachedQuery';
-}
-
-/** Returns whether PostgreSQL cut a statement off that took too long or waited too long for a lock. */
-export function isStatementTimeout(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03');
-}
-
-/** Returns whether PostgreSQL will never take these values: one has the wrong type, breaks a constraint, or exceeds a limit. */
-export function isRefusedData(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && /^(2[23]|54)/.test(error.code);
-}
-
-/** Returns whether the database is unavailable (restarting, unreachable, out of connections), rather than the statement wrong. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  const code = String((error as { code?: unknown } | null)?.code ?? '');
-  return unreachable.has(code) || (error instanceof postgres.PostgresError && unavailable.test(code));
-}
-
-/** Returns whether something failed because the database or another service is unavailable. */
-export function isUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || (error instanceof ApiError && error.status === 503);
-}
-
-/** The refusal for a dependency that is unavailable for the moment: 503 with Retry-After. */
-export function serviceUnavailable(message: string, cause?: unknown): ApiError {
-  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' }, cause });
-}
-
 /**
  * Has every statement watched, and gives it a client span where telemetry is on. postgres.js has no hook for this, so its query
  * prototype is wrapped once a process; `canceller` tells whose pool a statement is of.
@@ -290,6 +226,10 @@ function watchStatements(sql: Database, pool: Pool): void {
   const { handle } = prototype;
   prototype.handle = function watched(this: RunningStatement) {
     if (this.executed) return handle.call(this);
+    if (!this.canceller) {
+      watchOwn(this);
+      return handle.call(this);
+    }
     const known = pools.get(this.canceller as object);
     if (telemetryEnabled()) traceStatement(this, known?.attributes ?? {});
     // After the span, which ends with the statement's last attempt.

@@ -1,6 +1,6 @@
 import { AccountsLocked } from './accounts-locked.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
-import { isUnavailable } from './database.ts';
+import { isUnavailable } from './database-errors.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
 /** After so many tries an event is dead. */

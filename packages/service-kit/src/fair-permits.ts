@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import { serviceUnavailable } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import { type LimitName, limitReached } from './limits.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { type Database, standsStillMs } from './database.ts';
+import { type Database, serverOf, standsStillMs } from './database.ts';
 import { isReading, pathOf, send } from './responses.ts';
 
 /** Health of a process. */
@@ -17,24 +17,26 @@ const dialMs = 2_000;
 /** Time for which the outcome of a dial is used. */
 const dialledForMs = 1_000;
 
-/** Returns whether a pool makes progress, or waits since the database is unavailable. */
-export async function isDatabaseMoving(sql: Database): Promise<boolean> {
-  return standsStillMs(sql) < stuckMs || !(await canDial(sql));
+/** Returns whether a pool makes progress, or waits since the database is unavailable: the one of `url`, where the pool's own is a pooler, which keeps who dials it waiting. */
+export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
+  return standsStillMs(sql) < stuckMs || !(await canDial(sql, url));
 }
 
 /** Dials under way, and those of the last second. */
 const dials = new WeakMap<Database, Promise<boolean>>();
 
 /** Returns whether the database can be dialled, or could be within the last second: anybody may ask, as often as they like. */
-async function canDial(sql: Database): Promise<boolean> {
+async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
   const known = dials.get(sql);
   if (known !== undefined) return await known;
-  const dialling = dial(sql).finally(() => setTimeout(() => dials.delete(sql), dialledForMs).unref());
+  const dialling = dial(url ? serverOf(url) : sql.options).finally(() =>
+    setTimeout(() => dials.delete(sql), dialledForMs).unref(),
+  );
   dials.set(sql, dialling);
   return await dialling;
 }
 
-async function dial({ options: { host, port, path } }: Database): Promise<boolean> {
+async function dial({ host, port, path }: ReturnType<typeof serverOf>): Promise<boolean> {
   const socket = path ? connect(path) : connect(port[0]!, host[0]!);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false));

@@ -28,6 +28,12 @@ export class HeardSockets {
     socket.once('close', () => this.#heard.delete(socket));
   }
 
+  /** Has a socket's place taken by the encrypted one that was made of it. */
+  replace(socket: Socket, secure: Socket): void {
+    this.#heard.delete(socket);
+    if (!secure.destroyed) this.add(secure);
+  }
+
   sample(now: number): void {
     for (const [socket, heard] of this.#heard) {
       const hasRead = socket.bytesRead !== heard.bytesRead;

@@ -2,8 +2,10 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { type Backoff, backoffMs } from './backoff.ts';
+import { noteReads } from './beginning-connections.ts';
 import type { HeardSockets } from './heard-sockets.ts';
 import { dropUnsentBytes } from './start-up-message.ts';
+import { encrypted, type TlsMode } from './tls-connection.ts';
 
 /** Times that a pool dials all of its hosts for all of its connections in vain, before it pauses: a server that ends them is there again at once. */
 const dialledAtOnce = 3;
@@ -13,12 +15,17 @@ const pauses: Backoff = { firstMs: 50, longestMs: 500 };
 /** Dials the hosts of one pool in turn. */
 export class HostDialler {
   readonly #sockets: HeardSockets;
+  readonly #tls: TlsMode;
   #nextHost = 0;
   #dialsInVain = 0;
 
-  /** @param sockets gets each socket */
-  constructor(sockets: HeardSockets) {
+  /**
+   * @param sockets gets each socket
+   * @param tls how connections are encrypted
+   */
+  constructor(sockets: HeardSockets, tls: TlsMode) {
     this.#sockets = sockets;
+    this.#tls = tls;
   }
 
   /**
@@ -36,14 +43,26 @@ export class HostDialler {
     this.#dialsInVain = 0;
   }
 
-  #dial({ host, port, path }: postgres.ParsedOptions): Socket {
-    const socket: Socket & { host?: string } = new Socket();
+  #dial({ host, port, path }: postgres.ParsedOptions): Socket | Promise<Socket> {
+    const socket = new Socket();
     this.#sockets.add(socket);
-    dropUnsentBytes(socket);
     const index = this.#nextHost++ % host.length;
-    if (path) return socket.connect(path);
-    // The driver asks a certificate for this name.
-    socket.host = host[index]!;
-    return socket.connect(port[index]!, host[index]!);
+    if (path) return begun(socket.connect(path));
+    const name = host[index]!;
+    socket.connect(port[index]!, name);
+    return this.#tls ? this.#encrypted(socket, name) : begun(socket);
   }
+
+  async #encrypted(socket: Socket, host: string): Promise<Socket> {
+    const secure = await encrypted(socket, host, this.#tls);
+    if (secure !== socket) this.#sockets.replace(socket, secure);
+    return begun(secure);
+  }
+}
+
+/** Returns a socket, on which the driver begins with its start-up message. */
+function begun(socket: Socket): Socket {
+  dropUnsentBytes(socket);
+  noteReads(socket);
+  return socket;
 }

@@ -15,6 +15,7 @@ export { type Consumer, onEvent } from './consumer.ts';
 export { countSerially } from './count-serially.ts';
 export { countWithin } from './count-within.ts';
 export * from './database.ts';
+export * from './database-errors.ts';
 export * from './deadline-watch.ts';
 export { Debts } from './debts.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';

@@ -1,4 +1,4 @@
-import { serviceUnavailable } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import { limitReached } from './limits.ts';
 
 export interface LargeBodyBounds {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
-import { isDatabaseUnavailable } from './database.ts';
+import { isDatabaseUnavailable } from './database-errors.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */

@@ -1,6 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
-import { type Database, inTransaction, type Sql, serviceUnavailable } from './database.ts';
+import { type Database, inTransaction, type Sql } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
 import type { EventPace } from './event-pace.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, isTemporaryFailure } from './database.ts';
+import type { Database } from './database.ts';
+import { isTemporaryFailure } from './database-errors.ts';
 import type { Logger } from './logging.ts';
 import { meter } from './meter.ts';
 import {

@@ -1,5 +1,6 @@
 import { ApiError } from '@customer-platform/contracts/core';
-import { type Sql, serviceUnavailable } from './database.ts';
+import type { Sql } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import { FairPermits, PermitQueue } from './fair-permits.ts';
 import type { Call } from './operation.ts';
 

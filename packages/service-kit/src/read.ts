@@ -2,7 +2,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { RequestCall, ServedResponse, Steps } from './call.ts';
 import { rested, stringified } from './compute.ts';
-import { isDatabaseUnavailable, isStatementTimeout } from './database.ts';
+import { isDatabaseUnavailable, isStatementTimeout } from './database-errors.ts';
 import { ClientGone } from './fair-permits.ts';
 import { noAccount } from './no-account.ts';
 import type { Ask } from './operation.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { BusConnection } from './bus-connection.ts';
 import { readHeaders } from './bus-headers.ts';
 import { traceOf } from './consume-loop.ts';
-import { serviceUnavailable } from './database.ts';
+import { serviceUnavailable } from './database-errors.ts';
 import type { Logger } from './logging.ts';
 import { inSpan, SpanKind, traceHeaders } from './telemetry.ts';
 import { waitUntil, withTimeout } from './with-timeout.ts';

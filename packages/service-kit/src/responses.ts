@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database.ts';
+import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from './database-errors.ts';
 import { ClientGone } from './fair-permits.ts';
 import { limitReached } from './limits.ts';
 import type { Logger } from './logging.ts';

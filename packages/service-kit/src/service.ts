@@ -147,7 +147,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const requests = new RequestCount();
   const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
   const dependencies = new Dependencies();
-  const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql) };
+  const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
   const foundation: Foundation<Config> = {
     config,
     log,

@@ -4,15 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  type Database,
-  inTransaction,
-  isDatabaseUnavailable,
-  isTransactionConflict,
-  openConnections,
-  openDatabase,
-  poolUse,
-} from './database.ts';
+import { type Database, inTransaction, openConnections, openDatabase, poolUse } from './database.ts';
+import { isDatabaseUnavailable, isTransactionConflict } from './database-errors.ts';
 import { isDatabaseMoving } from './health.ts';
 
 const statementMs = 1_500;

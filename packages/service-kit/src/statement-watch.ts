@@ -1,5 +1,6 @@
 import { HeardSockets } from './heard-sockets.ts';
 import { HostDialler } from './host-dialler.ts';
+import type { TlsMode } from './tls-connection.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
@@ -119,7 +120,7 @@ export class StatementWatch {
   transactions = 0;
   readonly #deadlineMs: number;
   readonly #sockets = new HeardSockets();
-  readonly #dialler = new HostDialler(this.#sockets);
+  readonly #dialler: HostDialler;
   #watched: Watched[] = [];
   #timer: NodeJS.Timeout | undefined;
   #poolHandler: unknown;
@@ -127,9 +128,13 @@ export class StatementWatch {
   /** Time at which the first statement began after the last one that ended. */
   #unansweredSinceMs: number | undefined;
 
-  /** @param statementMs what PostgreSQL allows a statement */
-  constructor(statementMs: number) {
+  /**
+   * @param statementMs what PostgreSQL allows a statement
+   * @param tls how connections are encrypted
+   */
+  constructor(statementMs: number, tls: TlsMode = false) {
     this.#deadlineMs = statementMs + graceMs;
+    this.#dialler = new HostDialler(this.#sockets, tls);
   }
 
   /** Milliseconds for which no statement has ended although some run; 0 where all is well. */

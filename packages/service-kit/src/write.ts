@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { BindingContext, RequestCall, ServedResponse, Steps } from './call.ts';
-import { inTransaction, isTransactionConflict, type Sql } from './database.ts';
+import { inTransaction, type Sql } from './database.ts';
+import { isTransactionConflict } from './database-errors.ts';
 import {
   claimKey,
   type IdempotencyClaim,

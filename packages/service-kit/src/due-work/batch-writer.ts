@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTemporaryFailure, isUnavailable } from '../database.ts';
+import { isTemporaryFailure, isUnavailable } from '../database-errors.ts';
 import type { Logger } from '../logging.ts';
 import { WakeLoop } from '../wake-loop.ts';
 

@@ -1,5 +1,6 @@
 import type { Bus } from '../bus.ts';
-import { type Database, isDatabaseUnavailable, type Sql } from '../database.ts';
+import type { Database, Sql } from '../database.ts';
+import { isDatabaseUnavailable } from '../database-errors.ts';
 import type { Logger } from '../logging.ts';
 import type { Fragment } from '../queues/queue-rows.ts';
 import { WakeLoop } from '../wake-loop.ts';

@@ -1,4 +1,4 @@
-import { isRefusedData } from '../database.ts';
+import { isRefusedData } from '../database-errors.ts';
 import type { Logger } from '../logging.ts';
 import type { RequestCall } from '../requests.ts';
 import {

@@ -72,7 +72,7 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
     from: candidates(rules, scope, joinKnown(asked, binding)),
     holds: joined(rules, conditions),
     conditions,
-    groupings: eventsByName(asked).size,
+    groupings: new Set(asked.flatMap((question) => ('name' in question ? question.name : []))).size,
     values: binding.values,
     bind,
   };
@@ -91,14 +91,6 @@ function candidates(rules: AudienceRules, { contactIds }: Scope, known: { join: 
      where account_id = $1 and merged_into is null${contactIds ? ' and id = any($2)' : ''}${isOften ? ' offset 0' : ''}) c`;
 }
 
-/** Returns questions about events by the name that they ask about. */
-function eventsByName<Question extends EventQuestion | ConsentQuestion>(questions: readonly Question[]) {
-  return Map.groupBy(
-    questions.filter((question) => 'name' in question),
-    ({ name }) => name,
-  );
-}
-
 /**
  * Returns the join of `known`: a row for each contact with relevant events or consents, `held` with a bit for each
  * question, in their order; and what is selected of it.
@@ -108,7 +100,10 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
   const none = `0::bit(${questions.length})`;
   const places = questions.map((question, place) => ({ ...question, bit: `set_bit(${none}, ${place}, 1)` }));
   const consents = places.filter((question) => 'channel' in question);
-  const events = eventsByName(places);
+  const events = Map.groupBy(
+    places.filter((question) => 'name' in question),
+    ({ name }) => name,
+  );
   const selects = [
     ...consents.map(({ channel, purpose, bit }) => {
       const about = `channel = ${bind(channel, 'text')} and purpose = ${bind(purpose, 'text')} and state = 'granted'`;
@@ -142,8 +137,7 @@ export function compileReevaluations(rules: AudienceRules, scope: Scope) {
     leaf.type === 'event' && leaf.days !== null ? [{ ...leaf, days: leaf.days }] : [],
   );
   if (windowed.length === 0) return undefined;
-  const byName = eventsByName(windowed);
-  const selects = [...byName].map(([name, asked]) => {
+  const selects = [...Map.groupBy(windowed, ({ name }) => name)].map(([name, asked]) => {
     const ends = asked.map(({ days, at_least }) => {
       const nth = at_least === 1 ? '' : ` and place = ${bind(at_least, 'integer')}`;
       return `max(at) filter (where at > ${since(days)}${nth}) + make_interval(secs => 86400 * ${bind(days, 'integer')})`;
@@ -156,7 +150,7 @@ export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   });
   const select = `select contact_id, min(due_at) as due_at from (${selects.join('\nunion all\n')}) as each
     where due_at is not null group by contact_id`;
-  return { select, groupings: byName.size, values, bind };
+  return { select, groupings: selects.length, values, bind };
 }
 
 type Binding = ReturnType<typeof bindingsOf>;

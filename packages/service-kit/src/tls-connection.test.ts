@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { type Database, openConnections, openDatabase } from './database.ts';
+import { isDatabaseUnavailable } from './database-errors.ts';
+
+let platform: Platform;
+let server: Server;
+const sockets: Socket[] = [];
+const pools: Database[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+});
+afterAll(() => platform?.stop());
+beforeEach(async () => {
+  const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
+  // PostgreSQL with TLS: consents to what asks for it, and goes on encrypted.
+  server = createServer(async (client) => {
+    sockets.push(client);
+    client.on('error', () => undefined);
+    await once(client, 'data').catch(() => undefined);
+    client.write('S');
+    const secure = new TLSSocket(client, { isServer: true, cert: testCertificate, key: testCertificateKey });
+    const upstream = connect(Number(port), hostname);
+    sockets.push(upstream);
+    secure.on('error', () => upstream.destroy()).on('close', () => upstream.destroy());
+    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
+    secure.pipe(upstream).pipe(secure);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((sql) => sql.end({ timeout: 0 })));
+  for (const socket of sockets.splice(0)) socket.destroy();
+  server?.close();
+});
+
+function open(mode: string, port = (server.address() as AddressInfo).port): Database {
+  const url = new URL(platform.env('crm').DATABASE_URL!);
+  url.port = String(port);
+  url.searchParams.set('sslmode', mode);
+  const sql = openDatabase(url.href, { pool: 1, service: 'crm', statementMs: 4_000 });
+  pools.push(sql);
+  return sql;
+}
+
+const errorOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+
+it('statements are sent encrypted, and a connection that has closed is not counted', async () => {
+  const sql = open('require');
+  expect(await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`).toHaveLength(1);
+  expect(openConnections(sql)).toBe(1);
+  for (const socket of sockets) socket.destroy();
+  await waitFor('it to be closed', () => openConnections(sql) === 0);
+  expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  expect(openConnections(sql)).toBe(1);
+});
+
+it('a connection that closed in the turn in which a statement was written is made again at once', async () => {
+  const sql = open('require');
+  const options = sql.options as unknown as { socket: (parsed: unknown) => Promise<Socket> };
+  const { socket: dial } = options;
+  let socket: Socket | undefined;
+  options.socket = async (parsed) => {
+    socket = await dial(parsed);
+    return socket;
+  };
+  for (let round = 0; round < 3; round++) {
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+    socket!.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    const cut = await errorOf(sql`select 2 as two`);
+    expect(cut === undefined || isDatabaseUnavailable(cut)).toBe(true);
+    // A connection that stood still would have it time out.
+    expect(await sql`select 3 as three`).toEqual([{ three: 3 }]);
+  }
+});
+
+it('a certificate that nobody knows is refused where the mode asks for one that is known', async () => {
+  expect(await errorOf(open('verify-full')`select 1`)).toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+});
+
+it('a server without TLS is refused, but where it is only preferred', async () => {
+  const port = Number(new URL(platform.env('crm').DATABASE_URL!).port);
+  expect(await errorOf(open('require', port)`select 1`)).toMatchObject({
+    message: expect.stringContaining('has no TLS'),
+  });
+  expect(await open('prefer', port)`select 1 as one`).toEqual([{ one: 1 }]);
+});
+
+it('a server that says nothing, and one that refuses connections, is unavailable', async () => {
+  const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  expect(isDatabaseUnavailable(await errorOf(open('require', port)`select 1`))).toBe(true);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  await once(silent, 'close');
+  expect(isDatabaseUnavailable(await errorOf(open('require', port)`select 1`))).toBe(true);
+}, 30_000);
