@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { ApiError } from '@customer-platform/contracts/core';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { withTimeout } from './with-timeout.ts';
 
 /** A form as it came: its parts by their names, each a text or a `File`, or why it is none. */
 export interface ReceivedForm {
@@ -13,6 +14,11 @@ export interface ReceivedForm {
 
 /** Bounds of a form, which is meant for a file and a few fields. */
 const limits = { parts: 20, files: 1, fieldSize: 65_536, headerPairs: 20, headerSize: 8_192 };
+
+/** Bytes of a part that wait in the parser: more than come in one piece. It never ends where the last piece of a part that it passes over is larger. */
+const fileHwm = 33_554_432;
+/** Time that the parser has for what it was given: it takes some milliseconds, and a permit is not held for one that never ends. */
+const parserMs = 10_000;
 
 /** Storage of a form's file: one of `smallBytes` or fewer has a buffer of its own, a larger one that which `large` returns. */
 export interface FileSpace {
@@ -53,21 +59,25 @@ class FormReader {
   async take(chunk: Buffer): Promise<void> {
     this.#hashOfBytes.update(chunk);
     if (this.#error || !this.#parser || this.#parser.write(chunk)) return;
-    await Promise.race([once(this.#parser, 'drain'), this.#finished.promise]);
+    await this.#parsed(Promise.race([once(this.#parser, 'drain'), this.#finished.promise]));
   }
 
   async end(): Promise<ReceivedForm> {
     if (!this.#error) this.#parser?.end();
-    await this.#finished.promise;
+    await this.#parsed(this.#finished.promise);
     if (this.#error) return { parts: {}, fingerprint: this.#hashOfBytes.digest(), error: this.#error };
     const fingerprint = createHash('sha256').update(this.#fingerprints.sort().join('\n')).digest();
     return { parts: this.#parts, fingerprint };
   }
 
+  async #parsed(work: Promise<unknown>): Promise<void> {
+    await withTimeout(parserMs, work).catch((cause: unknown) => this.#fail(notAForm(cause)));
+  }
+
   #start(contentType: string | undefined): BusboyInstance | undefined {
     try {
       if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) throw notAForm();
-      return new Busboy({ headers: { 'content-type': contentType! }, preservePath: true, limits })
+      return new Busboy({ headers: { 'content-type': contentType! }, preservePath: true, limits, fileHwm })
         .on('file', (name, stream, fileName) => this.#takeFile(name, stream, fileName))
         .on('field', (name, value, _, isCut) => {
           if (isCut) this.#refuse(name, `must be at most ${limits.fieldSize} bytes`);
