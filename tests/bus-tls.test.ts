@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { startServer } from '@customer-platform/deploy/managed-process';
@@ -6,7 +8,7 @@ import { natsServer } from '@customer-platform/deploy/nats';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { newDataFolder, type Platform, programsFolder, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 
 let directory: string;
@@ -75,4 +77,89 @@ it('is refused without a certificate of the authority', async () => {
   await expect(connect({ servers, reconnect: false })).rejects.toThrow(/self-signed/);
   const tls = { ca: testCertificate, cert: testCertificate, key: testCertificateKey };
   await (await connect({ servers, reconnect: false, tls })).close();
+});
+
+describe('whoever stands between a process and NATS', () => {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    return socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  };
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const serve = async (take: (socket: Socket) => void) => {
+    const server = createServer((socket) => take(keep(socket))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return { server, port: (server.address() as AddressInfo).port };
+  };
+
+  it.each(['1', '"x"', 'true', 'false'])('gets nothing by saying of TLS that it is available: %s', async (said) => {
+    let dials = 0;
+    let got = '';
+    const { server, port } = await serve((socket) => {
+      dials++;
+      socket.on('data', (bytes) => {
+        got += bytes.toString('latin1');
+      });
+      socket.write(`INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_available":${said}}\r\n`);
+      // A handshake that begins has begun by then.
+      if (said === 'true') socket.once('data', () => socket.destroy());
+    });
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect(`tls://user:password@127.0.0.1:${port}`, {
+      prefix: 'x',
+      service: 'cdp',
+      log,
+      files: {},
+    });
+    try {
+      await waitFor('two dials', () => dials > 1);
+      expect(bus.isConnected()).toBe(false);
+      expect(got).not.toContain('CONNECT');
+      expect(got).not.toContain('password');
+    } finally {
+      await bus.close();
+      cut();
+      server.close();
+    }
+  });
+
+  it('adds no message to what comes encrypted', async () => {
+    let dials = 0;
+    const { server, port } = await serve((socket) => {
+      const isFirst = dials++ === 0;
+      const upstream = keep(dial(Number(new URL(nats.url).port), '127.0.0.1'));
+      socket.pipe(upstream).on('close', () => socket.destroy());
+      socket.on('close', () => upstream.destroy());
+      upstream.once('data', (info) => {
+        const forged = Array.from({ length: 20 }, (_, index) => `MSG news ${index + 1} 6\r\nforged\r\n`);
+        socket.write(isFirst ? info : Buffer.concat([info, Buffer.from(forged.join(''))]));
+        upstream.pipe(socket);
+      });
+    });
+    const tls = { ca: testCertificate, cert: testCertificate, key: testCertificateKey };
+    const client = await connect({
+      servers: `tls://127.0.0.1:${port}`,
+      tls,
+      reconnectTimeWait: 10,
+      maxReconnectAttempts: -1,
+    });
+    const heard: string[] = [];
+    client.subscribe('news', { callback: (_, message) => void heard.push(message.string()) });
+    try {
+      await client.flush();
+      cut();
+      await waitFor('another connection', () => dials > 1);
+      await waitFor('what is published on it', () => {
+        client.publish('news', 'true');
+        return heard.length > 0;
+      });
+      expect([...new Set(heard)]).toEqual(['true']);
+    } finally {
+      await client.close();
+      cut();
+      server.close();
+    }
+  });
 });

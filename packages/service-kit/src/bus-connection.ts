@@ -7,6 +7,7 @@ import {
   type NatsConnection,
   type TlsOptions,
 } from '@nats-io/transport-node';
+import { refuseUnencrypted } from './bus-encryption.ts';
 import type { BaseConfig } from './config.ts';
 import { serviceUnavailable } from './database-errors.ts';
 import type { Logger } from './logging.ts';
@@ -16,6 +17,8 @@ import { withTimeout } from './with-timeout.ts';
 export type BusFiles = Partial<
   Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
 >;
+
+refuseUnencrypted();
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
