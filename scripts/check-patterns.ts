@@ -55,7 +55,9 @@ export function patternsOfDocument(file: string, document: object): Pattern[] {
 if (import.meta.main) {
   process.chdir(join(import.meta.dirname, '..'));
   const read = folders.map((folder) => {
-    const files = globSync(`${folder}/**/*.{ts,tsx,mjs,js}`, { exclude: ['**/node_modules/**', '**/dist/**'] }).sort();
+    const files = globSync(`${folder}/**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}`, {
+      exclude: ['**/node_modules/**', '**/dist/**'],
+    }).sort();
     return { folder, files, results: files.map((file) => patternsOf(file, readFileSync(file, 'utf8'))) };
   });
   const documented = patternsOfDocument('docs/reference/openapi.json', openApiDocument());

@@ -34,6 +34,7 @@ export const gateway: Deployable = {
   name: 'gateway',
   entry: 'gateway/src/main.ts',
   env: (platform) => ({
+    ...ofGatewayAlone(),
     GATEWAY_PORT: String(platform.gatewayPort),
     GATEWAY_HOST: '127.0.0.1',
     ADMIN_PORT: String(platform.adminPort),
@@ -137,9 +138,17 @@ function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
 /** Returns the caller's environment (OTEL_… and the like) without npm's variables and without secrets of single processes. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
-    /^(npm_|INIT_CWD$|ADMIN_TOKEN$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_URL$|NATS_URL$)/;
+    /^(npm_|INIT_CWD$|ADMIN_TOKENS?$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_|NATS_URL$)/;
   const entries = Object.entries(process.env).filter(
     ([key, value]) => value !== undefined && !hidden.test(key) && !isOfAnotherServer(key),
+  );
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** Returns the caller's settings that no service gets. */
+function ofGatewayAlone(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(
+    ([key, value]) => value !== undefined && /^(ADMIN_TOKENS$|REDIS_)/.test(key) && !isOfAnotherServer(key),
   );
   return Object.fromEntries(entries) as Record<string, string>;
 }

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { isInRanges, parseRange } from './client-address.ts';
+import { clientAddressReader, isInRanges, parseRange } from './client-address.ts';
 
 describe('an address range', () => {
   it('of IPv4 mapped into IPv6 is the IPv4 range', () => {
@@ -22,5 +23,25 @@ describe('an address range', () => {
   it('that can hold no caller, or is none, is refused', () => {
     for (const text of ['::ffff:0:0/95', '::ffff:10.0.0.0/8', '10.0.0.0/33', 'everybody', ''])
       expect(() => parseRange(text)).toThrow();
+  });
+});
+
+describe('the address of a client behind trusted proxies', () => {
+  const read = clientAddressReader([parseRange('10.0.0.0/8')]);
+  const addressOf = (...hops: string[]) =>
+    read({
+      socket: { remoteAddress: '10.9.9.9' },
+      headers: { 'x-forwarded-for': hops.join(', ') },
+    } as unknown as IncomingMessage);
+  const proxies = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${count - index}`);
+
+  it('is the last that is none of them', () => {
+    expect(addressOf('198.51.100.1', '203.0.113.7', ...proxies(2))).toBe('203.0.113.7');
+  });
+
+  it('is looked for among sixteen hops, however many a caller among them writes', () => {
+    expect(addressOf('203.0.113.7', ...proxies(15))).toBe('203.0.113.7');
+    expect(addressOf('203.0.113.7', ...proxies(16))).toBe('10.0.0.16');
+    expect(addressOf('203.0.113.7', ...Array<string>(1_700).fill('10.0.0.1'))).toBe('10.0.0.1');
   });
 });

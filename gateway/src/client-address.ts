@@ -9,6 +9,9 @@ export type AddressRange = readonly [Address, number];
 /** Prefix length of `::ffff:0:0/96`, the IPv6 range of mapped IPv4 addresses. */
 const mappingBits = 96;
 
+/** Hops of X-Forwarded-For that are looked at, from the last on: a caller within the trusted ranges could write hundreds, of which each takes microseconds. */
+const mostHops = 16;
+
 /**
  * Parses an address or a CIDR range; an IPv4 range mapped into IPv6 becomes the IPv4 range. Throws an Error for
  * anything else, and for a mapped range of fewer than 96 bits, which matches no caller.
@@ -36,7 +39,7 @@ export function isInRanges(address: string, ranges: readonly AddressRange[]): bo
 
 /**
  * Returns a reader of client addresses: the peer, or, if the peer is a trusted proxy, the nearest address in
- * X-Forwarded-For that is not one. Anything left of it may be forged and is not read.
+ * X-Forwarded-For that is not one; of more than 16 trusted ones, the sixteenth. Anything left of it may be forged and is not read.
  */
 export function clientAddressReader(trustedProxies: readonly AddressRange[]): (request: IncomingMessage) => string {
   return (request) => {
@@ -45,7 +48,7 @@ export function clientAddressReader(trustedProxies: readonly AddressRange[]): (r
     const forwarded = request.headers['x-forwarded-for'];
     if (forwarded === undefined) return peer;
     let nearest = peer;
-    for (const hop of String(forwarded).split(',').reverse()) {
+    for (const hop of String(forwarded).split(',').slice(-mostHops).reverse()) {
       const address = addressOf(hop.trim());
       if (address === undefined) return nearest;
       nearest = address;

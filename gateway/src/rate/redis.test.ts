@@ -3,6 +3,7 @@ import type { Logger } from '@customer-platform/service-kit';
 import { waitFor } from '@customer-platform/testkit';
 import { type RedisProcess, redisPassword, startRedis } from '@customer-platform/testkit/redis-cluster';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import type { LiveGateways } from './live-gateways.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { ratePolicy } from './rate-policy.ts';
@@ -16,6 +17,14 @@ const settingsOf = (url: string) => ({
   REDIS_TIMEOUT_MS: 10_000,
   REDIS_SENTINEL_NAME: 'none',
   REDIS_SENTINEL_PASSWORD: undefined,
+});
+
+it('a URL with TLS is dialled with it, however its scheme is written', () => {
+  for (const scheme of ['rediss', 'REDISS', 'Rediss']) {
+    const redis = openRedis(settingsOf(`${scheme}://:secret@127.0.0.1:1`), () => undefined) as unknown as Redis;
+    redis.disconnect();
+    expect(redis.options).toMatchObject({ tls: {}, password: 'secret' });
+  }
 });
 
 it('a bucket is empty, not spent for an hour, when the clock of Redis has gone back by one', async () => {

@@ -152,7 +152,9 @@ function serverOptions({ REDIS_PREFIX }: RedisSettings) {
 }
 
 function openSingle(settings: RedisSettings): Redis {
-  return new Redis(settings.REDIS_URL, serverOptions(settings));
+  // The client knows TLS by the small letters.
+  const url = settings.REDIS_URL.trim().replace(/^rediss?:/i, (scheme) => scheme.toLowerCase());
+  return new Redis(url, serverOptions(settings));
 }
 
 /** Connects to the master that the sentinels name, and to the next one as soon as one of them says that it changed. */

@@ -183,7 +183,13 @@ export class ConsumeLoop {
         waitingBytes += message.size;
         if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
         if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
-        taking ??= Promise.resolve().then(takeAll);
+        taking ??= Promise.resolve()
+          .then(takeAll)
+          .catch((error: unknown) => {
+            // Nobody awaits it while messages come. What was not acknowledged comes again.
+            taking = undefined;
+            this.#log.error({ err: error }, 'a batch could not be read');
+          });
       }
     } finally {
       // Also where the bus has ended a request: what the next one brings would be taken beside it, out of order.

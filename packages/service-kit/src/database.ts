@@ -67,6 +67,7 @@ export function openDatabase(
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
     types: columnTypes,
+    // See `columnTypes`. The driver's `reserve` never gets a new connection then; nothing uses it.
     fetch_types: false,
     prepare: !isPooled,
     connection: {

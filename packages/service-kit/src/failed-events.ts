@@ -17,7 +17,8 @@ import { nothingPaused } from './queues/pauses.ts';
 /** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
 const pauseMs = 100;
 
-const dead = meter.createCounter('events.dead', {
+/** Counts events that are dead, by their queue. */
+export const deadEvents = meter.createCounter('events.dead', {
   description: 'Messages that no consumer could take or the bus would not carry, by queue.',
 });
 const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
@@ -33,7 +34,7 @@ export async function buryRubbish(
 ): Promise<void> {
   const rubbish = messages.map((message) => ({ message, reason: message.fault!, tries: 1, dueAt: null }));
   await insertFailedEvents(context.sql, queue, rubbish, context.clocks.real());
-  dead.add(messages.length, { queue });
+  deadEvents.add(messages.length, { queue });
   context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, messages[0]!.fault);
   for (const message of messages) message.terminate();
 }
@@ -121,7 +122,7 @@ async function noteFailures(
     failed.add(1, { queue });
     queues.noteError(queue, reason);
     if (dueAt) continue;
-    dead.add(1, { queue });
+    deadEvents.add(1, { queue });
     log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');
   }
 }

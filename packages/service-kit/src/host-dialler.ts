@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { type Backoff, backoffMs } from './backoff.ts';
-import { noteReads } from './beginning-connections.ts';
+import { watchBeginning } from './beginning-connections.ts';
 import type { HeardSockets } from './heard-sockets.ts';
 import { dropUnsentBytes } from './start-up-message.ts';
 import { encrypted, type TlsMode } from './tls-connection.ts';
@@ -43,26 +43,27 @@ export class HostDialler {
     this.#dialsInVain = 0;
   }
 
-  #dial({ host, port, path }: postgres.ParsedOptions): Socket | Promise<Socket> {
+  #dial(options: postgres.ParsedOptions): Socket | Promise<Socket> {
+    const { host, port, path } = options;
     const socket = new Socket();
     this.#sockets.add(socket);
     const index = this.#nextHost++ % host.length;
-    if (path) return begun(socket.connect(path));
+    if (path) return begun(socket.connect(path), options);
     const name = host[index]!;
     socket.connect(port[index]!, name);
-    return this.#tls ? this.#encrypted(socket, name) : begun(socket);
+    return this.#tls ? this.#encrypted(socket, name, options) : begun(socket, options);
   }
 
-  async #encrypted(socket: Socket, host: string): Promise<Socket> {
+  async #encrypted(socket: Socket, host: string, options: postgres.ParsedOptions): Promise<Socket> {
     const secure = await encrypted(socket, host, this.#tls);
     if (secure !== socket) this.#sockets.replace(socket, secure);
-    return begun(secure);
+    return begun(secure, options);
   }
 }
 
 /** Returns a socket, on which the driver begins with its start-up message. */
-function begun(socket: Socket): Socket {
+function begun(socket: Socket, { target_session_attrs }: postgres.ParsedOptions): Socket {
   dropUnsentBytes(socket);
-  noteReads(socket);
+  if (target_session_attrs) watchBeginning(socket);
   return socket;
 }

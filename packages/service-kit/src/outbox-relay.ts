@@ -5,6 +5,7 @@ import { serviceUnavailable } from './database-errors.ts';
 import type { DueWatch } from './due-work/due-watch.ts';
 import type { EventCarrier } from './event-carrier.ts';
 import type { EventPace } from './event-pace.ts';
+import { deadEvents } from './failed-events.ts';
 import { failedTry } from './failed-try.ts';
 import type { Logger } from './logging.ts';
 import {
@@ -202,6 +203,7 @@ export class OutboxRelay {
       const facts = { reason: refused.next.reason, event_id: id, kind, account: account_id };
       try {
         await buryEvent(this.#sql, refused, this.#bus.subjectOf(refused.row));
+        deadEvents.add(1, { queue: 'outbox' });
         this.#log.error(facts, 'an event is dead: the bus does not carry it');
       } catch (error) {
         this.#log.error({ ...facts, err: error }, 'a dead event cannot be buried; it is tried again');

@@ -12,6 +12,7 @@ import {
   type Database,
   implementer,
   listen,
+  openDatabase,
   ResponseSeal,
 } from './index.ts';
 import { lockNumber } from './lock-number.ts';
@@ -71,7 +72,8 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
 }
 
 it('a handler never goes on without what its prefetch failed to learn, whoever else holds the key meanwhile', async () => {
-  const other = await sql.reserve();
+  // One session.
+  const other = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 1, service: 'cdp' });
   let timesAsked = 0;
   let isHeld = false;
   let readings = 0;
@@ -94,7 +96,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   const send = () => rawRequest(url, 'POST', '/v1/cdp/notes', { headers: { 'idempotency-key': 'one-key' } });
   const first = await send();
   await released;
-  other.release();
+  await other.end();
   expect([first.status, first.body.error?.field, timesAsked]).toEqual([400, 'url', 2]);
   const again = await send();
   expect([again.status, again.headers.get('idempotent-replayed'), timesAsked]).toEqual([400, 'true', 2]);
