@@ -9,7 +9,7 @@ let platform: Platform;
 let server: Server;
 let sql: Database;
 const sockets: Socket[] = [];
-/** What becomes of connections in place of the statement that asks whether the server is the primary. */
+/** Ends of connections, in place of the statement that asks whether the server is the primary. */
 let breaks: ((client: Socket) => void)[];
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);

@@ -2,7 +2,7 @@ import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 
 /**
  * Has connections to NATS that are to be encrypted be so before anything is sent on them, and everything that is read of one come encrypted, but for the server's first
- * line. NATS' client believes what that says of TLS: whoever stands between could answer that there is none and get the password, or add messages to it.
+ * line. NATS' client believes what that says of TLS: whoever stands between could say that there is none and get the password, or add messages to it.
  */
 export function refuseUnencrypted(): void {
   const { connect } = NodeTransport.prototype;

@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import { readTexts, writeTexts } from './text-arrays.ts';
 
-/** How a value of a type is written for PostgreSQL, and read from what it writes; both as the driver does it. */
+/** Writes a value of a type for PostgreSQL, and reads what that writes, both as the driver does it. */
 interface Element {
   write(value: unknown): string;
   read(text: string): unknown;

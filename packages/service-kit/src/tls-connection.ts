@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type postgres from 'postgres';
 
-/** What a URL says of TLS, as the driver reads `sslmode`; false without it. */
+/** The `sslmode` of a URL, as the driver reads it; false without one. */
 export type TlsMode = postgres.ParsedOptions['ssl'];
 
 /** Time for a connection and its handshake. */

@@ -90,7 +90,7 @@ export class WakeLoop {
         this.#wakeUp = undefined;
         resolve();
       };
-      const timer = Number.isFinite(delayMs) ? setTimeout(end, delayMs) : undefined;
+      const timer = Number.isFinite(delayMs) ? setTimeout(end, Math.max(0, delayMs)) : undefined;
       this.#wakeUp = () => {
         if (isOver()) end();
       };
