@@ -58,7 +58,7 @@ function constantsAmong(nodes: Node[]): Map<string, Node> {
   return values;
 }
 
-const textMethods = ['match', 'matchAll', 'search'];
+const textMethods = ['match', 'matchAll'];
 
 /** Returns the regular expression's source in a call; undefined if the call creates none. */
 function regExpUse(
