@@ -56,10 +56,11 @@ export async function encrypted(socket: Socket, host: string, mode: TlsMode): Pr
   }
 }
 
-/** Certificates are checked where the mode says so: with `require` and weaker ones they are not, as in libpq. */
+const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];
+
+/** Certificates are checked but with `require` and weaker modes, as in libpq. */
 function verification(mode: TlsMode): ConnectionOptions {
-  if (typeof mode === 'object') return mode;
-  return { rejectUnauthorized: mode === 'verify-full' || mode === true };
+  return typeof mode === 'object' ? mode : { rejectUnauthorized: !unverified.includes(mode) };
 }
 
 /** Returns a socket that fails once somebody listens to it. */
