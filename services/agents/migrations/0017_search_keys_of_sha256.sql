@@ -2,13 +2,13 @@
 -- with the keys of that one's, which each of its searches would read. The functions and the index before serve older processes until a later release.
 create function account_search_key(account_id uuid, mark text) returns text
 language sql immutable parallel safe
-return encode(substr(sha256(convert_to(account_id::text || mark, 'UTF8')), 1, 8), 'hex');
+return encode(substr(sha256(convert_to(account_id::text || mark, 'UTF8')), 1, 16), 'hex');
 
 -- All that a passage is found by. Marks that are no words begin with a character that no word has.
 create function passage_search_keys(account_id uuid, collection_id bigint, questions text[], words tsvector) returns tsvector
 language sql immutable parallel safe
 return array_to_tsvector(array(
-  select encode(substr(sha256(convert_to(account_id::text || mark, 'UTF8')), 1, 8), 'hex')
+  select encode(substr(sha256(convert_to(account_id::text || mark, 'UTF8')), 1, 16), 'hex')
   from unnest(tsvector_to_array(words) || (chr(1) || 'collection ' || collection_id)
     || case when questions is null then '{}' else array[chr(1) || 'faq'] end
     || array(select chr(1) || 'question ' || question from unnest(questions) as question)) as mark

@@ -93,7 +93,7 @@ export interface Batch {
   locks: boolean;
 }
 
-/** Selects the keys of rows that have been due longest. */
+/** Selects the keys of rows that have been due longest. Conditions stand where rows are locked: PostgreSQL looks there whether they still hold once it has the lock. */
 export function longestDue(sql: Sql, table: KeyedRows, now: Date, { limit, locks }: Batch): Fragment {
   const key = Object.keys(table.key);
   if (!table.leavesAccounts) {
@@ -103,7 +103,7 @@ export function longestDue(sql: Sql, table: KeyedRows, now: Date, { limit, locks
   }
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (${firstDue(sql, table, now)}) as first join ${sql(table.name)} as t using (${sql(key)})
-    where t.${sql(table.due)} <= ${now} ${ofFirst(sql, table)}
+    where t.${sql(table.due)} <= ${now} ${ofRows(sql, table)} ${ofFirst(sql, table)}
     order by first.due_since limit ${limit} ${locks ? sql`for update of t skip locked` : sql``}`;
 }
 

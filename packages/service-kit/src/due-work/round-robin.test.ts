@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type Database, inTransaction } from '../database.ts';
-import type { KeyedRows } from './due-rows.ts';
+import { everybody, rowsOfScope } from '../clocks/scope.ts';
+import { type Database, inTransaction, type Sql } from '../database.ts';
+import { type KeyedRows, longestDue } from './due-rows.ts';
 import { RoundRobin } from './round-robin.ts';
 
 let platform: Platform;
@@ -88,3 +89,34 @@ it('selects nothing of paused endpoints, neither by time nor by account', async 
   }
   expect([...new Set(found)].sort()).toEqual(accounts.slice(1));
 });
+
+it.each([false, true])(
+  'a row that changes between the look and its lock is not taken, beside accounts with clocks: %s',
+  async (leavesClocks) => {
+    await sql`create table if not exists chores (account_id uuid, id uuid, due_at timestamptz, state text, primary key (account_id, id))`;
+    await sql`insert into chores values (${randomUUID()}, ${randomUUID()}, ${now}, 'waiting')`;
+    const gate = 4_711;
+    // The look stands still in the middle: it has its snapshot, and no lock yet.
+    const chores = {
+      ...table,
+      name: 'chores',
+      where: (tx: Sql) => tx`state = 'waiting' and exists (select from pg_advisory_xact_lock_shared(${gate}))`,
+    };
+    const rows = rowsOfScope(chores, { ...everybody, leavesClocks });
+    let taking: Promise<unknown[]> | undefined;
+    await inTransaction(sql, async (tx) => {
+      await tx`select pg_advisory_xact_lock(${gate})`;
+      taking = inTransaction(sql, async (other) => [
+        ...(await other`${longestDue(other, rows, now, { limit: 10, locks: true })}`),
+      ]);
+      taking.catch(() => undefined);
+      await waitFor('the look to stand still', async () => {
+        const waiting = await sql`select from pg_locks where locktype = 'advisory' and objid = ${gate} and not granted`;
+        return waiting.length > 0;
+      });
+      await tx`update chores set state = 'done'`;
+    });
+    expect(await taking).toEqual([]);
+    await sql`drop table chores`;
+  },
+);

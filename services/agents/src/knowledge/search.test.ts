@@ -112,7 +112,7 @@ describe('a search', () => {
     const database = platform.database('agents');
     const account = randomUUID();
     const [row] = await database<{ key: string }[]>`select account_search_key(${account}, 'elephants') as key`;
-    expect(row!.key).toBe(createHash('sha256').update(`${account}elephants`).digest('hex').slice(0, 16));
+    expect(row!.key).toBe(createHash('sha256').update(`${account}elephants`).digest('hex').slice(0, 32));
     const plan = await database.begin(async (tx) => {
       await tx`set local enable_seqscan = off`;
       return await tx<{ 'QUERY PLAN': string }[]>`

@@ -95,7 +95,7 @@ export async function releaseScheduled(tx: Sql, due: Fragment): Promise<number> 
   const rows = await tx`
     with ready as (${due}), released as (
       update messages m set status = 'queued' from ready
-      where m.account_id = ready.account_id and m.id = ready.id
+      where m.account_id = ready.account_id and m.id = ready.id and m.status = 'scheduled'
       returning m.account_id, m.id, m.send_at
     )
     update attempts a set due_at = released.send_at from released
