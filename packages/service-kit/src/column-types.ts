@@ -10,7 +10,10 @@ interface Element {
 const text: Element = { write: String, read: (written) => written };
 const number: Element = { write: String, read: Number };
 const boolean: Element = { write: String, read: (written) => written === 't' };
-const instant: Element = { write: String, read: (written) => new Date(written) };
+const instant: Element = {
+  write: (value) => (value instanceof Date ? value.toISOString() : String(value)),
+  read: (written) => new Date(written),
+};
 const json: Element = { write: JSON.stringify, read: (written) => JSON.parse(written) };
 
 /** Types of arrays by PostgreSQL's number of each, with their elements. */

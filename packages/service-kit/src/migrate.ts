@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
+import { columnTypes } from './column-types.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
@@ -135,6 +136,9 @@ function openForMigrations(url: string, schema: string): postgres.Sql {
     onclose: () => void sql.end({ timeout: 0 }),
     connect_timeout: 5,
     onnotice: () => undefined,
+    // See `columnTypes`: nobody would await that statement.
+    fetch_types: false,
+    types: { texts: columnTypes.texts },
     connection: {
       application_name: `${schema} migrate`,
       search_path: `${schema}, public`,

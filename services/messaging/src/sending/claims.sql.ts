@@ -59,7 +59,8 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
     ), begun as (
       update attempts a set due_at = null, running_since = ${now}, tries = a.tries + 1, status = 'sending',
-        started_at = coalesce(a.started_at, ${now}), address = d.to_address,
+        -- The time for retries begins with the first try that counts: those that were postponed do not.
+        started_at = case when a.tries = 0 then ${now} else coalesce(a.started_at, ${now}) end, address = d.to_address,
         provider = case when d.is_simulated then 'simulated' else coalesce(d.provider, '') end
       from addressed d where a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
       returning a.account_id, a.message_id, a.number, a.id, a.channel, a.tries, a.address, a.running_since

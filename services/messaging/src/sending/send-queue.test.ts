@@ -58,3 +58,22 @@ it('a channel that is set up again while its calls hang gets no more calls', asy
   sms.respond = (_, response) => void response.writeHead(200).end('{"id":"q"}');
   await waitFor('the others', () => sms.received.length === 4);
 });
+
+it('a message whose first try was postponed for however long has its retries', async () => {
+  const shop = await openShop(platform, { sms });
+  const { id } = await send(shop, '+4930901821', {
+    send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString(),
+  });
+  // As after tries from an hour ago on that were put off, since customer data did not respond.
+  await platform.database('messaging')`
+    update attempts set status = 'sending', started_at = ${new Date(platform.clock.now().getTime() - 3_600_000)} where message_id = ${id}`;
+  sms.respond = (_, response) => void response.writeHead(503).end();
+  platform.clock.advance(3_600_000);
+  await waitFor('the first try', () => sms.received.length === 1);
+  sms.respond = (_, response) => void response.writeHead(200).end('{"id":"p"}');
+  await waitFor('its retry', async () => {
+    platform.clock.advance(2_000);
+    return sms.received.length === 2;
+  });
+  expect(await message(shop.account, id, withStatus('sent'))).toMatchObject({ status: 'sent' });
+});
