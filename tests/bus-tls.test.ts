@@ -125,6 +125,38 @@ describe('whoever stands between a process and NATS', () => {
     }
   });
 
+  it('leads to no other server, whatever it adds to the first line', async () => {
+    const elsewhere = await serve(() => undefined);
+    let dialled = 0;
+    elsewhere.server.on('connection', () => dialled++);
+    let dials = 0;
+    const { server, port } = await serve((socket) => {
+      dials++;
+      const upstream = keep(dial(Number(new URL(nats.url).port), '127.0.0.1'));
+      socket.pipe(upstream).on('close', () => socket.destroy());
+      socket.on('close', () => upstream.destroy());
+      upstream.once('data', (info) => {
+        socket.write(info.toString().replace('{', `{"connect_urls":["localhost:${elsewhere.port}"],`));
+        upstream.pipe(socket);
+      });
+    });
+    const tls = { ca: testCertificate, cert: testCertificate, key: testCertificateKey };
+    const options = { tls, reconnectTimeWait: 10, maxReconnectAttempts: -1 };
+    const client = await connect({ servers: `tls://127.0.0.1:${port}`, ...options });
+    try {
+      for (let round = 1; round < 5; round++) {
+        await client.flush();
+        cut();
+        await waitFor('another connection', () => dials > round);
+      }
+      expect(dialled).toBe(0);
+    } finally {
+      await client.close();
+      cut();
+      for (const each of [server, elsewhere.server]) each.close();
+    }
+  });
+
   it('adds no message to what comes encrypted', async () => {
     let dials = 0;
     const { server, port } = await serve((socket) => {

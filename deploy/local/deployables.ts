@@ -110,7 +110,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
       NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache', name),
       HOST: '127.0.0.1',
       PORT: String(port),
-      DATABASE_URL: roleUrl(platform.databaseUrl, name, platform.secrets.roles[name] ?? ''),
+      ...databaseUrls(platform, name),
       NATS_URL: platform.natsUrl(name),
       CONTEXT_SECRET: platform.secrets.CONTEXT_SECRET,
       ...traceExport(platform),
@@ -145,6 +145,16 @@ function inheritedEnvironment(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
+/** Returns the URLs of the database, and of its other addresses that the caller names, with the role of a process. */
+function databaseUrls({ databaseUrl, secrets }: Platform, name: string): Record<string, string> {
+  const others = ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'].filter((key) => !isOfAnotherServer(key));
+  const urls = { DATABASE_URL: databaseUrl, ...Object.fromEntries(others.map((key) => [key, process.env[key]])) };
+  const named = Object.entries(urls).flatMap(([key, url]) =>
+    url ? [[key, roleUrl(url, name, secrets.roles[name] ?? '')]] : [],
+  );
+  return Object.fromEntries(named) as Record<string, string>;
+}
+
 /** Returns the caller's settings that no service gets. */
 function ofGatewayAlone(): Record<string, string> {
   const entries = Object.entries(process.env).filter(
@@ -155,7 +165,7 @@ function ofGatewayAlone(): Record<string, string> {
 
 /** Settings that say how the server of a URL is reached: they are of no use to one that is started here. */
 const ofServer: Record<string, RegExp> = {
-  DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL)$/,
+  DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL|READ_URL)$/,
   NATS_URL: /^NATS_/,
   REDIS_URL: /^REDIS_(MODE$|SENTINEL_)/,
 };

@@ -185,15 +185,16 @@ export class BodyIntake {
   async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<void> {
     const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
     let [received, chunks] = [0, 0];
+    let writing: void | Promise<void>;
     const take = (chunk: Buffer) => {
       received += chunk.length;
       try {
         if (received > terms.limit) throw tooLarge(terms.limit);
         if (isCrumbled(++chunks, received)) throw tooCrumbled();
-        const written = kept.add(chunk);
-        if (!written) return;
+        writing = kept.add(chunk);
+        if (!writing) return;
         request.pause();
-        written.then(() => request.resume(), reject);
+        writing.then(() => request.resume(), reject);
       } catch (error) {
         // There may be thousands more in what was read already.
         request.off('data', take);
@@ -205,7 +206,13 @@ export class BodyIntake {
     const wholeWithinMs = terms.kind === 'hook' ? this.#bounds.windowMs : undefined;
     const unwatch = this.#pace.watch(request, () => received, late, wholeWithinMs);
     const gone = () => reject(new ClientGone());
-    request.on('data', take).once('end', resolve).once('close', gone);
+    // It may come before the last piece is written.
+    const end = () => {
+      request.off('close', gone);
+      if (writing) writing.then(resolve, reject);
+      else resolve();
+    };
+    request.on('data', take).once('end', end).once('close', gone);
     if (terms.continues) response.writeContinue();
     try {
       await whole;

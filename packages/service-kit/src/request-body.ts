@@ -47,7 +47,7 @@ export function bodyReader(
     };
   }
   const largeBodyPermits = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
-  return (request, _, next) => {
+  return (request, response, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
     const acquire = async () => void permits.set(request, await largeBodyPermits.acquire(ownerOf(request)));
     const space = {
@@ -62,6 +62,8 @@ export function bodyReader(
       },
       (error: unknown) => {
         releaseBody(request);
+        // Its rest is not read: who sends it would wait with it.
+        if (!request.complete) response.shouldKeepAlive = false;
         next(request.readableAborted ? notWhole(error) : error);
       },
     );
@@ -107,7 +109,7 @@ async function* bounded(
   const watch = new PaceWatch(pace);
   try {
     for (;;) {
-      const next = await Promise.race([chunks.next(), watch.tooSlow]);
+      const next = await watch.inTime(chunks.next());
       if (next.done) return;
       watch.received(next.value.length);
       received += next.value.length;
@@ -127,28 +129,36 @@ async function* bounded(
 
 /** Looks whether bytes come as fast as they must, from when it is made; not while it is stopped. */
 class PaceWatch {
-  readonly tooSlow: Promise<never>;
   readonly #pace: Pace;
-  readonly #reject: (error: Error) => void;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Refuses what is waited for; nothing may be at the moment. */
+  #refuse: ((error: Error) => void) | undefined;
+  #error: Error | undefined;
 
   constructor(pace: Pace) {
     this.#pace = pace;
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.tooSlow = promise;
-    this.#reject = reject;
-    // Nobody may be waiting at that moment.
-    promise.catch(() => undefined);
     this.start();
   }
 
   start(): void {
     this.#bytes = 0;
     this.#timer = setInterval(() => {
-      if (this.#bytes < this.#pace.bytes) this.#reject(tooSlow(this.#pace));
+      if (this.#bytes < this.#pace.bytes) {
+        this.#error ??= tooSlow(this.#pace);
+        this.#refuse?.(this.#error);
+      }
       this.#bytes = 0;
     }, this.#pace.everyMs);
+  }
+
+  /** Waits for bytes; throws 408 where they do not come in time. By a promise of their own: one for all would keep all bytes until its end. */
+  async inTime<Result>(bytes: Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (this.#error) reject(this.#error);
+    this.#refuse = reject;
+    bytes.then(resolve, reject);
+    return await promise;
   }
 
   received(bytes: number): void {
