@@ -209,8 +209,7 @@ export class BodyIntake {
     // It may come before the last piece is written.
     const end = () => {
       request.off('close', gone);
-      if (writing) writing.then(resolve, reject);
-      else resolve();
+      Promise.resolve(writing).then(resolve, reject);
     };
     request.on('data', take).once('end', end).once('close', gone);
     if (terms.continues) response.writeContinue();
