@@ -125,6 +125,56 @@ describe('whoever stands between a process and NATS', () => {
     }
   });
 
+  it('ends no process by a reset before the handshake', async () => {
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.on('uncaughtException', note);
+    let dials = 0;
+    const { server, port } = await serve((socket) => {
+      dials++;
+      const info = 'INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_required":true}\r\n';
+      socket.write(info, () => socket.resetAndDestroy());
+    });
+    const log = createLogger('test', 'silent');
+    const { NATS_URL: _, ...files } = settingsWith('certificate.pem', 'key.pem');
+    const bus = await Bus.connect(`tls://127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, files });
+    try {
+      await waitFor('five dials', () => dials > 4);
+      expect(uncaught).toEqual([]);
+    } finally {
+      await bus.close();
+      process.off('uncaughtException', note);
+      cut();
+      server.close();
+    }
+  });
+
+  it('is read no further than a first line can be long', async () => {
+    let dials = 0;
+    let most = 0;
+    const { server, port } = await serve((socket) => {
+      dials++;
+      let written = 0;
+      const write = () => {
+        while (!socket.destroyed && written < 67_108_864 && socket.write(Buffer.alloc(65_536, 'A'))) written += 65_536;
+        most = Math.max(most, written);
+      };
+      socket.on('drain', write);
+      write();
+    });
+    const log = createLogger('test', 'silent');
+    const bus = await Bus.connect(`127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, files: {} });
+    try {
+      await waitFor('three dials', () => dials > 2);
+      // What the kernel holds is a few megabytes.
+      expect(most).toBeLessThan(33_554_432);
+    } finally {
+      await bus.close();
+      cut();
+      server.close();
+    }
+  });
+
   it('leads to no other server, whatever it adds to the first line', async () => {
     const elsewhere = await serve(() => undefined);
     let dialled = 0;

@@ -9,8 +9,10 @@ let platform: Platform;
 let server: Server;
 let sql: Database;
 const sockets: Socket[] = [];
-/** Ends of connections, in place of the statement that asks whether the server is the primary. */
+/** Ends of connections, in place of a statement. */
 let breaks: ((client: Socket) => void)[];
+/** A text in the statement that they are in place of. */
+let broken: string;
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
 
@@ -20,6 +22,7 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 beforeEach(async () => {
   process.on('unhandledRejection', note);
+  broken = 'pg_is_in_recovery';
   const url = new URL(platform.env('crm').DATABASE_URL!);
   const { port, hostname } = url;
   server = createServer((client) => {
@@ -34,7 +37,7 @@ beforeEach(async () => {
       client.write(sent);
     });
     client.on('data', (sent) => {
-      const breakIt = sent.includes('pg_is_in_recovery') ? breaks.shift() : undefined;
+      const breakIt = sent.includes(broken) ? breaks.shift() : undefined;
       if (breakIt) breakIt(client);
       else upstream.write(sent);
     });
@@ -94,3 +97,20 @@ it.each<[string, (client: Socket) => void]>([
   },
   60_000,
 );
+
+it.each<[string, (client: Socket) => void]>([
+  ['is reset', (client) => client.resetAndDestroy()],
+  ['is closed', (client) => client.destroy()],
+  ['breaks off amid the result', (client) => client.end(Buffer.from('C\0\0\0\u000dUPD', 'latin1'))],
+])('a statement whose connection %s is not done, although the next connection begins well', async (_what, breakIt) => {
+  await platform.database('crm')`create table if not exists counted (n int)`;
+  await platform.database('crm')`truncate counted`;
+  await platform.database('crm')`insert into counted values (0)`;
+  [broken, breaks] = ['update counted', [breakIt]];
+  const update = sql`update counted set n = n + 1 returning n`.then(
+    (rows) => rows,
+    (error: unknown) => error,
+  );
+  expect(await sql`select n from counted`).toEqual([{ n: 0 }]);
+  expect(isDatabaseUnavailable(await update)).toBe(true);
+});

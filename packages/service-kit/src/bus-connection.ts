@@ -7,7 +7,7 @@ import {
   type NatsConnection,
   type TlsOptions,
 } from '@nats-io/transport-node';
-import { guardTransport } from './bus-transport.ts';
+import { dialByOurselves } from './bus-transport.ts';
 import type { BaseConfig } from './config.ts';
 import { serviceUnavailable } from './database-errors.ts';
 import type { Logger } from './logging.ts';
@@ -18,7 +18,7 @@ export type BusFiles = Partial<
   Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
 >;
 
-guardTransport();
+dialByOurselves();
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;

@@ -1,37 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
+import { Handshake } from './handshake.ts';
 
-/** Time for a dial until the server has said who it is: the client gives one up after 2 s, and forgets to close it. */
-const dialMs = 5_000;
+/** Time for a dial until the connection is encrypted. */
+const dialMs = 2_000;
+/** Length of a server's first line at most; it is some hundred bytes. */
+const longestLine = 65_536;
 
-/** The parts of a server's first line that say where else it can be reached. */
+/** The parts of that line that say where else the server can be reached. */
 const elsewhere = ['connect_urls', 'ws_connect_urls'];
 
+/** A server's first line, as far as it matters before anything is sent. */
+interface Info extends Record<string, unknown> {
+  tls_required?: unknown;
+  tls_available?: unknown;
+}
+
 /**
- * Has NATS' client close what it dials in vain; and has connections that are to be encrypted be so before anything is sent on them, to the server that was dialled, and
- * everything that is read of one come encrypted, but for the server's first line. The client believes what that says: whoever stands between could say that there is
- * no TLS or that other servers are to be dialled, and get the password, or add messages behind it.
+ * Has NATS' client dial by `dial`, instead of by itself: it listens to no error while it reads certificates, takes a first line of any length, and forgets to close what it
+ * gives up. With TLS it believes what that line says, which comes before: whoever stands between could say that there is no TLS or that other servers are to be
+ * dialled, and get the password, or add messages behind it.
  */
-export function guardTransport(): void {
-  const { connect } = NodeTransport.prototype;
-  NodeTransport.prototype.connect = async function guarded(this: NodeTransport, server, options) {
-    const { tls } = options;
-    const tooLate = setTimeout(() => this.discard(), dialMs);
-    // Otherwise the certificate of a server that is dialled by its address is asked for localhost.
-    const checked = tls ? { ...options, tls: { host: server.tlsName || server.hostname, ...tls } } : options;
-    await connect.call(this, server, checked).finally(() => clearTimeout(tooLate));
-    if (!tls) return;
-    if (!this.isEncrypted()) {
-      this.discard();
-      throw new Error('NATS did not begin TLS, which NATS_URL or NATS_TLS_CA_FILE asks for');
+export function dialByOurselves(): void {
+  NodeTransport.prototype.connect = async function connect(this: NodeTransport, server, options) {
+    this.tlsName = server.tlsName;
+    this.options = options;
+    const { socket, read } = await dial(server, options.tls ?? undefined);
+    if (this.done) {
+      socket.destroy();
+      throw new Error('the connection is not wanted any more');
     }
-    this.yields = [firstLine(Buffer.concat(this.yields))];
+    this.socket = socket;
+    this.yields = [read];
+    this.connected = true;
+    this.setupHandlers();
+    this.signal.resolve();
   };
 }
 
-/** Returns the first line that was read, `INFO {…}`, without what may lead elsewhere. */
-function firstLine(read: Buffer): Buffer {
+/** Files with the authority of certificates, and with a client's own. */
+interface TlsFiles {
+  caFile?: string | undefined;
+  certFile?: string | undefined;
+  keyFile?: string | undefined;
+}
+
+type TlsSettings = ConnectionOptions & TlsFiles;
+
+/**
+ * Dials a server; returns the socket and what was read of it. Where TLS is asked for it is encrypted, and only the first line was read, without what may lead elsewhere.
+ */
+async function dial(server: { hostname: string; port: number; tlsName: string }, wanted: TlsSettings | undefined) {
+  const tls = wanted && (await certificatesOf(wanted));
+  const host = server.tlsName || server.hostname;
+  const socket = createConnection(server.port, server.hostname).setNoDelay(true);
+  const handshake = new Handshake(socket, host, dialMs);
+  return await handshake.run(async () => {
+    await handshake.connected();
+    let read = Buffer.alloc(0);
+    while (!read.includes('\n')) {
+      if (read.length > longestLine) throw new Error(`the first line of ${host} does not end: it is no NATS`);
+      read = Buffer.concat([read, await handshake.bytes()]);
+    }
+    const info = infoIn(read, host);
+    const hasTls = info.tls_required === true || info.tls_available === true;
+    if (!hasTls && !tls) return { socket, read };
+    if (!hasTls) throw new Error('NATS did not begin TLS, which NATS_URL or NATS_TLS_CA_FILE asks for');
+    const name = server.tlsName ? { servername: server.tlsName } : {};
+    const secure = await handshake.encrypted({ ...name, ...tls });
+    const said = Object.entries(info).filter(([key]) => !elsewhere.includes(key));
+    return { socket: secure, read: Buffer.from(`INFO ${JSON.stringify(Object.fromEntries(said))}\r\n`) };
+  });
+}
+
+/** Reads the files at each dial: they are renewed while a process runs. Before anything is dialled: nobody listens in between. */
+async function certificatesOf({ caFile, certFile, keyFile, ...tls }: TlsSettings): Promise<ConnectionOptions> {
+  const read = async (file: string | undefined) => (file ? await readFile(file) : undefined);
+  const [ca, cert, key] = await Promise.all([read(caFile), read(certFile), read(keyFile)]);
+  return { ...tls, ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) };
+}
+
+/** Returns what the first line says: `INFO {…}`. */
+function infoIn(read: Buffer, host: string): Info {
   const line = read.subarray(0, read.indexOf('\n')).toString();
-  const said = JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>;
-  const kept = Object.entries(said).filter(([name]) => !elsewhere.includes(name));
-  return Buffer.from(`INFO ${JSON.stringify(Object.fromEntries(kept))}\r\n`);
+  const given = /^INFO\s/i.test(line) ? line.slice(4) : '';
+  try {
+    return JSON.parse(given) as Info;
+  } catch (cause) {
+    throw new Error(`the first line of ${host} is none of NATS`, { cause });
+  }
 }

@@ -29,3 +29,18 @@ it.each([
   expect([(error as { code: string }).code, isDatabaseUnavailable(error)]).toEqual([code, true]);
   expect(await process()).toBe(before);
 });
+
+it('a statement after one that broke off amid its rows gets its own rows, and no gap before them', async () => {
+  const breaksOff = () => sql`select 10 / (3 - i) as tenth from generate_series(1, 5) as i`;
+  await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });
+  const one = await sql`select 1 as one`;
+  expect([one.length, 0 in one, one[0]]).toEqual([1, true, { one: 1 }]);
+  await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });
+  const many = await sql<{ i: number }[]>`select i from generate_series(1, ${5}::int) as i`;
+  expect([many.length, many.map(({ i }) => i)]).toEqual([5, [1, 2, 3, 4, 5]]);
+  await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });
+  expect(await sql`select 1 where false`).toHaveLength(0);
+  await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });
+  const several = await sql`select 1 as one; select 2 as two`.simple();
+  expect(several).toEqual([[{ one: 1 }], [{ two: 2 }]]);
+});

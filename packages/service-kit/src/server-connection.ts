@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { isIP, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { type ConnectionOptions, connect } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import type postgres from 'postgres';
+import { Handshake, NotConnected } from './handshake.ts';
 
 /** The `sslmode` of a URL, as the driver reads it; false without one. */
 export type TlsMode = postgres.ParsedOptions['ssl'];
@@ -21,15 +21,6 @@ const handshakeMs = 5_000;
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const [consent, refusal] = ['S', 'E'];
 
-class NotConnected extends Error {
-  readonly code: string;
-
-  constructor(code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 /**
  * Returns a connection to a server, encrypted where that is asked for; with `prefer` a plain one where the server has no TLS. Our own instead of the driver's, which
  * listens to a socket too late to hear of a dial that fails at once, whose request for TLS waits for minutes behind what it had not sent on the connection before, and
@@ -41,41 +32,32 @@ export async function connectTo(server: Server, dialled: (socket: Socket) => voi
   const { path, host, port, tls } = server;
   const socket = new Socket();
   dialled(socket);
-  const closed = new AbortController();
-  const { signal } = closed;
-  const tooLate = setTimeout(() => {
-    closed.abort(new NotConnected('CONNECT_TIMEOUT', `${host} did not shake hands within ${handshakeMs} ms`));
-  }, handshakeMs);
-  socket.once('close', () => closed.abort(new NotConnected('CONNECTION_CLOSED', `${host} closed the connection`)));
-  // An error between two waits is followed by the end, which is waited for.
-  socket.on('error', () => undefined);
+  const handshake = new Handshake(socket, host, handshakeMs);
   try {
-    const connected = once(socket, 'connect', { signal });
-    if (path) socket.connect(path);
-    else socket.connect(port, host);
-    await connected;
-    return tls ? await encrypted(socket, host, tls, signal) : socket;
+    return await handshake.run(async () => {
+      const connected = handshake.connected();
+      if (path) socket.connect(path);
+      else socket.connect(port, host);
+      await connected;
+      return tls ? await encrypted(socket, { host, tls }, handshake) : socket;
+    });
   } catch (error) {
-    socket.destroy();
-    return failed(signal.reason ?? error);
-  } finally {
-    clearTimeout(tooLate);
+    return failed(error);
   }
 }
 
-async function encrypted(socket: Socket, host: string, tls: TlsMode, signal: AbortSignal): Promise<Socket> {
+async function encrypted(
+  socket: Socket,
+  { host, tls }: Pick<Server, 'host' | 'tls'>,
+  handshake: Handshake,
+): Promise<Socket> {
   socket.write(sslRequest);
-  const [bytes] = (await once(socket, 'data', { signal })) as [Buffer];
-  const response = bytes.toString('latin1');
+  const response = (await handshake.bytes()).toString('latin1');
   if (response.startsWith(refusal)) throw new NotConnected('CONNECTION_CLOSED', `${host} refused the connection`);
-  if (response !== consent) {
-    if (tls === 'prefer') return socket;
-    throw new Error(`PostgreSQL at ${host} has no TLS, which sslmode asks for`);
-  }
-  const secure = connect({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...verification(tls) });
-  secure.on('error', () => undefined);
-  await once(secure, 'secureConnect', { signal });
-  return secure;
+  if (response === consent)
+    return await handshake.encrypted({ ...(isIP(host) ? {} : { servername: host }), ...verification(tls) });
+  if (tls === 'prefer') return socket;
+  throw new Error(`PostgreSQL at ${host} has no TLS, which sslmode asks for`);
 }
 
 const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];

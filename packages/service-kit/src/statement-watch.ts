@@ -1,6 +1,7 @@
 import { HeardSockets } from './heard-sockets.ts';
 import { HostDialler } from './host-dialler.ts';
 import type { TlsMode } from './server-connection.ts';
+import { faultOf } from './whole-result.ts';
 
 /** Time by which a client gives a statement up after its server: PostgreSQL's own error for one that takes too long comes first. */
 const graceMs = 1_000;
@@ -186,6 +187,11 @@ export class StatementWatch {
     this.#unansweredSinceMs ??= startedAtMs;
     const { resolve, reject } = statement;
     statement.resolve = (value) => {
+      const fault = faultOf(value);
+      if (fault) {
+        statement.reject(fault);
+        return;
+      }
       watched.isOver = true;
       this.#responded();
       resolve.call(statement, value);
