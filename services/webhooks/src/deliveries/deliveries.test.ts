@@ -303,6 +303,20 @@ describe('an endpoint is switched off', () => {
     expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, url: next.url });
   });
 
+  it('not by a failure after days in which it was paused: nothing was tried then', async () => {
+    const { account, endpoint, params } = await respondingEndpoint(500);
+    await emitContactCreated(account, 'First');
+    await delivery(account, endpoint.id, hasTries(1));
+    await account.client.updateEndpoint({ params, body: { paused: true } });
+    platform.clock.advance(6 * 86_400_000);
+    await account.client.updateEndpoint({ params, body: { paused: false } });
+    await account.client.testEndpoint({ params });
+    expect(await delivery(account, endpoint.id, hasTries(2))).toMatchObject({ status: 'pending' });
+    const tested = await delivery(account, endpoint.id, (one) => one.event === 'webhook.test' && one.tries.length > 0);
+    expect(tested.tries[0]).toMatchObject({ status: 500 });
+    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, disabled_reason: null });
+  });
+
   it('by failing for five days and nothing else, not by a failure after a success', async () => {
     const { account, endpoint, params, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account, 'First');
