@@ -15,6 +15,9 @@ export interface Passage {
   text: string;
 }
 
+/** Passages that one statement writes: each of up to 2,000 of a source may have a hundred words that no other has, and their indexes take milliseconds. */
+const mostAtOnce = 250;
+
 /** Passages of an account: small requests name large websites, and what they say is stored three times, to be searched. */
 const maxPassages = 1_000_000;
 const full = `The knowledge has no room for it: at most ${maxPassages.toLocaleString('en')} passages of all sources are kept`;
@@ -37,6 +40,16 @@ export async function replacePassages(
     select kind, title, alternates, collection_id, active from sources
     where account_id = ${accountId} and id = ${sourceId}`;
   if (!source) throw new Error('passages were given to a source that there is not');
+  for (let from = 0; from < passages.length; from += mostAtOnce)
+    await insertPassages(tx, { accountId, sourceId, language }, source, passages.slice(from, from + mostAtOnce));
+}
+
+async function insertPassages(
+  tx: Sql,
+  { accountId, sourceId, language }: { accountId: string; sourceId: string; language: string },
+  source: Pick<SourceRow, 'kind' | 'title' | 'alternates' | 'collection_id' | 'active'>,
+  passages: readonly Passage[],
+): Promise<void> {
   const isFaq = source.kind === 'faq';
   const asked = isFaq ? [source.title, ...(source.alternates ?? [])] : [];
   const questions = isFaq ? [...new Set(asked.map(comparableQuestion))].filter((question) => question !== '') : null;
@@ -98,7 +111,19 @@ export async function movePassages(
   sourceId: string,
   { collection_id, active }: { collection_id: number; active: boolean },
 ): Promise<void> {
-  await tx`
-    update passages set collection_id = ${collection_id}, active = ${active}
-    where account_id = ${accountId} and source_id = ${sourceId}`;
+  let last = { page: -1, position: -1 };
+  for (let moved = mostAtOnce; moved === mostAtOnce; ) {
+    const rows = await tx<Pick<Passage, 'page' | 'position'>[]>`
+      with next as (
+        select page, "position" from passages
+        where account_id = ${accountId} and source_id = ${sourceId} and (page, "position") > (${last.page}::int, ${last.position}::int)
+        order by page, "position" limit ${mostAtOnce}
+      ), moved as (
+        update passages p set collection_id = ${collection_id}, active = ${active} from next
+        where p.account_id = ${accountId} and p.source_id = ${sourceId} and p.page = next.page and p."position" = next."position"
+      )
+      select page, "position" from next order by page, "position"`;
+    moved = rows.length;
+    last = rows.at(-1) ?? last;
+  }
 }

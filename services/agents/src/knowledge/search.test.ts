@@ -108,6 +108,28 @@ describe('a search', () => {
     expect(await library.search('elephants')).toEqual([]);
   });
 
+  it('finds each of the many passages of a source, which are written in parts, and none once it is off', async () => {
+    const library = await openLibrary(platform);
+    const { id } = await library.article('Many');
+    const words = Array.from({ length: 600 }, (_, index) => `word${index}x`);
+    await library.read(id, words);
+    for (const word of ['word0x', 'word249x', 'word250x', 'word599x'])
+      expect(await library.search(word)).toMatchObject([{ text: word }]);
+    const database = platform.database('agents');
+    const account = library.account.id;
+    const counted = async () => {
+      const [row] = await database`
+        select (select passages from libraries where account_id = ${account})::int as passages,
+          (select count(*) from passages where account_id = ${account} and active)::int as active,
+          (select count(*) from words where account_id = ${account} and word like 'word%')::int as words`;
+      return row;
+    };
+    expect(await counted()).toEqual({ passages: 600, active: 600, words: 600 });
+    await library.account.client.updateSource({ params: { source_id: id }, body: { active: false } });
+    expect(await counted()).toEqual({ passages: 600, active: 0, words: 600 });
+    expect(await library.search('word599x')).toEqual([]);
+  });
+
   it('reads by an index whose keys nobody can calculate backwards', async () => {
     const database = platform.database('agents');
     const account = randomUUID();
