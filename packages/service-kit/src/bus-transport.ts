@@ -19,7 +19,7 @@ interface Info extends Record<string, unknown> {
 }
 
 /**
- * Has NATS' client dial by `dial`, instead of by itself: it listens to no error while it reads certificates, takes a first line of any length, and forgets to close what it
+ * Has NATS' client dial by `dial`, instead of by itself, and close a connection that is of no use: it listens to no error while it reads certificates, takes a first line of any length, and forgets to close what it
  * gives up. With TLS it believes what that line says, which comes before: whoever stands between could say that there is no TLS or that other servers are to be
  * dialled, and get the password, or add messages behind it.
  */
@@ -37,6 +37,19 @@ export function dialByOurselves(): void {
     this.connected = true;
     this.setupHandlers();
     this.signal.resolve();
+  };
+  // The client would first wait until what it has written is gone, which a server that fell silent does not take: it would never dial again.
+  NodeTransport.prototype.disconnect = function disconnect(this: NodeTransport) {
+    void this.close(new Error('NATS did not respond to pings'));
+  };
+  NodeTransport.prototype[Symbol.asyncIterator] = function frames(this: NodeTransport) {
+    const read = this.iterate();
+    // Called where a frame could not be read: nobody would read the next ones.
+    const end = async () => {
+      void this.close(new Error('what NATS sent could not be read'));
+      return await read.return!(undefined);
+    };
+    return { next: () => read.next(), return: end, [Symbol.asyncIterator]: () => read };
   };
 }
 
