@@ -175,3 +175,24 @@ it('passes on what comes in both ways, in its order, and the end of it', async (
   for await (const part of socket) parts.push(part as Buffer);
   expect(Buffer.concat(parts).equals(sent)).toBe(true);
 });
+
+it('a dial ends whose server closes the connection while its owner rests', async () => {
+  const ended = Promise.withResolvers<void>();
+  const port = await portOf(
+    createServer(
+      (socket) =>
+        void socket
+          .on('error', () => undefined)
+          .on('close', ended.resolve)
+          .end(),
+    ),
+  );
+  let nowMs = 0;
+  const meter = new WorkMeter({ freeMs: 20, restRatio: 5 }, () => nowMs);
+  // By a clock that stands still afterwards all that waits runs at once.
+  meter.run('ada', () => {
+    nowMs += 60;
+  });
+  await expect(dial(port, 'ada', meter)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  await ended.promise;
+});

@@ -51,7 +51,10 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
     return connect({ ...plain, protocol: 'tcp:' }, (...[error, socket]) => {
       if (error) return callback(error, null);
       const metered = meteredFor(socket, owner, meter);
+      let isOver = false;
       const secured: buildConnector.Callback = (...result) => {
+        if (isOver) return;
+        isOver = true;
         if (result[1]) {
           metered.secured();
           countBelow(result[1], metered);
@@ -60,12 +63,19 @@ export function createDial({ timeoutMs, certificateAuthority: ca, meter = proces
       };
       // The start takes half a millisecond already, also for a server that ends the connection there.
       meter.run(owner ?? '', () => {
-        if (metered.errored) callback(metered.errored, null);
-        else secure({ ...target, httpSocket: metered as unknown as Socket }, secured);
+        if (metered.destroyed) {
+          secured(metered.errored ?? endedEarly(), null);
+          return;
+        }
+        const socket = secure({ ...target, httpSocket: metered as unknown as Socket }, secured) as unknown as Socket;
+        // Where the end comes in the turn of the start there is no error, for which alone the connector listens: its dial would never end.
+        socket.once('close', () => secured(endedEarly(), null));
       });
     });
   };
 }
+
+const endedEarly = () => Object.assign(new Error('the connection ended before it was secure'), { code: 'ECONNRESET' });
 
 /** Returns a connection over which TLS can be started with a customer's server. */
 export function meteredFor(socket: Socket, owner = '', meter: WorkMeter = processMeter): MeteredSocket {

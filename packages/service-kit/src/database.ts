@@ -4,14 +4,9 @@ import { watchOwn } from './beginning-connections.ts';
 import { columnTypes } from './column-types.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 import { DeadlineWatch, type Timed } from './deadline-watch.ts';
+import { endTransaction, type RunningStatement } from './running-statement.ts';
 import { padding } from './start-up-message.ts';
-import {
-  endTransaction,
-  type PoolUse,
-  type RunningStatement,
-  StatementTimeout,
-  StatementWatch,
-} from './statement-watch.ts';
+import { type PoolUse, StatementTimeout, StatementWatch } from './statement-watch.ts';
 import { telemetryEnabled } from './telemetry.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
 
@@ -64,6 +59,8 @@ export function openDatabase(
     // Idle processes keep one or two: the driver takes its connections in turn, so that each is used every few seconds for as long as it lives.
     idle_timeout: 20,
     max_lifetime: 1800,
+    // A transaction's first statement must not be the one by which a connection is full: it would go on without its transaction.
+    max_pipeline: Number.MAX_SAFE_INTEGER,
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     onnotice: () => undefined,
     types: columnTypes,

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { watchBeginning } from './beginning-connections.ts';
+import { tellOnlyOfTheEnd } from './driver-events.ts';
 import type { HeardSockets } from './heard-sockets.ts';
-import { connectTo, type TlsMode } from './server-connection.ts';
+import { connectTo, FailedSocket, type TlsMode } from './server-connection.ts';
 import { watchFirstWrite } from './start-up-message.ts';
 
 /** Times that a pool dials all of its hosts for all of its connections in vain, before it pauses: a server that ends them is there again at once. */
@@ -49,6 +50,8 @@ export class HostDialler {
       socket.destroy();
     });
     if (target_session_attrs) watchBeginning(socket);
+    // One that could not be connected fails by its error.
+    if (!(socket instanceof FailedSocket)) tellOnlyOfTheEnd(socket);
     return socket;
   };
 

@@ -42,7 +42,7 @@ export async function connectTo(server: Server, dialled: (socket: Socket) => voi
       return tls ? await encrypted(socket, { host, tls }, handshake) : socket;
     });
   } catch (error) {
-    return failed(error);
+    return new FailedSocket(error) as unknown as Socket;
   }
 }
 
@@ -67,9 +67,10 @@ function verification(mode: TlsMode): ConnectionOptions {
   return typeof mode === 'object' ? mode : { rejectUnauthorized: !unverified.includes(mode) };
 }
 
-/** Returns a socket that fails once somebody listens to it, and has written what it writes first: see `watchFirstWrite`. */
-function failed(error: unknown): Socket {
-  const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
-  setImmediate(() => setImmediate(() => stream.destroy(error as Error)));
-  return stream as Socket;
+/** In place of a socket: fails once somebody listens to it, and has written what it writes first (see `watchFirstWrite`). */
+export class FailedSocket extends Duplex {
+  constructor(error: unknown) {
+    super({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+    setImmediate(() => setImmediate(() => this.destroy(error as Error)));
+  }
 }

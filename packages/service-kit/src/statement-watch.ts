@@ -1,5 +1,7 @@
+import { isDatabaseUnavailable } from './database-errors.ts';
 import { HeardSockets } from './heard-sockets.ts';
 import { HostDialler } from './host-dialler.ts';
+import { makeHarmless, type RunningStatement, refuseAfterEnd } from './running-statement.ts';
 import type { TlsMode } from './server-connection.ts';
 import { faultOf } from './whole-result.ts';
 
@@ -10,30 +12,6 @@ const sweepMs = 500;
 const maxReplans = 100;
 /** Times that a statement which was never sent goes to the pool again: the connection that it gets then may have broken as well. */
 const maxHandOvers = 3;
-
-/** A statement of postgres.js on its way; the members are those that its 3.4 line has had throughout. */
-export interface RunningStatement {
-  canceller: unknown;
-  /** Hands it to a connection: the pool's, or a transaction's own. */
-  handler: (statement: RunningStatement) => void;
-  /** Set once a connection has it. */
-  state: unknown;
-  /** Set once it has been written for a connection; without it nothing of it was sent. */
-  statement: unknown;
-  /** Set once its turn has come on that connection, on which others may have been sent before it. */
-  active: boolean;
-  /** A connection that is given it while this is set passes it over. */
-  cancelled: unknown;
-  options: { onexecute?: unknown };
-  executed: boolean;
-  strings?: readonly string[];
-  args?: readonly unknown[];
-  /** Those of a statement that was written before, which are kept. */
-  parameters?: unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-  handle(): unknown;
-}
 
 interface Watched {
   statement: RunningStatement;
@@ -55,9 +33,6 @@ export interface PoolUse {
   waiting: number;
 }
 
-/** Text of a statement that was given up before it was sent. */
-const nothing = ['select'];
-
 /** A statement that did not end in time: its connection may be silent, or none was free. */
 export class StatementTimeout extends Error {
   readonly code = 'STATEMENT_TIMEOUT';
@@ -65,45 +40,6 @@ export class StatementTimeout extends Error {
   constructor(ms: number) {
     super(`PostgreSQL did not respond to a statement within ${ms} ms`);
   }
-}
-
-/** Handlers of transactions whose connection is gone, by which their statements are known. */
-const ended = new WeakSet<RunningStatement['handler']>();
-
-/** A statement of a transaction whose connection has ended. */
-class TransactionEnded extends Error {
-  readonly code = 'CONNECTION_CLOSED';
-
-  constructor() {
-    super('the connection of this transaction has ended');
-  }
-}
-
-/** Takes note that a transaction is over, of which `probe` is a statement that was not sent: nothing more of it is. */
-export function endTransaction(probe: RunningStatement): void {
-  ended.add(probe.handler);
-}
-
-/**
- * Has a statement of a transaction refused if its connection has ended by the time that it would be sent: postgres.js would send it into the
- * socket that is gone, and the error, which nobody can catch, ends the process (its issue 1208).
- */
-function refuseAfterEnd(statement: RunningStatement): void {
-  const { handler } = statement;
-  statement.handler = (sent) => {
-    if (ended.has(handler)) sent.reject(new TransactionEnded());
-    else handler(sent);
-  };
-}
-
-/**
- * Has a statement do nothing that waits for a connection and is given up: postgres.js keeps it, and sends it once there is one, when nobody waits for it and
- * it may have been made again. Were it cancelled, the connection that gets it would be lost.
- */
-function makeHarmless(statement: RunningStatement): void {
-  statement.strings = nothing;
-  statement.args = [];
-  statement.parameters = undefined;
 }
 
 /** Returns whether PostgreSQL ended or refused a connection since it stops, crashed, starts or was told to end it. */
@@ -205,10 +141,19 @@ export class StatementWatch {
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
       if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#responded();
+      else if (!isDatabaseUnavailable(error)) this.#endMixedUp();
       reject.call(statement, error);
     };
     this.#watched.push(watched);
     this.#timer ??= setTimeout(this.#sweep, sweepMs);
+  }
+
+  /**
+   * Ends all connections, at once: where the driver itself fails with a statement, such as a value that it cannot write, it may take the next results for those of others,
+   * or have left a transaction open that nobody has. Nothing says on which.
+   */
+  #endMixedUp(): void {
+    this.#sockets.endDialledBefore(Number.POSITIVE_INFINITY);
   }
 
   #responded(): void {
@@ -241,6 +186,8 @@ export class StatementWatch {
   #handOver(watched: Watched): void {
     queueMicrotask(() => {
       watched.statement.cancelled = null;
+      // Written anew: those that were written are texts already.
+      watched.statement.parameters = undefined;
       watched.statement.active = false;
       watched.statement.state = null;
       watched.activeSinceMs = undefined;

@@ -1,5 +1,5 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { RunningStatement } from './statement-watch.ts';
+import type { RunningStatement } from './running-statement.ts';
 import { childSpan, errorType, markFailed } from './telemetry.ts';
 
 /** Returns what the spans of a pool's statements say about its database. */

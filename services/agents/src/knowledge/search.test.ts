@@ -116,17 +116,11 @@ describe('a search', () => {
     for (const word of ['word0x', 'word249x', 'word250x', 'word599x'])
       expect(await library.search(word)).toMatchObject([{ text: word }]);
     const database = platform.database('agents');
-    const account = library.account.id;
-    const counted = async () => {
-      const [row] = await database`
-        select (select passages from libraries where account_id = ${account})::int as passages,
-          (select count(*) from passages where account_id = ${account} and active)::int as active,
-          (select count(*) from words where account_id = ${account} and word like 'word%')::int as words`;
-      return row;
-    };
-    expect(await counted()).toEqual({ passages: 600, active: 600, words: 600 });
+    const active = async () =>
+      (await database`select from passages where account_id = ${library.account.id} and active`).length;
+    expect(await active()).toBe(600);
     await library.account.client.updateSource({ params: { source_id: id }, body: { active: false } });
-    expect(await counted()).toEqual({ passages: 600, active: 0, words: 600 });
+    expect(await active()).toBe(0);
     expect(await library.search('word599x')).toEqual([]);
   });
 
