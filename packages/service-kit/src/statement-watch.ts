@@ -186,7 +186,7 @@ export class StatementWatch {
   #handOver(watched: Watched): void {
     queueMicrotask(() => {
       watched.statement.cancelled = null;
-      // Written anew: those that were written are texts already.
+      // Written again from its values: those that were written are texts already.
       watched.statement.parameters = undefined;
       watched.statement.active = false;
       watched.statement.state = null;

@@ -111,17 +111,17 @@ describe('a search', () => {
   it('finds each of the many passages of a source, which are written in parts, and none once it is off', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Many');
-    const words = Array.from({ length: 600 }, (_, index) => `word${index}x`);
-    await library.read(id, words);
-    for (const word of ['word0x', 'word249x', 'word250x', 'word599x'])
-      expect(await library.search(word)).toMatchObject([{ text: word }]);
+    const texts = Array.from({ length: 600 }, (_, index) => `text${index}x`);
+    await library.read(id, texts);
+    for (const text of ['text0x', 'text249x', 'text250x', 'text599x'])
+      expect(await library.search(text)).toMatchObject([{ text }]);
     const database = platform.database('agents');
     const active = async () =>
       (await database`select from passages where account_id = ${library.account.id} and active`).length;
     expect(await active()).toBe(600);
     await library.account.client.updateSource({ params: { source_id: id }, body: { active: false } });
     expect(await active()).toBe(0);
-    expect(await library.search('word599x')).toEqual([]);
+    expect(await library.search('text599x')).toEqual([]);
   });
 
   it('reads by an index whose keys nobody can calculate backwards', async () => {
