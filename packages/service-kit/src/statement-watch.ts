@@ -141,7 +141,7 @@ export class StatementWatch {
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
       if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#responded();
-      else if (!isDatabaseUnavailable(error)) this.#endMixedUp();
+      else if (statement.state && !isDatabaseUnavailable(error)) this.#endMixedUp();
       reject.call(statement, error);
     };
     this.#watched.push(watched);
