@@ -5,7 +5,7 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type Database, openConnections, openDatabase } from './database.ts';
+import { type Database, inTransaction, openConnections, openDatabase } from './database.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 
 let platform: Platform;
@@ -41,11 +41,14 @@ afterEach(async () => {
   server?.close();
 });
 
-function open(mode: string, { port = (server.address() as AddressInfo).port, isPooled = false } = {}): Database {
+function open(
+  mode: string,
+  { port = (server.address() as AddressInfo).port, isPooled = false, pool = 1 } = {},
+): Database {
   const url = new URL(platform.env('crm').DATABASE_URL!);
   url.port = String(port);
   url.searchParams.set('sslmode', mode);
-  const sql = openDatabase(url.href, { pool: 1, service: 'crm', statementMs: 4_000, isPooled });
+  const sql = openDatabase(url.href, { pool, service: 'crm', statementMs: 4_000, isPooled });
   pools.push(sql);
   return sql;
 }
@@ -158,3 +161,44 @@ it('a server that says nothing, and one that refuses connections, is unavailable
   await once(silent, 'close');
   expect(isDatabaseUnavailable(await errorOf(open('require', { port })`select 1`))).toBe(true);
 }, 30_000);
+
+it('a connection that cannot be encrypted again leaves the others of its pool', async () => {
+  const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
+  let hasTls = true;
+  const clients: Socket[] = [];
+  const proxy = createServer(async (client) => {
+    client.on('error', () => undefined);
+    const upstream = connect(Number(port), hostname);
+    sockets.push(client, upstream);
+    clients.push(client);
+    upstream.on('error', () => undefined).on('close', () => client.destroy());
+    await once(client, 'data').catch(() => undefined);
+    client.write(hasTls ? 'S' : 'N');
+    const secure = new TLSSocket(client, { isServer: true, cert: testCertificate, key: testCertificateKey });
+    secure.on('error', () => upstream.destroy()).on('close', () => upstream.destroy());
+    secure.pipe(upstream).pipe(secure);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  try {
+    const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
+    const broken = errorOf(sql`select pg_sleep(60)`);
+    await waitFor('the first connection', () => clients.length === 1);
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
+    const other = inTransaction(sql, async (tx) => {
+      await tx`select`;
+      begun();
+      await isOver;
+      return await tx`select 1 as one`;
+    });
+    await hasBegun;
+    hasTls = false;
+    clients[0]!.resetAndDestroy();
+    expect(isDatabaseUnavailable(await broken)).toBe(true);
+    expect(await errorOf(sql`select 2`)).toMatchObject({ message: expect.stringContaining('has no TLS') });
+    end();
+    expect(await other).toEqual([{ one: 1 }]);
+  } finally {
+    proxy.close();
+  }
+});

@@ -138,6 +138,8 @@ export class StatementWatch {
         this.#handOver(watched);
         return;
       }
+      // The driver keeps a statement of a connection that has closed, and rejects it again where that cannot be dialled.
+      if (watched.isOver) return;
       watched.isOver = true;
       // An error that PostgreSQL sent is a response too.
       if ((error as { severity?: unknown } | undefined)?.severity !== undefined) this.#responded();
