@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { freePort } from '@customer-platform/deploy/local-port';
 import { waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type Database, openDatabase } from './database.ts';
@@ -45,4 +46,25 @@ it('a database that stands still is dialled once a second, however many ask whet
   } finally {
     performance.now = now;
   }
+});
+
+it('a process behind a pooler is stuck only where that and the database can be dialled', async () => {
+  const there = `postgres://nobody@127.0.0.1:${portOf(database)}/nothing`;
+  const away = `postgres://nobody@127.0.0.1:${await freePort()}/nothing`;
+  const standing = async (poolerUrl: string, directUrl: string) => {
+    const pool = openDatabase(poolerUrl, { pool: 1, service: 'health', isPooled: true });
+    pool`select 1`.catch(() => undefined);
+    const now = performance.now.bind(performance);
+    await new Promise((resolve) => setImmediate(resolve));
+    performance.now = () => now() + 31_000;
+    try {
+      return !(await isDatabaseMoving(pool, directUrl));
+    } finally {
+      performance.now = now;
+      await pool.end({ timeout: 0 });
+    }
+  };
+  expect(await standing(there, there)).toBe(true);
+  expect(await standing(there, away)).toBe(false);
+  expect(await standing(away, there)).toBe(false);
 });

@@ -17,7 +17,10 @@ const dialMs = 2_000;
 /** Time for which the outcome of a dial is used. */
 const dialledForMs = 1_000;
 
-/** Returns whether a pool makes progress, or waits since the database is unavailable: the one of `url`, where the pool's own is a pooler, which keeps who dials it waiting. */
+/**
+ * Returns whether a pool makes progress, or waits since the database is unavailable, or its pooler: where that has a database behind it, at `url`, both are dialled. One that
+ * is there alone keeps who dials it waiting.
+ */
 export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
   return standsStillMs(sql) < stuckMs || !(await canDial(sql, url));
 }
@@ -25,13 +28,14 @@ export async function isDatabaseMoving(sql: Database, url?: string): Promise<boo
 /** Dials under way, and those of the last second. */
 const dials = new WeakMap<Database, Promise<boolean>>();
 
-/** Returns whether the database can be dialled, or could be within the last second: anybody may ask, as often as they like. */
+/** Returns whether all can be dialled, or could be within the last second: anybody may ask, as often as they like. */
 async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
   const known = dials.get(sql);
   if (known !== undefined) return await known;
-  const dialling = dial(url ? serverOf(url) : sql.options).finally(() =>
-    setTimeout(() => dials.delete(sql), dialledForMs).unref(),
-  );
+  const servers = [sql.options, ...(url ? [serverOf(url)] : [])];
+  const dialling = Promise.all(servers.map(dial))
+    .then((each) => each.every(Boolean))
+    .finally(() => setTimeout(() => dials.delete(sql), dialledForMs).unref());
   dials.set(sql, dialling);
   return await dialling;
 }
