@@ -139,8 +139,13 @@ function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
     /^(npm_|INIT_CWD$|ADMIN_TOKENS?$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_|NATS_URL$)/;
+  return callersSettings((key) => !hidden.test(key));
+}
+
+/** Returns those of the caller's settings that are wanted, none of a server that it does not name. */
+function callersSettings(isWanted: (key: string) => boolean): Record<string, string> {
   const entries = Object.entries(process.env).filter(
-    ([key, value]) => value !== undefined && !hidden.test(key) && !isOfAnotherServer(key),
+    ([key, value]) => value !== undefined && isWanted(key) && !isOfAnotherServer(key),
   );
   return Object.fromEntries(entries) as Record<string, string>;
 }
@@ -156,12 +161,7 @@ function databaseUrls({ databaseUrl, secrets }: Platform, name: string): Record<
 }
 
 /** Returns the caller's settings that no service gets. */
-function ofGatewayAlone(): Record<string, string> {
-  const entries = Object.entries(process.env).filter(
-    ([key, value]) => value !== undefined && /^(ADMIN_TOKENS$|REDIS_)/.test(key) && !isOfAnotherServer(key),
-  );
-  return Object.fromEntries(entries) as Record<string, string>;
-}
+const ofGatewayAlone = () => callersSettings((key) => /^(ADMIN_TOKENS$|REDIS_)/.test(key));
 
 /** Settings that say how the server of a URL is reached: they are of no use to one that is started here. */
 const ofServer: Record<string, RegExp> = {

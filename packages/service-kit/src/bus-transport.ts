@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import type { TlsOptions } from '@nats-io/transport-node';
 import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 import { Handshake } from './handshake.ts';
 
@@ -19,9 +20,9 @@ interface Info extends Record<string, unknown> {
 }
 
 /**
- * Has NATS' client dial by `dial`, instead of by itself, and close a connection that is of no use: it listens to no error while it reads certificates, takes a first line of any length, and forgets to close what it
- * gives up. With TLS it believes what that line says, which comes before: whoever stands between could say that there is no TLS or that other servers are to be
- * dialled, and get the password, or add messages behind it.
+ * Has NATS' client dial by `dial`, instead of by itself, and close a connection that is of no use: it listens to no error while it reads certificates, takes a first
+ * line of any length, and forgets to close what it gives up. With TLS it believes what that line says, which comes before: whoever stands between could say that there
+ * is no TLS or that other servers are to be dialled, and get the password, or add messages behind it.
  */
 export function dialByOurselves(): void {
   NodeTransport.prototype.connect = async function connect(this: NodeTransport, server, options) {
@@ -53,19 +54,10 @@ export function dialByOurselves(): void {
   };
 }
 
-/** Files with the authority of certificates, and with a client's own. */
-interface TlsFiles {
-  caFile?: string | undefined;
-  certFile?: string | undefined;
-  keyFile?: string | undefined;
-}
-
-type TlsSettings = ConnectionOptions & TlsFiles;
-
 /**
  * Dials a server; returns the socket and what was read of it. Where TLS is asked for it is encrypted, and only the first line was read, without what may lead elsewhere.
  */
-async function dial(server: { hostname: string; port: number; tlsName: string }, wanted: TlsSettings | undefined) {
+async function dial(server: { hostname: string; port: number; tlsName: string }, wanted: TlsOptions | undefined) {
   const tls = wanted && (await certificatesOf(wanted));
   const host = server.tlsName || server.hostname;
   const socket = createConnection(server.port, server.hostname).setNoDelay(true);
@@ -89,7 +81,7 @@ async function dial(server: { hostname: string; port: number; tlsName: string },
 }
 
 /** Reads the files at each dial: they are renewed while a process runs. Before anything is dialled: nobody listens in between. */
-async function certificatesOf({ caFile, certFile, keyFile, ...tls }: TlsSettings): Promise<ConnectionOptions> {
+async function certificatesOf({ caFile, certFile, keyFile, ...tls }: TlsOptions): Promise<ConnectionOptions> {
   const read = async (file: string | undefined) => (file ? await readFile(file) : undefined);
   const [ca, cert, key] = await Promise.all([read(caFile), read(certFile), read(keyFile)]);
   return { ...tls, ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) };

@@ -5,6 +5,7 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { expectToGoOn } from '../test/unsent-bytes.ts';
 import { type Database, inTransaction, openConnections, openDatabase } from './database.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 
@@ -18,28 +19,32 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 beforeEach(async () => {
-  const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
-  // PostgreSQL with TLS: consents to what asks for it, and goes on encrypted.
-  server = createServer(async (client) => {
-    sockets.push(client);
-    client.on('error', () => undefined);
-    await once(client, 'data').catch(() => undefined);
-    client.write('S');
-    const secure = new TLSSocket(client, { isServer: true, cert: testCertificate, key: testCertificateKey });
-    const upstream = connect(Number(port), hostname);
-    sockets.push(upstream);
-    secure.on('error', () => upstream.destroy()).on('close', () => upstream.destroy());
-    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
-    secure.pipe(upstream).pipe(secure);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server = await startTlsServer();
 });
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((sql) => sql.end({ timeout: 0 })));
   for (const socket of sockets.splice(0)) socket.destroy();
   server?.close();
 });
+
+/** Starts PostgreSQL with TLS: it consents to what asks for it, where `consents` says so, and goes on encrypted. */
+async function startTlsServer(consents: (client: Socket) => boolean = () => true): Promise<Server> {
+  const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
+  const started = createServer(async (client) => {
+    client.on('error', () => undefined);
+    const upstream = connect(Number(port), hostname);
+    sockets.push(client, upstream);
+    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
+    const hasTls = consents(client);
+    await once(client, 'data').catch(() => undefined);
+    client.write(hasTls ? 'S' : 'N');
+    const secure = new TLSSocket(client, { isServer: true, cert: testCertificate, key: testCertificateKey });
+    secure.on('error', () => upstream.destroy()).on('close', () => upstream.destroy());
+    secure.pipe(upstream).pipe(secure);
+  }).listen(0, '127.0.0.1');
+  await once(started, 'listening');
+  return started;
+}
 
 function open(
   mode: string,
@@ -72,23 +77,7 @@ it('statements are sent encrypted, and a connection that has closed is not count
 it.each([false, true])(
   'a connection that closed in the turn in which a statement was written is made again at once, with a pooler: %s',
   async (isPooled) => {
-    const sql = open('require', { isPooled });
-    const options = sql.options as unknown as { socket: (parsed: unknown) => Promise<Socket> };
-    const { socket: dial } = options;
-    let socket: Socket | undefined;
-    options.socket = async (parsed) => {
-      socket = await dial(parsed);
-      return socket;
-    };
-    for (let round = 0; round < 3; round++) {
-      expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
-      socket!.destroy();
-      await new Promise((resolve) => setImmediate(resolve));
-      const cut = await errorOf(sql`select 2 as two`);
-      expect(cut === undefined || isDatabaseUnavailable(cut)).toBe(true);
-      // A connection that stood still would have it time out.
-      expect(await sql`select 3 as three`).toEqual([{ three: 3 }]);
-    }
+    await expectToGoOn(open('require', { isPooled }));
   },
 );
 
@@ -163,22 +152,12 @@ it('a server that says nothing, and one that refuses connections, is unavailable
 }, 30_000);
 
 it('a connection that cannot be encrypted again leaves the others of its pool', async () => {
-  const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
   let hasTls = true;
   const clients: Socket[] = [];
-  const proxy = createServer(async (client) => {
-    client.on('error', () => undefined);
-    const upstream = connect(Number(port), hostname);
-    sockets.push(client, upstream);
+  const proxy = await startTlsServer((client) => {
     clients.push(client);
-    upstream.on('error', () => undefined).on('close', () => client.destroy());
-    await once(client, 'data').catch(() => undefined);
-    client.write(hasTls ? 'S' : 'N');
-    const secure = new TLSSocket(client, { isServer: true, cert: testCertificate, key: testCertificateKey });
-    secure.on('error', () => upstream.destroy()).on('close', () => upstream.destroy());
-    secure.pipe(upstream).pipe(secure);
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+    return hasTls;
+  });
   try {
     const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
     const broken = errorOf(sql`select pg_sleep(60)`);

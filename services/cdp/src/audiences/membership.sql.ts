@@ -54,13 +54,24 @@ export async function setPlanning(
       set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
+/** Runs a compiled statement as one that reads of all contacts, planned for its groupings, in one round trip. */
+export async function runPlanned<Row extends object>(
+  tx: Sql,
+  text: string,
+  values: readonly Value[],
+  settings: { timeoutMs: number; groupings: number },
+) {
+  const planned = setPlanning(tx, { nestedLoops: false, ...settings });
+  const [, rows] = await Promise.all([planned, runCompiled<Row>(tx, text, values)]);
+  return rows;
+}
+
 /** Writes which contacts enter and which leave to `audience_changes`, each statement within `timeoutMs`; returns their number. */
 export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience, timeoutMs: number): Promise<number> {
   const { from, holds, groupings, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and contact_id = any($2)' : '';
-  const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings });
-  const written = runCompiled(
+  const { count } = await runPlanned(
     tx,
     `insert into audience_changes (account_id, audience_id, contact_id, entered)
     select $1, ${audience}, coalesce(m.contact_id, matched.id), m.contact_id is null
@@ -69,9 +80,8 @@ export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience,
       on m.contact_id = matched.id
     where m.contact_id is null or matched.id is null`,
     values,
+    { timeoutMs, groupings },
   );
-  // Sent together.
-  const [, { count }] = await Promise.all([planned, written]);
   return count;
 }
 
@@ -85,8 +95,7 @@ export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAud
   }
   const audience = reevaluations.bind(target.id, 'uuid');
   const only = scope.contactIds ? ' and known.contact_id = any($2)' : '';
-  const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings: reevaluations.groupings });
-  const written = runCompiled(
+  await runPlanned(
     tx,
     `with fresh as materialized (${reevaluations.select}), over as (
       delete from audience_flips known where known.account_id = $1 and known.audience_id = ${audience}${only}
@@ -97,8 +106,8 @@ export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAud
     on conflict (account_id, audience_id, contact_id) do update set flips_at = excluded.flips_at
       where known.flips_at <> excluded.flips_at`,
     reevaluations.values,
+    { timeoutMs, groupings: reevaluations.groupings },
   );
-  await Promise.all([planned, written]);
 }
 
 /**

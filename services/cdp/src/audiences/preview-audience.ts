@@ -3,7 +3,7 @@ import { inTransaction, type Sql } from '@customer-platform/service-kit';
 import { toSummary } from '../contacts/contact.ts';
 import { implement } from '../implement.ts';
 import { compileRules } from './compile-rules.ts';
-import { runCompiled, setPlanning } from './membership.sql.ts';
+import { runPlanned } from './membership.sql.ts';
 import { ruleQuestions } from './permits.ts';
 import { checkRulesSize } from './rules.ts';
 
@@ -13,17 +13,13 @@ export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, now, prefetch }) {
     checkRulesSize(body.rules);
     const { from, holds, groupings, values } = compileRules(body.rules, { accountId: account.id, now });
-    const select = async (tx: Sql) => {
-      const planned = setPlanning(tx, { nestedLoops: false, timeoutMs, groupings });
-      const selected = runCompiled<{ id: string; name: string; phone: string | null; members: number }>(
+    const select = (tx: Sql) =>
+      runPlanned<{ id: string; name: string; phone: string | null; members: number }>(
         tx,
         `select c.id, c.name, c.phone, count(*) over () as members from ${from} where ${holds} order by c.id desc limit 10`,
         values,
+        { timeoutMs, groupings },
       );
-      // Sent together.
-      const [, members] = await Promise.all([planned, selected]);
-      return members;
-    };
     // It waits without a connection, of which there are few.
     const rows = prefetch(({ onConnection, withPermit }) =>
       withPermit(ruleQuestions, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
