@@ -16,8 +16,8 @@ export type PoolBounds = {
 };
 
 /**
- * Reused connections of one key to one origin. `inFlight` counts requests not yet settled; `ended` is aborted when the pool
- * is closed, `isAborted` is set if that aborted requests in flight.
+ * Reused connections of one key to one origin. `inFlight` counts requests not yet settled, `dials` connections not yet made or waiting
+ * for a socket; `ended` is aborted when the pool is closed, `isAborted` is set if that aborted requests in flight.
  */
 export type PoolEntry = {
   id: string;
@@ -26,6 +26,7 @@ export type PoolEntry = {
   /** The same pool; a request whose reused connection is lost before any byte of a response is sent once more, over a new one. */
   resending: Dispatcher;
   inFlight: number;
+  dials: number;
   ended: AbortController;
   isAborted: boolean;
 };
@@ -68,9 +69,11 @@ export class ConnectionPools {
     return entry;
   }
 
+  /** Ends what a request was given; a dial that nothing waits for any more ends with the pool's last request. */
   giveBack(entry: PoolEntry): void {
     entry.inFlight--;
-    if (entry.inFlight === 0 && (this.#waiting.length > 0 || this.#retired.has(entry))) this.#end(entry);
+    if (entry.inFlight > 0) return;
+    if (entry.dials > 0 || this.#waiting.length > 0 || this.#retired.has(entry)) this.#end(entry);
   }
 
   /** Closes every connection and dial of a key; its requests fail, and later ones get new connections. */
@@ -95,8 +98,15 @@ export class ConnectionPools {
   #makeEntry({ id, key, owner }: { id: string; key: string; owner: string }, origin: string): PoolEntry {
     const ended = new AbortController();
     const clientOptions: Client.Options = {
-      connect: (target, callback) =>
-        this.#whenSocketIsFree(() => this.#dial({ ...target, owner }, ended.signal, callback)),
+      connect: (target, callback) => {
+        entry.dials++;
+        this.#whenSocketIsFree(() =>
+          this.#dial({ ...target, owner }, ended.signal, (...result) => {
+            entry.dials--;
+            callback(...result);
+          }),
+        );
+      },
       allowH2: false,
       keepAliveTimeout: this.#bounds.keepAliveMs ?? 4_000,
       keepAliveMaxTimeout: maxKeepAliveMs,
@@ -116,7 +126,8 @@ export class ConnectionPools {
       };
       return dispatch(target, new ResendingHandler(handler, resend));
     });
-    return { id, key, pool, resending, inFlight: 0, ended, isAborted: false };
+    const entry: PoolEntry = { id, key, pool, resending, inFlight: 0, dials: 0, ended, isAborted: false };
+    return entry;
   }
 
   #whenSocketIsFree(dialNow: () => void): void {

@@ -87,18 +87,17 @@ export function createGetter(options: GetterOptions): Getter {
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request, url.origin);
-    let informational = 0;
     try {
-      const response = await entry.resending.request({
+      const target: Dispatcher.RequestOptions = {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
         headers: { ...sentAlways, ...request.headers },
         signal,
-        onInfo() {
-          if (++informational > maxInformational) throw new GetFailure('http', 'its response does not begin');
-        },
-      });
+        onInfo: boundedHints(),
+      };
+      // A request that waits for its connection hears its signal only when there is one.
+      const response = await untilAborted(signal, () => entry.resending.request(target));
       const location = response.headers.location;
       if (redirectStatuses.has(response.statusCode) && typeof location === 'string') {
         response.body.on('error', () => undefined).destroy();
@@ -143,6 +142,14 @@ export function createGetter(options: GetterOptions): Getter {
     },
     openSockets: () => pools.openSockets,
     close: () => pools.close(),
+  };
+}
+
+/** Returns what is called for each informational response; throws where a request gets too many. */
+function boundedHints(): () => void {
+  let seen = 0;
+  return () => {
+    if (++seen > maxInformational) throw new GetFailure('http', 'its response does not begin');
   };
 }
 

@@ -1,6 +1,6 @@
 import { isIP, Socket } from 'node:net';
 import { codePoints } from '@customer-platform/contracts/core';
-import { type WorkMeter, withTimeout } from '@customer-platform/service-kit';
+import { untilAborted, type WorkMeter, withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import { createDial, type Dial, type DialTarget, processMeter } from './dial.ts';
@@ -151,7 +151,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
 
   return ({ signal, ...target }, callback) => {
     const isHttp = /^https?:$/.test(target.protocol);
-    vettedAddresses(target, options)
+    untilAborted(signal, () => vettedAddresses(target, options))
       .then(async (addresses) => {
         let furthest: ConnectError | undefined;
         for (const [index, address] of addresses.entries()) {

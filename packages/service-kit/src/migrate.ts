@@ -5,7 +5,8 @@ import postgres from 'postgres';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
 import { columnTypes } from './column-types.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
-import { TimedOut, withTimeout } from './with-timeout.ts';
+import { whenAvailable } from './when-available.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
 const gaveWay = ['55P03', '40P01'];
@@ -15,11 +16,9 @@ const gaveWay = ['55P03', '40P01'];
  */
 const shortAttempts = { most: 30, lockTimeoutMs: 200, pauseMs: 1_000 };
 const longAttempts = { lockTimeoutMs: 2_000, pauseMs: 15_000 };
-/** Pause before a database or another process is asked again. */
+/** Pause before another process is asked again. */
 const retryMs = 1_000;
 
-/** Time that a starting process waits for a database that is unavailable, before it ends and says why. */
-const unavailableMs = 60_000;
 /** Time in which it takes a connection and responds; the driver would dial one that closes it for ever. */
 const responseMs = 5_000;
 
@@ -111,21 +110,20 @@ export interface Waiting {
 }
 
 /** Opens a connection once the database responds. Throws why it does not after a minute. */
-async function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
-  const deadline = performance.now() + unavailableMs;
-  for (let tries = 1; ; tries++) {
-    const sql = openForMigrations(url, schema);
-    try {
-      await withTimeout(responseMs, sql`select`);
-      return sql;
-    } catch (error) {
-      await sql.end({ timeout: 0 });
-      const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
-      if (!isUnavailable || performance.now() > deadline) throw error;
-      say({ waitsFor: 'database', tries });
-      await sleep(retryMs);
-    }
-  }
+function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
+  return whenAvailable(
+    async () => {
+      const sql = openForMigrations(url, schema);
+      try {
+        await withTimeout(responseMs, sql`select`);
+        return sql;
+      } catch (error) {
+        await sql.end({ timeout: 0 });
+        throw error;
+      }
+    },
+    (tries) => say({ waitsFor: 'database', tries }),
+  );
 }
 
 function openForMigrations(url: string, schema: string): postgres.Sql {
