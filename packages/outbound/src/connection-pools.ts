@@ -17,7 +17,7 @@ export type PoolBounds = {
 
 /**
  * Reused connections of one key to one origin. `inFlight` counts requests not yet settled, `dials` connections not yet made or waiting
- * for a socket; `ended` is aborted when the pool is closed, `isAborted` is set if that aborted requests in flight.
+ * for a socket, `open` those there are; `ended` is aborted when the pool is closed, `isAborted` is set if that aborted requests in flight.
  */
 export type PoolEntry = {
   id: string;
@@ -27,6 +27,7 @@ export type PoolEntry = {
   resending: Dispatcher;
   inFlight: number;
   dials: number;
+  open: number;
   ended: AbortController;
   isAborted: boolean;
 };
@@ -69,11 +70,11 @@ export class ConnectionPools {
     return entry;
   }
 
-  /** Ends what a request was given; a dial that nothing waits for any more ends with the pool's last request. */
+  /** Gives back what a request was given. With its last request a pool ends that still dials, for nobody, or has no connection to keep. */
   giveBack(entry: PoolEntry): void {
     entry.inFlight--;
     if (entry.inFlight > 0) return;
-    if (entry.dials > 0 || this.#waiting.length > 0 || this.#retired.has(entry)) this.#end(entry);
+    if (entry.dials > 0 || entry.open === 0 || this.#waiting.length > 0 || this.#retired.has(entry)) this.#end(entry);
   }
 
   /** Closes every connection and dial of a key; its requests fail, and later ones get new connections. */
@@ -101,7 +102,7 @@ export class ConnectionPools {
       connect: (target, callback) => {
         entry.dials++;
         this.#whenSocketIsFree(() =>
-          this.#dial({ ...target, owner }, ended.signal, (...result) => {
+          this.#dial({ ...target, owner }, entry, (...result) => {
             entry.dials--;
             callback(...result);
           }),
@@ -126,7 +127,7 @@ export class ConnectionPools {
       };
       return dispatch(target, new ResendingHandler(handler, resend));
     });
-    const entry: PoolEntry = { id, key, pool, resending, inFlight: 0, dials: 0, ended, isAborted: false };
+    const entry: PoolEntry = { id, key, pool, resending, inFlight: 0, dials: 0, open: 0, ended, isAborted: false };
     return entry;
   }
 
@@ -136,18 +137,24 @@ export class ConnectionPools {
       dialNow();
     } else {
       this.#waiting.push(dialNow);
-      if (!this.#endFirst(({ pool }) => pool.stats.connected > 0)) this.#retireFirst();
+      if (!this.#endFirst(({ open }) => open > 0)) this.#retireFirst();
     }
   }
 
-  #dial(target: DialTarget, signal: AbortSignal, callback: buildConnector.Callback): void {
-    this.#connect({ ...target, signal }, (error, socket) => {
+  #dial(target: DialTarget, entry: PoolEntry, callback: buildConnector.Callback): void {
+    this.#connect({ ...target, signal: entry.ended.signal }, (error, socket) => {
       if (error) {
         this.#socketEnded();
         callback(error, null);
       } else {
         allowBytes(socket, this.#bounds.maxReceivedBytes);
-        socket.once('close', () => this.#socketEnded());
+        entry.open++;
+        socket.once('close', () => {
+          entry.open--;
+          this.#socketEnded();
+          // Once undici has heard of it too.
+          queueMicrotask(() => this.#endUnused(entry));
+        });
         callback(null, socket);
       }
     });
@@ -157,6 +164,11 @@ export class ConnectionPools {
     const next = this.#waiting.shift();
     if (next) next();
     else this.#openSockets--;
+  }
+
+  /** Ends a pool that has neither a request nor a connection: its clients hold far more than a new pool costs. */
+  #endUnused(entry: PoolEntry): void {
+    if (entry.inFlight + entry.dials + entry.open === 0 && !entry.ended.signal.aborted) this.#end(entry);
   }
 
   /** Closes the least recently used idle pool that `isWanted` accepts; returns whether there is one. */
@@ -171,7 +183,7 @@ export class ConnectionPools {
    * one request would keep all others of its sockets from those who wait.
    */
   #retireFirst(): void {
-    const first = this.#entries.values().find(({ pool: { stats } }) => stats.connected > stats.running);
+    const first = this.#entries.values().find(({ open, inFlight }) => open > inFlight);
     if (!first) return;
     this.#entries.delete(first.id);
     this.#retired.add(first);

@@ -156,9 +156,10 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
         let furthest: ConnectError | undefined;
         for (const [index, address] of addresses.entries()) {
           signal?.throwIfAborted();
-          const isLast = index === addresses.length - 1;
+          // After a failure that says more than its timeout would, the last one has no longer than others: the request's deadline would come first.
+          const isOther = index < addresses.length - 1 || (furthest && stages[furthest.failure] > stages.timeout);
           try {
-            return await dialOnce(isLast ? dialLast : dialOther, target, address, signal);
+            return await dialOnce(isOther ? dialOther : dialLast, target, address, signal);
           } catch (error) {
             if (!(error instanceof ConnectError)) throw error;
             if (!furthest || stages[error.failure] > stages[furthest.failure]) furthest = error;

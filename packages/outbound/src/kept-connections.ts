@@ -17,7 +17,12 @@ export class ConnectionClient extends Client {
     const connect: buildConnector.connector = (target, callback) => {
       options.connect(target, (...result) => {
         connection.requests = 0;
-        connection.socket = result[1];
+        const socket = result[1];
+        connection.socket = socket;
+        // The client is kept for longer than its connection, which holds what TLS needs.
+        socket?.once('close', () => {
+          if (connection.socket === socket) connection.socket = null;
+        });
         callback(...result);
       });
     };

@@ -241,6 +241,15 @@ describe('what goes wrong has a class', () => {
     const addresses = ['127.0.0.2', '127.0.0.1', '127.0.0.3'];
     expect((await post(`https://two.example:${port}/`, poster({ resolve: async () => addresses }))).error).toBe('tls');
   });
+
+  it('tls: a wrong certificate at one address of a name, whose last address says nothing', async () => {
+    const port = await listen(createTlsServer({ cert: testCertificate, key: testCertificateKey }));
+    const silent = createSocketServer((socket) => sockets.add(socket));
+    servers.push(silent);
+    await new Promise<void>((done) => silent.listen(port, '127.0.0.4', done));
+    const resolve = async () => ['127.0.0.1', '127.0.0.4'];
+    expect((await post(`https://two.example:${port}/`, poster({ resolve, timeoutMs: 60_000 }))).error).toBe('tls');
+  });
 });
 
 describe('the deadline', () => {

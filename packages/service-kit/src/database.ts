@@ -113,12 +113,12 @@ function sessionSettings(service: string) {
 
 /**
  * Checks that a pooler's sessions have the settings. One that is unavailable at first is tried for a minute; `say` gets the number of
- * attempts so far. Throws an Error that says which the role lacks.
+ * attempts so far and the last one's error. Throws an Error that says which the role lacks.
  */
 export async function checkSessionSettings(
   sql: Database,
   service: string,
-  say: (tries: number) => void,
+  say: (tries: number, error: unknown) => void,
 ): Promise<void> {
   const wanted = sessionSettings(service);
   const names = Object.keys(wanted).map((name) => name.toLowerCase());

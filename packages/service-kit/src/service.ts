@@ -132,7 +132,7 @@ export async function startFoundation<Config extends BaseConfig>(
   if (isMigrationOnly()) throw new Migrated(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
   if (isPooled) {
-    await checkSessionSettings(sql, name, (tries) => log.warn({ tries }, 'the pooler is unavailable and tried again'));
+    await checkSessionSettings(sql, name, (tries, err) => log.warn({ tries, err }, 'the pooler is unavailable'));
   }
   observeProcess(sql);
   const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);

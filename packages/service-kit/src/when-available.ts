@@ -8,11 +8,11 @@ const unavailableMs = 60_000;
 
 /**
  * Returns what an attempt at a database resolves to that may be unavailable yet: it is repeated every second for a minute, and `say` gets
- * the number of attempts so far. Throws the error of the last one, or at once another error than that it is unavailable.
+ * the number of attempts so far and the last one's error. Throws the error of the last one, or at once another error than that it is unavailable.
  */
 export async function whenAvailable<Result>(
   attempt: () => Promise<Result>,
-  say: (tries: number) => void,
+  say: (tries: number, error: unknown) => void,
 ): Promise<Result> {
   const deadline = performance.now() + unavailableMs;
   for (let tries = 1; ; tries++) {
@@ -21,7 +21,7 @@ export async function whenAvailable<Result>(
     } catch (error) {
       const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
       if (!isUnavailable || performance.now() > deadline) throw error;
-      say(tries);
+      say(tries, error);
       await sleep(retryMs);
     }
   }
