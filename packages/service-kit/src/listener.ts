@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parse as parseQuery } from 'node:querystring';
 import express, { type Express } from 'express';
 
 /** Largest head of a request that the gateway takes, in bytes. */
@@ -10,6 +11,9 @@ const serviceHeadBytes = 2 * gatewayHeadBytes;
 /** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
 const keepAliveMs = 75_000;
 
+/** By default those after the thousandth are left out, as if a list had no such filter; a head has room for a few thousand. */
+const everyParameter = { maxKeys: 0 };
+
 /** An Express app as every listener of ours has it; `locals.beganMs` of a response is when its request came. */
 export function createApp(): Express {
   const app = express();
@@ -17,7 +21,7 @@ export function createApp(): Express {
   app.disable('etag');
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.set('query parser', 'simple');
+  app.set('query parser', (query: string) => parseQuery(query, '&', '=', everyParameter));
   app.use((_request, response, next) => {
     response.locals.beganMs = performance.now();
     next();

@@ -104,6 +104,8 @@ describe('the list of appointments', () => {
     expect(twice.body).toEqual({
       error: { code: 'invalid_request', field: 'limit', message: 'limit must be given once' },
     });
+    const late = await desk.account.request('GET', `/v1/calendar/appointments?${'&'.repeat(1_000)}limit=0`);
+    expect([late.status, late.body.error?.field]).toEqual([400, 'limit']);
   });
 
   it('names the kind of resource and the form of its ids for an id in a path that is none', async () => {

@@ -40,6 +40,15 @@ export function parsePhone(phone: string, account: Pick<AccountContext, 'country
   throw new ApiError('invalid_request', rule, { field: 'phone' });
 }
 
+/**
+ * Returns the E.164 form of the phone that a list is asked for; "" for none. A "+" that was sent as it is means a space in a query. Throws as
+ * parsePhone.
+ */
+export function phoneOfQuery(phone: string, account: Pick<AccountContext, 'country'>): string {
+  const withPlus = /^ [1-9]/.test(phone) ? toE164(`+${phone.slice(1)}`, account.country) : undefined;
+  return withPlus ?? parsePhone(phone, account) ?? '';
+}
+
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
 /**

@@ -57,6 +57,14 @@ describe('a contact', () => {
     expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([made.id, params.contact_id]));
   });
 
+  it('is found by a phone whose plus is not escaped in the URL, and by one of the country behind a space', async () => {
+    const { id } = await account.client.createContact({ body: { phone: '+4915112345678' } });
+    for (const phone of ['+4915112345678', '%2B4915112345678', '+49 151 12345678', '%20015112345678']) {
+      const { body } = await account.request('GET', `/v1/cdp/contacts?phone=${phone.replaceAll(' ', '%20')}`);
+      expect([phone, (body.data as { id: string }[]).map((contact) => contact.id)]).toEqual([phone, [id]]);
+    }
+  });
+
   it.each([
     '12',
     'abc',

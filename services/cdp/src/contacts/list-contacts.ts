@@ -1,13 +1,13 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { parsePhone, toContact } from './contact.ts';
+import { phoneOfQuery, toContact } from './contact.ts';
 import { findContact, hasManyOf, selectContacts } from './contacts.sql.ts';
 
 export const listContacts = implement(contract.listContacts, {
   async handle(call) {
     const { account, query } = call;
-    const phone = query.phone === undefined ? undefined : (parsePhone(query.phone, account) ?? '');
+    const phone = query.phone === undefined ? undefined : phoneOfQuery(query.phone, account);
     const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
     // A tag that only older contacts have is looked for like a text, and so is an external id that very many have: those merged away count for their survivors.
     const { external_id } = query;
