@@ -14,9 +14,8 @@ export function id(number: number): string {
   return `0198a1b2-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-const now = Date.now();
-/** Returns the time so many seconds ago. */
-const ago = (seconds: number) => new Date(now - seconds * 1_000).toISOString();
+/** Returns the time so many seconds ago: as seen when it is asked for, since a process may run many files of tests. */
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 
 const idle = { ready: 0, running: 0, waiting: 0, dead: 0, lag_seconds: 0, paused: false, pauses: [] };
 const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
@@ -51,7 +50,7 @@ export function queues(): Item<'listQueues'>[] {
     },
     'calendar/calendar-contacts': { dead: 2, last_error: 'contact has no phone number', last_error_at: ago(5_400) },
     'agents/planning': { running: 3, ready: 4, lag_seconds: 2, oldest_due_at: ago(2) },
-    'calendar/reminders': { waiting: 18_442, oldest_due_at: new Date(now + 600_000).toISOString() },
+    'calendar/reminders': { waiting: 18_442, oldest_due_at: ago(-600) },
     'cdp/audiences': {
       waiting: 12,
       running: 1,
@@ -237,8 +236,8 @@ export function processes(): Item<'listServices'>[] {
 }
 
 export const addresses = (): Item<'listAddresses'>[] => [
-  { address: '203.0.113.77', invalid_keys: 48, blocked_until: new Date(now + 45_000).toISOString(), shared: false },
-  { address: '2001:db8:0:1::/64', invalid_keys: 21, blocked_until: new Date(now + 12_000).toISOString(), shared: true },
+  { address: '203.0.113.77', invalid_keys: 48, blocked_until: ago(-45), shared: false },
+  { address: '2001:db8:0:1::/64', invalid_keys: 21, blocked_until: ago(-12), shared: true },
 ];
 
 export const audit: Item<'listAudit'>[] = [
