@@ -176,6 +176,8 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   const pool = pools.get(sql)!;
   /** A statement of the transaction, never sent, once that has begun. */
   let probe: RunningStatement | undefined;
+  /** Why the work failed: where the rollback fails as well, the driver says that instead. */
+  let fault: { error: unknown } | undefined;
   pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
     // Its turn came after it was given up: there is nobody to work for.
@@ -186,14 +188,20 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     const work = pool.isPooled && pool.statementMs !== usualStatementMs ? patiently(whenBegun, pool) : whenBegun;
     return work(tx).catch((error: unknown) => {
       if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
+      fault = { error };
       throw error;
     });
   });
-  return (await Promise.race([begun, givenUp]).finally(() => {
-    if (!probe) return;
-    pool.statements.transactions--;
-    endTransaction(probe);
-  })) as Result;
+  try {
+    return (await Promise.race([begun, givenUp])) as Result;
+  } catch (error) {
+    throw fault ? fault.error : error;
+  } finally {
+    if (probe) {
+      pool.statements.transactions--;
+      endTransaction(probe);
+    }
+  }
 }
 
 /** Has a transaction's statements take as long as the pool lets them: its sessions have the usual timeout. */

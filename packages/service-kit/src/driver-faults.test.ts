@@ -73,6 +73,17 @@ it('nobody gets the rows of another behind a value that cannot be written', asyn
   expect(await waitFor('the next', () => number(5).catch(() => undefined))).toEqual([{ n: 5 }]);
 });
 
+it('a transaction with a value that cannot be written fails for that reason, and not as if the database were gone', async () => {
+  const sql = open(1);
+  const within = (value: Date) => inTransaction(sql, (tx) => tx`select ${value}::timestamptz as at`);
+  await within(new Date());
+  await expect(within(new Date(Number.NaN))).rejects.toThrow(RangeError);
+  await waitFor('the next', () => within(new Date()).catch(() => undefined));
+  const missing = inTransaction(sql, (tx) => tx`select ${undefined as never}::int`);
+  await expect(missing).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' });
+  await waitFor('the next', () => within(new Date()).catch(() => undefined));
+});
+
 it('values are written once, also where a migration has a statement sent again', async () => {
   const sql = open(1);
   await sql`create table wider as select 1 as i`;

@@ -4,27 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { AccountDirectory } from './account-context.ts';
+import { consumerRunner } from '../test/consumer-runner.ts';
 import { AccountsLocked } from './accounts-locked.ts';
-import { Bus } from './bus.ts';
-import { ClockWork } from './clocks/clock-work.ts';
-import { Clocks } from './clocks/clocks.ts';
 import type { ReceivedEvent } from './consume-loop.ts';
-import type { Consumer } from './consumer.ts';
-import { startConsumer, startRetries } from './consumers.ts';
-import type { Database } from './database.ts';
-import { DueWatch } from './due-work/due-watch.ts';
-import type { WorkContext } from './jobs.ts';
-import { createLogger } from './logging.ts';
+import type { Database, Sql } from './database.ts';
 import { noAccount } from './no-account.ts';
-import { Queues } from './queues/queues.ts';
 import { uuidAt } from './timed-ids.ts';
 
 let platform: Platform;
 let sql: Database;
 let nats: NatsConnection;
 let prefix: string;
-const log = createLogger('test', 'silent');
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['crm'] });
@@ -53,55 +43,8 @@ async function publish(kind: string, bytes: string | Uint8Array, more = headers(
   await jetstream(nats).publish(`${prefix}.event.internal.cdp.${kind}`, bytes, options);
 }
 
-/** Runs one consumer of `kind` that does what `take` says, with a clock of its own. */
-async function withConsumer(
-  kind: string,
-  take: (events: ReceivedEvent<{ n: number }>[]) => void | Promise<void>,
-  test: (tick: (ms: number) => void) => Promise<void>,
-  events: Consumer<undefined>['events'] = [],
-) {
-  let nowMs = Date.now();
-  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
-  const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log });
-  const consumer: Consumer<undefined> = {
-    name: kind,
-    filter: { audience: 'internal', service: 'cdp', kind },
-    events,
-    batchSize: 50,
-    async take(_call, events) {
-      await take(events as ReceivedEvent<{ n: number }>[]);
-    },
-  };
-  const clocks = new Clocks(() => new Date(nowMs));
-  const clock = clocks.now;
-  const queues = await Queues.open(sql, bus, { log, clock });
-  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
-  const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
-  const work: WorkContext<undefined> = {
-    sql,
-    log,
-    clock,
-    clocks,
-    clockWork,
-    resources: undefined,
-    accounts: new AccountDirectory(async () => null),
-    queues,
-    watch,
-    eventsCommitted: () => undefined,
-  };
-  const running = startConsumer(bus, consumer, { ...work, retriesOf: () => [] });
-  const retries = startRetries(bus, [consumer], work);
-  try {
-    await test((ms) => {
-      nowMs += ms;
-      retries.wake();
-    });
-  } finally {
-    for (const one of [running, retries, watch, clockWork, queues]) await one.stop();
-    await sql`delete from failed_events where queue = ${kind}`;
-    await bus.close();
-  }
-}
+/** Runs one consumer, with a clock of its own. */
+const withConsumer = consumerRunner(() => platform);
 
 /** Returns a function that takes a batch one event after the other. */
 function each(take: (event: ReceivedEvent<{ n: number }>) => unknown) {
@@ -320,6 +263,22 @@ describe('an event that a consumer cannot take', () => {
       expect(taken()).toEqual([...Array(25).keys()]);
       const ofTexts = batches.filter((batch) => batch.length === 1 && typeof batch[0] === 'string');
       expect(ofTexts.length).toBeLessThanOrEqual(1); // the first to come may be a batch of its own
+    };
+    await withConsumer(kind, takeAll, test, [definition]);
+  });
+
+  it('is set aside by its shape where it lacks what is to be written: the driver fails, and its connection with it', async () => {
+    const kind = 'lacks.value';
+    const definition = { kind, service: 'cdp', audience: 'internal', data: z.object({ n: z.number() }) } as const;
+    const taken: number[] = [];
+    const takeAll = async (events: ReceivedEvent<{ n: number }>[], tx: Sql) => {
+      for (const { data } of events) await tx`select ${data.n}::integer`;
+      taken.push(...events.map(({ data }) => data.n));
+    };
+    for (const data of [{ n: 1 }, {}, { n: 2 }]) await publish(kind, JSON.stringify(envelope(kind, data)));
+    const test = async () => {
+      await waitFor('the one without', async () => (await failedOf(kind).catch(() => [])).length === 1);
+      await waitFor('the others', () => taken.includes(1) && taken.includes(2));
     };
     await withConsumer(kind, takeAll, test, [definition]);
   });
