@@ -156,8 +156,8 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
         let furthest: ConnectError | undefined;
         for (const [index, address] of addresses.entries()) {
           signal?.throwIfAborted();
-          // After a failure that says more than its timeout would, the last one has no longer than others: the request's deadline would come first.
-          const isOther = index < addresses.length - 1 || (furthest && stages[furthest.failure] > stages.timeout);
+          // After a wrong certificate the last one has no longer than others: else the request's deadline came first, and nobody heard of that.
+          const isOther = index < addresses.length - 1 || furthest?.failure === 'tls';
           try {
             return await dialOnce(isOther ? dialOther : dialLast, target, address, signal);
           } catch (error) {

@@ -136,3 +136,23 @@ it('what waits for a lock when the writer stops is written once it is free', asy
   await stopped;
   expect(written).toEqual([other, locked]);
 });
+
+it('what another process has written of an endpoint since counts, however long outcomes of others wait', async () => {
+  const { writer, written } = writerOf();
+  const locked = await anOutcome();
+  const success = await anOutcome({ httpStatus: 200, status: 'delivered', nextTryAt: null });
+  const later = { ...success };
+  const since = new Date(platform.clock.now().getTime() - 60_000);
+  await inTransaction(sql, async (tx) => {
+    await tx`select from endpoints where id = ${locked.endpointId} for update`;
+    writer.add(locked, null);
+    writer.add(success, null);
+    await waitFor('the success', () => written.includes(success));
+    await sql`update endpoints set failing_since = ${since} where id = ${success.endpointId}`;
+    writer.add(later, since);
+    await waitFor('the next', () => written.includes(later));
+  });
+  const [endpoint] = await sql`select failing_since as since from endpoints where id = ${success.endpointId}`;
+  expect(endpoint).toEqual({ since: null });
+  await writer.stop();
+});

@@ -26,8 +26,10 @@ export class OutcomeWriter {
   readonly #clocks: Clocks;
   readonly #written: Written;
   readonly #writer: BatchWriter<TryOutcome>;
-  /** Since when an address has failed, as the database has it. */
+  /** Since when an address has failed, as the database has it: known while outcomes of it wait, since others may write it afterwards. */
   readonly #failingSince = new Map<string, Date | null>();
+  /** Outcomes by address that wait. */
+  readonly #waitingOf = new Map<string, number>();
   /** Outcomes whose writing has begun: where the response to its commit was lost, it is written already and comes again. */
   readonly #begun = new WeakSet<TryOutcome>();
 
@@ -42,8 +44,10 @@ export class OutcomeWriter {
       together: untilRepeated,
       write: (outcomes) => this.#write(outcomes),
       lockOf: ({ endpointId }) => endpointId,
-      refused: ({ deliveryId }, error) =>
-        log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored'),
+      refused: (outcome, error) => {
+        this.#forget(outcome);
+        log.error({ err: error, delivery: outcome.deliveryId }, 'the outcome of a try cannot be stored');
+      },
     });
   }
 
@@ -55,9 +59,10 @@ export class OutcomeWriter {
   /** Takes an outcome; `failingSince` is the endpoint's as far as the dispatcher knows. */
   add(outcome: TryOutcome, failingSince: Date | null): void {
     tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
-    if (this.#writer.waiting + this.#writer.setAside === 0) this.#failingSince.clear();
     const address = addressOf(outcome);
-    if (!this.#failingSince.has(address)) this.#failingSince.set(address, failingSince);
+    const before = this.#waitingOf.get(address) ?? 0;
+    if (before === 0) this.#failingSince.set(address, failingSince);
+    this.#waitingOf.set(address, before + 1);
     this.#writer.add(outcome);
   }
 
@@ -82,7 +87,20 @@ export class OutcomeWriter {
     });
     for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
     this.#written(written, waiting);
+    for (const one of written) this.#forget(one);
     return batch.filter(({ endpointId }) => locked.has(endpointId));
+  }
+
+  /** Takes note that an outcome waits no more. */
+  #forget(outcome: TryOutcome): void {
+    const address = addressOf(outcome);
+    const left = this.#waitingOf.get(address)! - 1;
+    if (left > 0) {
+      this.#waitingOf.set(address, left);
+      return;
+    }
+    this.#waitingOf.delete(address);
+    this.#failingSince.delete(address);
   }
 }
 
