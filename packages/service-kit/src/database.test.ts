@@ -47,6 +47,14 @@ it.each([
   expect(await process()).toBe(before);
 });
 
+it('a transaction tells of its first failure, also where the work ends with a later statement that it keeps from running', async () => {
+  const refused = inTransaction(sql, async (tx) => {
+    await tx`select 1 / 0`.catch(() => undefined);
+    await tx`select 1`;
+  });
+  await expect(refused).rejects.toMatchObject({ code: '22012' });
+});
+
 it('a statement after one that broke off amid its rows gets its own rows, and no gap before them', async () => {
   const breaksOff = () => sql`select 10 / (3 - i) as tenth from generate_series(1, 5) as i`;
   await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });

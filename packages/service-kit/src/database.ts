@@ -176,7 +176,7 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   const pool = pools.get(sql)!;
   /** A statement of the transaction, never sent, once that has begun. */
   let probe: RunningStatement | undefined;
-  /** Why the work failed: where the rollback fails as well, the driver says that instead. */
+  /** Why the work failed: where the connection is gone, so that there is nothing to roll back, the driver says that instead. */
   let fault: { error: unknown } | undefined;
   pool.waitingToBegin.watch(waiting);
   const begun = sql.begin((tx) => {
@@ -195,7 +195,7 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   try {
     return (await Promise.race([begun, givenUp])) as Result;
   } catch (error) {
-    throw fault ? fault.error : error;
+    throw fault && isDatabaseUnavailable(error) ? fault.error : error;
   } finally {
     if (probe) {
       pool.statements.transactions--;
