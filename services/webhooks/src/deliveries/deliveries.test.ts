@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
+import { inTransaction } from '@customer-platform/service-kit';
 import {
   type Platform,
   pagesOf,
@@ -340,6 +343,33 @@ describe('an endpoint is switched off', () => {
     const failing = await account.client.testEndpoint({ params });
     await delivery(account, endpoint.id, (one) => one.id === failing.id && one.tries.length === 1);
     expect((await account.client.getEndpoint({ params })).active).toBe(true);
+  });
+
+  it('not by a failure after a success that has yet to be written', async () => {
+    const { account, endpoint, params, respondWith, receiver } = await respondingEndpoint(200);
+    await earnCap(account, endpoint.id);
+    respondWith(500);
+    await emitContactCreated(account, 'First');
+    await delivery(account, endpoint.id, (one) => one.tries.at(-1)?.status === 500);
+    const underWay: ServerResponse[] = [];
+    receiver.respond = (_, response) => underWay.push(response);
+    platform.clock.advance(5.1 * 86_400_000);
+    await waitFor('its second try', () => underWay.length === 1);
+    const sent = await account.client.testEndpoint({ params });
+    await waitFor('the try of another', () => underWay.length === 2);
+    /** Resolves once the connection has been closed by both sides. */
+    const respond = async (response: ServerResponse, status: number) => {
+      const closed = once(response.socket!, 'close');
+      response.writeHead(status, { connection: 'close' }).end();
+      await closed;
+    };
+    await inTransaction(platform.database('webhooks'), async (tx) => {
+      await tx`select from endpoints where id = ${endpoint.id} for update`;
+      await respond(underWay[0]!, 200);
+      await respond(underWay[1]!, 500);
+    });
+    await delivery(account, endpoint.id, (one) => one.id === sent.id && one.tries.length === 1);
+    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, disabled_reason: null });
   });
 
   it('by its owner: what is pending fails, endpoint_disabled', async () => {

@@ -263,6 +263,8 @@ export class Dispatcher {
     if (outcome.disable !== null) held.ready = [];
     if (outcome.status !== 'delivered') this.#seat.failed(failureText(outcome));
     this.#writer.add(outcome, held.failingSince);
+    // Before it is written: a failure that comes meanwhile is no longer one of only failures.
+    if (outcome.status === 'delivered') held.failingSince = null;
     if (held.canStart()) this.#startable.add(held);
     this.#startReady();
   }
