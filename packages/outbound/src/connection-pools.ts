@@ -66,7 +66,7 @@ export class ConnectionPools {
     this.#entries.delete(id);
     this.#entries.set(id, entry);
     entry.inFlight++;
-    if (this.#entries.size > maxPools) this.#endFirst(() => true);
+    if (this.#entries.size > maxPools) this.#endFirst();
     return entry;
   }
 
@@ -137,7 +137,7 @@ export class ConnectionPools {
       dialNow();
     } else {
       this.#waiting.push(dialNow);
-      if (!this.#endFirst(({ open }) => open > 0)) this.#retireFirst();
+      if (!this.#endFirst()) this.#retireFirst();
     }
   }
 
@@ -171,9 +171,9 @@ export class ConnectionPools {
     if (entry.inFlight + entry.dials + entry.open === 0 && !entry.ended.signal.aborted) this.#end(entry);
   }
 
-  /** Closes the least recently used idle pool that `isWanted` accepts; returns whether there is one. */
-  #endFirst(isWanted: (entry: PoolEntry) => boolean): boolean {
-    const first = this.#entries.values().find((entry) => entry.inFlight === 0 && isWanted(entry));
+  /** Closes the least recently used idle pool, which has a connection; returns whether there is one. */
+  #endFirst(): boolean {
+    const first = this.#entries.values().find(({ inFlight }) => inFlight === 0);
     if (first) this.#end(first);
     return first !== undefined;
   }

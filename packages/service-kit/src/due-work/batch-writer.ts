@@ -56,11 +56,6 @@ export class BatchWriter<Item> {
     return this.#waiting.length;
   }
 
-  /** Number of items that wait for a lock of another transaction. */
-  get setAside(): number {
-    return this.#setAside.length;
-  }
-
   add(item: Item): void {
     if (this.#locked.has(this.#lockOf(item))) {
       this.#setAside.push(item);
@@ -78,11 +73,12 @@ export class BatchWriter<Item> {
       this.#isRetryDue = true;
       await this.#writeAll();
       clearTimeout(this.#retry);
-      if (this.setAside === 0) return;
+      if (this.#setAside.length === 0) return;
       if (performance.now() >= until) break;
       await sleep(lockedRetryMs);
     }
-    throw new Error(`${this.#options.name}: ${this.setAside} not written, since other transactions hold their locks`);
+    const left = this.#setAside.length;
+    throw new Error(`${this.#options.name}: ${left} not written, since other transactions hold their locks`);
   }
 
   async #writeAll(): Promise<undefined> {
