@@ -85,6 +85,56 @@ describe('one GET', () => {
   });
 });
 
+describe('a GET that is over', () => {
+  // Longer than a test may take: what ends before has been ended.
+  const patient = (maxSockets: number, options: Partial<GetterOptions> = {}) =>
+    getter({ timeoutMs: 600_000, maxSockets, ...options });
+  const expectResponse = async (client: Getter) => {
+    const url = await respondWith(200, {}, 'x');
+    expect(await client.get({ poolKey: 'other', url })).toMatchObject({ status: 200 });
+  };
+
+  it('ends its TLS handshake, and holds no socket', async () => {
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    let connections = 0;
+    let closed = 0;
+    const silent = await serveRaw((socket) => {
+      if (++connections === 4) begun.resolve();
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          if (++closed === 4) ended.resolve();
+        })
+        .resume();
+    });
+    const client = patient(4);
+    const stop = new AbortController();
+    const request = { poolKey: 'hangs', url: silent.replace('http:', 'https:'), signal: stop.signal };
+    const hanging = Array.from({ length: 4 }, () => client.get(request));
+    await begun.promise;
+    stop.abort();
+    for (const result of await Promise.all(hanging)) expect(result).toMatchObject({ error: 'stopped' });
+    await expectResponse(client);
+    await ended.promise;
+  });
+
+  it('waits no more for its name to be resolved, and holds no socket', async () => {
+    const begun = Promise.withResolvers<void>();
+    const resolve = () => {
+      begun.resolve();
+      return new Promise<string[]>(() => undefined);
+    };
+    const client = patient(1, { resolve });
+    const stop = new AbortController();
+    const hanging = client.get({ poolKey: 'hangs', url: 'https://silent.example/', signal: stop.signal });
+    await begun.promise;
+    stop.abort();
+    expect(await hanging).toMatchObject({ error: 'stopped' });
+    await expectResponse(client);
+  });
+});
+
 describe('redirects', () => {
   it('are followed, and the URL is where they led to', async () => {
     const url = await serve(({ url: path }, response) => {
