@@ -24,6 +24,28 @@ describe('permits for large bodies', () => {
     expect(begun).toEqual(['a', 'a', 'b', 'c', 'a']);
   });
 
+  it('go to an owner who has none before others who came earlier', async () => {
+    const bodies = new LargeBodyPermits({ bytes: 8, permits: 4, permitsPerOwner: 2, waitMs: 10_000 });
+    const begun: string[] = [];
+    const acquire = (owner: string) =>
+      bodies.acquire(owner).then((permit) => {
+        begun.push(owner);
+        return permit;
+      });
+    const ofA = [acquire('a'), acquire('a'), acquire('a')];
+    const ofB = [acquire('b'), acquire('b'), acquire('b')];
+    const [first] = await Promise.all([...ofA.slice(0, 2), ...ofB.slice(0, 2)]);
+    const ofC = acquire('c');
+    first!.release();
+    const permitOfC = await ofC;
+    expect(begun).toEqual(['a', 'a', 'b', 'b', 'c']);
+    permitOfC.release();
+    await ofA[2];
+    (await ofB[0]!).release();
+    await ofB[2];
+    expect(begun.slice(5)).toEqual(['a', 'b']);
+  });
+
   it('are refused where they do not come in time, and nothing is held by one that was', async () => {
     const bodies = new LargeBodyPermits({ bytes: 8, permits: 1, permitsPerOwner: 1, waitMs: 20 });
     const first = await bodies.acquire('a');

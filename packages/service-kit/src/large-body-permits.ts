@@ -24,7 +24,7 @@ interface Waiter {
 
 /**
  * A fair semaphore for large bodies, which are in memory whole: a few permits at once, fewer of one owner; the others wait in the order in
- * which they came, while nothing of their bodies is read. Buffers are used again: they are not garbage that waits to be collected.
+ * which they came, but behind owners who have none, while nothing of their bodies is read. Buffers are used again: they are not garbage that waits to be collected.
  */
 export class LargeBodyPermits {
   readonly #bounds: LargeBodyBounds;
@@ -69,12 +69,14 @@ export class LargeBodyPermits {
 
   #grant(): void {
     const { permits, permitsPerOwner } = this.#bounds;
-    for (const waiter of this.#waiting) {
-      if (this.#holders.length >= permits) return;
-      if (this.#holders.filter((owner) => owner === waiter.owner).length >= permitsPerOwner) continue;
-      this.#waiting.delete(waiter);
-      this.#holders.push(waiter.owner);
-      waiter.begin();
+    const heldBy = ({ owner }: Waiter) => this.#holders.filter((holder) => holder === owner).length;
+    while (this.#holders.length < permits) {
+      const mayBegin = [...this.#waiting].filter((waiter) => heldBy(waiter) < permitsPerOwner);
+      const next = mayBegin.find((waiter) => heldBy(waiter) === 0) ?? mayBegin[0];
+      if (!next) return;
+      this.#waiting.delete(next);
+      this.#holders.push(next.owner);
+      next.begin();
     }
   }
 }

@@ -115,8 +115,8 @@ export class BatchWriter<Item> {
     const isLocked = (item: Item) => this.#locked.has(this.#lockOf(item));
     this.#setAside.push(...items, ...this.#waiting.filter(isLocked));
     this.#waiting = this.#waiting.filter((item) => !isLocked(item));
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
       this.#isRetryDue = true;
       this.#loop.wake();
     }, lockedRetryMs);
