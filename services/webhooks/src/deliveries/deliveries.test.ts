@@ -461,10 +461,10 @@ describe('redelivering', () => {
     const sql = platform.database('webhooks');
     await sql.begin(async (tx) => {
       // A read of the queue waits for this, which already knows what is under way; the outcome of a try does not.
-      await tx`lock table endpoints in access exclusive mode`;
+      await tx`lock table events in access exclusive mode`;
       await sql`update queues set version = version + 1 where endpoint_id = ${endpoint.id}`;
       await waitFor('a read of the queue', async () => {
-        return (await sql`select from pg_locks where relation = 'endpoints'::regclass and not granted`).length > 0;
+        return (await sql`select from pg_locks where relation = 'events'::regclass and not granted`).length > 0;
       });
       goOn();
       await waitFor(

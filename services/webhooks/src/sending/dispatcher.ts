@@ -262,9 +262,11 @@ export class Dispatcher {
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
     if (outcome.status !== 'delivered') this.#seat.failed(failureText(outcome));
-    this.#writer.add(outcome, held.failingSince);
-    // Before it is written: a failure that comes meanwhile is no longer one of only failures.
-    if (outcome.status === 'delivered') held.failingSince = null;
+    held.hear(outcome);
+    // Where its lease was lost and taken again, tries of the former one may still be under way.
+    const current = this.#queues.get(held.endpointId);
+    if (current !== held) current?.hear(outcome);
+    this.#writer.add(outcome);
     if (held.canStart()) this.#startable.add(held);
     this.#startReady();
   }
@@ -275,8 +277,6 @@ export class Dispatcher {
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
-      if (held && outcome.status === 'delivered') held.failingSince = null;
-      else if (held && !outcome.isAborted) held.failingSince ??= outcome.at;
       if (held?.canStart()) this.#startable.add(held);
       if (outcome.disable !== null) this.wake();
       // The queue of an endpoint that is gone is removed once nothing of it is under way.

@@ -1,6 +1,7 @@
-import type { PostResult } from '@customer-platform/outbound';
+import type { PostResult, SecretKeys } from '@customer-platform/outbound';
 import type { RunEnd } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
+import { BytesUnderWay } from './bytes-under-way.ts';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
@@ -107,7 +108,7 @@ describe('outcomeOf', () => {
   it('one that was cut off ends as its endpoint did, and tells nothing of the endpoint', () => {
     const aborted = outcome({ error: 'http', isAborted: true }, { endReason: 'endpoint_deleted' });
     expect(aborted).toMatchObject({ status: 'failed', reason: 'endpoint_deleted', nextTryAt: null, disable: null });
-    expect(newsOf([aborted], new Map([['p u', null]]))).toEqual([]);
+    expect(newsOf([aborted])).toEqual([]);
   });
 
   it('the last failure is exhausted, whatever Retry-After says', () => {
@@ -144,28 +145,70 @@ it('a failure names its address, with the status of the response or the error', 
   expect(failureText(outcome({ error: 'timeout' }))).toBe('u: timeout');
 });
 
-describe('newsOf', () => {
-  const failed = outcome({ status: 500 });
-  const delivered = outcome({ status: 200 });
-  const known = (failingSince: Date | null) => new Map([['p u', failingSince]]);
-  const earlier = new Date(at.getTime() - 1000);
+const failed = outcome({ status: 500 });
+const delivered = outcome({ status: 200 });
 
-  it('tells the first failure and the success that ends failing, and nothing that is known', () => {
-    expect(newsOf([failed, failed], known(null))).toMatchObject([{ endpointId: 'p', failingSince: at, disable: null }]);
-    expect(newsOf([delivered], known(earlier))).toMatchObject([{ endpointId: 'p', failingSince: null }]);
-    expect(newsOf([failed], known(earlier))).toEqual([]);
-    expect(newsOf([delivered], known(null))).toEqual([]);
-    expect(newsOf([failed, delivered], known(null))).toEqual([]);
-    expect(newsOf([delivered, failed], known(earlier))).toMatchObject([{ failingSince: at }]);
+describe('newsOf', () => {
+  const second = { ...failed, at: new Date(at.getTime() + 1000) };
+
+  it('tells the first failure, and of those after a success the first', () => {
+    expect(newsOf([failed, second])).toMatchObject([
+      { endpointId: 'p', delivered: false, failedAt: at, disable: null },
+    ]);
+    expect(newsOf([failed, delivered])).toMatchObject([{ delivered: true, failedAt: null }]);
+    expect(newsOf([failed, delivered, second])).toMatchObject([{ delivered: true, failedAt: second.at }]);
   });
 
   it('tells that an endpoint is to be switched off', () => {
-    const news = newsOf([failed, outcome({ status: 410 }), delivered], known(earlier));
+    const news = newsOf([failed, outcome({ status: 410 }), delivered]);
     expect(news).toMatchObject([{ disable: expect.stringContaining('410') }]);
   });
 });
 
 describe('HeldEndpoint', () => {
+  const [longAgo, lately] = [new Date(at.getTime() - 6 * dayMs), new Date(at.getTime() - dayMs)];
+  const row = (failingSince: Date | null) => ({ url: 'u', isActive: true, isPaused: false, secrets: [], failingSince });
+  const heldThat = (before: Date | null) => {
+    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 10);
+    held.beginRead();
+    held.learn(row(before), {} as SecretKeys);
+    return held;
+  };
+
+  it.each([
+    ['a success that it may not have seen', { before: longAgo, heard: delivered, read: longAgo, after: null }],
+    [
+      'a failure that it may not have seen',
+      { before: null, heard: { ...failed, at: lately }, read: null, after: null },
+    ],
+    [
+      'a failure, and the end of failing that another wrote',
+      { before: longAgo, heard: failed, read: null, after: null },
+    ],
+    ['a failure, and a later beginning of it', { before: longAgo, heard: failed, read: lately, after: lately }],
+    ['a former address', { before: longAgo, heard: { ...delivered, url: 'v' }, read: longAgo, after: longAgo }],
+  ])('knows since when it has failed after a read amid %s', (_, { before, heard, read, after }) => {
+    const held = heldThat(before);
+    held.beginRead();
+    held.hear(heard);
+    held.learn(row(read), {} as SecretKeys);
+    expect(held.failingSince).toEqual(after);
+    held.beginRead();
+    held.learn(row(lately), {} as SecretKeys);
+    expect(held.failingSince).toEqual(lately);
+  });
+
+  it('goes by a success that is not yet written when a read begins', () => {
+    const held = heldThat(longAgo);
+    const bytes = new BytesUnderWay();
+    held.ready.push(due);
+    held.ended(held.takeNext(bytes)!, bytes);
+    held.hear(delivered);
+    held.beginRead();
+    held.learn(row(longAgo), {} as SecretKeys);
+    expect(held.failingSince).toBeNull();
+  });
+
   it('earns its cap by successes and loses it by a time-out', () => {
     const after = (cap: number, end: RunEnd) => adaptedCap(cap, end, 10);
     expect([after(1, 'responded'), after(4, 'responded'), after(8, 'responded')]).toEqual([2, 8, 10]);

@@ -3,7 +3,7 @@ import { decryptSecret, type SecretKeys, signingKeyOf } from '@customer-platform
 import type { Logger, Paused, RunEnd } from '@customer-platform/service-kit';
 import type { BytesUnderWay } from './bytes-under-way.ts';
 import type { QueueKey } from './dispatch.sql.ts';
-import type { DueDelivery, EndReason } from './outcome.ts';
+import type { DueDelivery, EndReason, TryOutcome } from './outcome.ts';
 import { maxReadBytes, type QueueState } from './read-queues.sql.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
@@ -33,6 +33,7 @@ export class HeldEndpoint implements QueueKey {
   /** Version of the endpoint at which its state was read. */
   version = -1;
   signingKeys: SigningKey[] = [];
+  /** Since when it has only failed. */
   failingSince: Date | null = null;
   /** Fetched, waiting for their turn. */
   ready: DueDelivery[] = [];
@@ -47,6 +48,8 @@ export class HeldEndpoint implements QueueKey {
   endReason: EndReason | undefined;
   /** There may be due deliveries that are not fetched, or were passed over by a read that is under way. */
   mayHaveMore = true;
+  /** Tries have ended whose outcomes the read under way may not have seen. */
+  #hasHeard = false;
   /** State that was seen when nothing more was due. */
   drained: Drained | undefined;
   /** It gives way to others: nothing more is started. */
@@ -70,8 +73,9 @@ export class HeldEndpoint implements QueueKey {
 
   /** Takes over what its row says. Throws where a secret cannot be read. */
   learn({ url, failingSince, secrets }: NonNullable<QueueState['endpoint']>, keys: SecretKeys): void {
+    const heard = this.#hasHeard && url === this.url;
+    this.failingSince = heard ? later(this.failingSince, failingSince) : failingSince;
     this.url = url;
-    this.failingSince = failingSince;
     this.signingKeys = secrets.map(({ stored, until }) => {
       return { key: signingKeyOf(decryptSecret(keys, stored, this.accountId, this.endpointId)), until };
     });
@@ -94,8 +98,7 @@ export class HeldEndpoint implements QueueKey {
 
   /** Returns whether a try of it may begin. */
   canStart(): boolean {
-    const unwritten = this.busy.size - this.inFlight;
-    const mayBegin = this.inFlight < this.cap && unwritten < maxUnwritten && !this.isLeaving;
+    const mayBegin = this.inFlight < this.cap && this.#unwritten < maxUnwritten && !this.isLeaving;
     return this.ready.length > 0 && mayBegin && performance.now() < this.certainUntilMs;
   }
 
@@ -121,6 +124,7 @@ export class HeldEndpoint implements QueueKey {
   beginRead(): void {
     this.mayHaveMore = false;
     this.drained = undefined;
+    this.#hasHeard = this.#unwritten > 0;
   }
 
   /** Takes out what is to be sent next; undefined where nothing may begin, or the account has too many bytes under way. */
@@ -131,6 +135,18 @@ export class HeldEndpoint implements QueueKey {
     this.busy.add(next.id);
     this.inFlight++;
     return next;
+  }
+
+  /** Tries that have ended and are not yet written. */
+  get #unwritten(): number {
+    return this.busy.size - this.inFlight;
+  }
+
+  /** Takes note of what a try says of it, before that is written: a failure that comes behind a success is no longer one of only failures. */
+  hear({ url, status, isAborted, at }: Pick<TryOutcome, 'url' | 'status' | 'isAborted' | 'at'>): void {
+    this.#hasHeard = true;
+    if (isAborted || url !== this.url) return;
+    this.failingSince = status === 'delivered' ? null : (this.failingSince ?? at);
   }
 
   /** Notes the end of a try: its outcome is still to be written. */
@@ -194,6 +210,12 @@ export class HeldEndpoint implements QueueKey {
   isIdle(): boolean {
     return this.inFlight === 0 && this.busy.size === 0 && (this.ready.length === 0 || this.isLeaving);
   }
+}
+
+/** Returns the later beginning of failing; null where either is: a success came after the other, or a failure of which the next read knows. */
+function later(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return null;
+  return one > other ? one : other;
 }
 
 /** Returns the characters of what is to be sent. */

@@ -61,7 +61,7 @@ it('two outcomes of one delivery that wait together are two tries', async () => 
   const { writer, written } = writerOf();
   const first = await anOutcome();
   const second = { ...first, httpStatus: 501 };
-  for (const outcome of [first, second]) writer.add(outcome, null);
+  for (const outcome of [first, second]) writer.add(outcome);
   await waitFor('both', () => written.length === 2);
   expect([...(await triesOf(first))]).toEqual([
     { number: 1, status: 500 },
@@ -76,7 +76,7 @@ it('an outcome whose commit was not heard of is one try, and its queue is looked
     if (++commits === 1) throw Object.assign(new Error('the connection was closed'), { code: 'CONNECTION_CLOSED' });
   });
   const outcome = await anOutcome();
-  writer.add(outcome, null);
+  writer.add(outcome);
   await waitFor('it', () => written.length === 1);
   expect([...(await triesOf(outcome))]).toEqual([{ number: 1, status: 500 }]);
   const [delivery] = await sql`select tries_made from deliveries where id = ${outcome.deliveryId}`;
@@ -91,7 +91,7 @@ it('an outcome that the database never takes keeps no other from being written',
   const { writer, written } = writerOf();
   const outcomes = await Promise.all(Array.from({ length: 9 }, () => anOutcome()));
   const poison = await anOutcome({ httpStatus: 99_999 });
-  for (const outcome of [...outcomes.slice(0, 4), poison, ...outcomes.slice(4)]) writer.add(outcome, null);
+  for (const outcome of [...outcomes.slice(0, 4), poison, ...outcomes.slice(4)]) writer.add(outcome);
   await waitFor('the others', () => written.length === 9);
   expect(await Promise.all(outcomes.map(async (one) => (await triesOf(one)).length))).toEqual(Array(9).fill(1));
   expect([...(await triesOf(poison))]).toEqual([]);
@@ -106,9 +106,9 @@ it('outcomes of an endpoint that somebody has locked wait in their order and kee
   const later = { ...locked, httpStatus: 501 };
   await inTransaction(sql, async (tx) => {
     await tx`select from endpoints where id = ${locked.endpointId} for update`;
-    for (const outcome of [locked, ...others]) writer.add(outcome, null);
+    for (const outcome of [locked, ...others]) writer.add(outcome);
     await waitFor('the others', () => written.length === 2);
-    writer.add(later, null);
+    writer.add(later);
     expect(await Promise.all(others.map(async (one) => (await triesOf(one)).length))).toEqual([1, 1]);
     expect([...(await triesOf(locked))]).toEqual([]);
   });
@@ -129,7 +129,7 @@ it('what waits for a lock when the writer stops is written once it is free', asy
   let stopped: Promise<void> | undefined;
   await inTransaction(sql, async (tx) => {
     await tx`select from endpoints where id = ${locked.endpointId} for update`;
-    for (const outcome of [locked, other]) writer.add(outcome, null);
+    for (const outcome of [locked, other]) writer.add(outcome);
     await waitFor('the other', () => written.length === 1);
     stopped = writer.stop();
   });
@@ -137,22 +137,30 @@ it('what waits for a lock when the writer stops is written once it is free', asy
   expect(written).toEqual([other, locked]);
 });
 
-it('what another process has written of an endpoint since counts, however long outcomes of others wait', async () => {
-  const { writer, written } = writerOf();
-  const locked = await anOutcome();
-  const success = await anOutcome({ httpStatus: 200, status: 'delivered', nextTryAt: null });
-  const later = { ...success };
-  const since = new Date(platform.clock.now().getTime() - 60_000);
-  await inTransaction(sql, async (tx) => {
-    await tx`select from endpoints where id = ${locked.endpointId} for update`;
-    writer.add(locked, null);
-    writer.add(success, null);
-    await waitFor('the success', () => written.includes(success));
-    await sql`update endpoints set failing_since = ${since} where id = ${success.endpointId}`;
-    writer.add(later, since);
-    await waitFor('the next', () => written.includes(later));
-  });
-  const [endpoint] = await sql`select failing_since as since from endpoints where id = ${success.endpointId}`;
-  expect(endpoint).toEqual({ since: null });
-  await writer.stop();
-});
+it.each([
+  ['a success ends it', 60, ['delivered'], null],
+  ['a failure leaves it as it is', 60, ['pending'], 60],
+  ['a failure begins it', null, ['pending'], 0],
+  ['a failure after a success begins it again', 60, ['pending', 'delivered', 'pending', 'pending'], 0],
+  ['a success leaves it ended', null, ['delivered'], null],
+] as const)(
+  'whatever a process knew of an endpoint, its row says since when it fails: %s',
+  async (_, before, tries, after) => {
+    const { writer, written } = writerOf();
+    const first = await anOutcome();
+    const ago = (seconds: number | null) => (seconds === null ? null : new Date(first.at.getTime() - seconds * 1_000));
+    await sql`update endpoints set failing_since = ${ago(before)} where id = ${first.endpointId}`;
+    for (const status of tries) {
+      writer.add({
+        ...first,
+        deliveryId: crypto.randomUUID(),
+        status,
+        nextTryAt: status === 'pending' ? first.at : null,
+      });
+    }
+    await waitFor('all', () => written.length === tries.length);
+    const [endpoint] = await sql`select failing_since as since from endpoints where id = ${first.endpointId}`;
+    expect(endpoint).toEqual({ since: ago(after) });
+    await writer.stop();
+  },
+);

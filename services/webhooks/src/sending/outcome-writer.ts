@@ -26,10 +26,6 @@ export class OutcomeWriter {
   readonly #clocks: Clocks;
   readonly #written: Written;
   readonly #writer: BatchWriter<TryOutcome>;
-  /** Since when an address has failed, as the database has it: known while outcomes of it wait, since others may write it afterwards. */
-  readonly #failingSince = new Map<string, Date | null>();
-  /** Outcomes by address that wait. */
-  readonly #waitingOf = new Map<string, number>();
   /** Outcomes whose writing has begun: where the response to its commit was lost, it is written already and comes again. */
   readonly #begun = new WeakSet<TryOutcome>();
 
@@ -44,9 +40,8 @@ export class OutcomeWriter {
       together: untilRepeated,
       write: (outcomes) => this.#write(outcomes),
       lockOf: ({ endpointId }) => endpointId,
-      refused: (outcome, error) => {
-        this.#forget(outcome);
-        log.error({ err: error, delivery: outcome.deliveryId }, 'the outcome of a try cannot be stored');
+      refused: ({ deliveryId }, error) => {
+        log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored');
       },
     });
   }
@@ -56,13 +51,8 @@ export class OutcomeWriter {
     return this.#writer.waiting;
   }
 
-  /** Takes an outcome; `failingSince` is the endpoint's as far as the dispatcher knows. */
-  add(outcome: TryOutcome, failingSince: Date | null): void {
+  add(outcome: TryOutcome): void {
     tries.add(1, { outcome: outcome.error ?? String(outcome.httpStatus) });
-    const address = addressOf(outcome);
-    const before = this.#waitingOf.get(address) ?? 0;
-    if (before === 0) this.#failingSince.set(address, failingSince);
-    this.#waitingOf.set(address, before + 1);
     this.#writer.add(outcome);
   }
 
@@ -73,7 +63,7 @@ export class OutcomeWriter {
 
   /** Writes a batch; returns the outcomes of endpoints that another transaction has locked. */
   async #write(batch: readonly TryOutcome[]): Promise<readonly TryOutcome[]> {
-    const news = newsOf(batch, this.#failingSince);
+    const news = newsOf(batch);
     const nowOf = ({ accountId }: { accountId: string }) => this.#clocks.nowOf(accountId);
     const locked = new Set<string>();
     let written = batch;
@@ -85,28 +75,9 @@ export class OutcomeWriter {
       written = batch.filter(({ endpointId }) => !locked.has(endpointId));
       if (written.length > 0) waiting = await writeOutcomes(tx, written, nowOf, { mayBeWritten });
     });
-    for (const one of news) if (!locked.has(one.endpointId)) this.#failingSince.set(addressOf(one), one.failingSince);
     this.#written(written, waiting);
-    for (const one of written) this.#forget(one);
     return batch.filter(({ endpointId }) => locked.has(endpointId));
   }
-
-  /** Takes note that an outcome waits no more. */
-  #forget(outcome: TryOutcome): void {
-    const address = addressOf(outcome);
-    const left = this.#waitingOf.get(address)! - 1;
-    if (left > 0) {
-      this.#waitingOf.set(address, left);
-      return;
-    }
-    this.#waitingOf.delete(address);
-    this.#failingSince.delete(address);
-  }
-}
-
-/** Names an endpoint at the address that it had: what is known of one address says nothing of the next. */
-function addressOf({ endpointId, url }: { endpointId: string; url: string }): string {
-  return `${endpointId} ${url}`;
 }
 
 /**
@@ -123,22 +94,24 @@ function untilRepeated(outcomes: readonly TryOutcome[]): number {
   return repeated === -1 ? outcomes.length : repeated;
 }
 
-/** Returns what a batch changes about its endpoints: the beginning or end of failing, and being switched off. In their ids' order. */
-export function newsOf(batch: readonly TryOutcome[], failingSince: ReadonlyMap<string, Date | null>): EndpointNews[] {
+/** Returns what a batch says of its endpoints, each at the address that was tried: what one responds says nothing of the next. In their ids' order. */
+export function newsOf(batch: readonly TryOutcome[]): EndpointNews[] {
   const byAddress = new Map<string, EndpointNews>();
-  for (const outcome of batch) {
-    if (outcome.isAborted) continue;
-    const { accountId, endpointId, url } = outcome;
-    const address = addressOf(outcome);
-    const known = failingSince.get(address) ?? null;
-    const news = byAddress.get(address) ?? { accountId, endpointId, url, failingSince: known, disable: null };
+  for (const { accountId, endpointId, url, isAborted, status, at, disable } of batch) {
+    if (isAborted) continue;
+    const address = `${endpointId} ${url}`;
+    const news = byAddress.get(address) ?? {
+      accountId,
+      endpointId,
+      url,
+      delivered: false,
+      failedAt: null,
+      disable: null,
+    };
     byAddress.set(address, news);
-    news.failingSince = outcome.status === 'delivered' ? null : (news.failingSince ?? outcome.at);
-    news.disable ??= outcome.disable;
+    news.delivered ||= status === 'delivered';
+    news.failedAt = status === 'delivered' ? null : (news.failedAt ?? at);
+    news.disable ??= disable;
   }
-  const changed = [...byAddress].flatMap(([address, news]) => {
-    const before = failingSince.get(address)?.getTime();
-    return news.disable !== null || news.failingSince?.getTime() !== before ? [news] : [];
-  });
-  return changed.sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+  return [...byAddress.values()].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
 }

@@ -5,27 +5,38 @@ import type { TryOutcome } from './outcome.ts';
 /** Returns the time of an account. */
 type NowOf = (of: { accountId: string }) => Date;
 
-/** A change of what is known of an endpoint, from its tries. */
-export type EndpointNews = QueueKey & { url: string; failingSince: Date | null; disable: string | null };
+/** News of an endpoint from its tries: whether one was delivered, when the first failed of those after it, and why it is to be switched off. */
+export type EndpointNews = QueueKey & {
+  url: string;
+  delivered: boolean;
+  failedAt: Date | null;
+  disable: string | null;
+};
 
 /**
- * Writes since when endpoints have only failed, and switches off those that are to be, noting what is to be told of it. What
- * an address responded says nothing of the one that an endpoint has been given since. Being off goes before being paused: what is pending ends. Waits for nobody: nothing is written of endpoints
- * that another transaction has locked, and their ids are returned.
+ * Writes since when endpoints have only failed, where that begins or ends, and switches off those that are to be, noting what is to be told of it. Goes
+ * by what stands there, and not by what a process knows: another may have written since. What an address responded says nothing of the one that an
+ * endpoint has been given since. Being off goes before being paused: what is pending ends. Waits for nobody: nothing is written of endpoints that
+ * another transaction has locked, and the ids of those of which something was to be written are returned.
  */
-export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: NowOf): Promise<string[]> {
+export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], nowOf: NowOf): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     with news as (
       select * from unnest(${accountsOf(news)}::uuid[], ${endpointsOf(news)}::uuid[],
-        ${news.map((one) => one.failingSince?.toISOString() ?? null)}::timestamptz[],
+        ${news.map((one) => String(one.delivered))}::text[]::boolean[],
+        ${news.map((one) => one.failedAt?.toISOString() ?? null)}::timestamptz[],
         ${news.map((one) => one.disable)}::text[], ${news.map((one) => one.url)}::text[],
         ${news.map((one) => nowOf(one).toISOString())}::text[]::timestamptz[])
-        as n (account_id, endpoint_id, failing_since, disable, url, now)
+        as n (account_id, endpoint_id, delivered, failed_at, disable, url, now)
+    ), changing as materialized (
+      select e.account_id, e.id from news n join endpoints e on e.account_id = n.account_id and e.id = n.endpoint_id
+      where e.url = n.url and (n.disable is not null
+        or case when e.failing_since is null then n.failed_at is not null else n.delivered end)
     ), locked as materialized (
       select e.account_id, e.id from endpoints e
-      where (e.account_id, e.id) in (select account_id, endpoint_id from news) for no key update skip locked
+      where (e.account_id, e.id) in (select account_id, id from changing) for no key update skip locked
     ), changed as (
-      update endpoints e set failing_since = n.failing_since,
+      update endpoints e set failing_since = case when n.delivered then n.failed_at else coalesce(e.failing_since, n.failed_at) end,
         active = e.active and n.disable is null,
         disabled_reason = case when e.active then n.disable else e.disabled_reason end,
         updated_at = case when e.active and n.disable is not null then n.now else e.updated_at end
@@ -40,8 +51,7 @@ export async function writeEndpointNews(tx: Sql, news: EndpointNews[], nowOf: No
       update queues q set paused = false from changed c
       where q.account_id = c.account_id and q.endpoint_id = c.id and q.paused and not c.active
     )
-    select e.id from endpoints e where (e.account_id, e.id) in (
-      select account_id, endpoint_id from news except select account_id, id from locked)`;
+    select id from (select account_id, id from changing except select account_id, id from locked) as passed_over`;
   return rows.map(({ id }) => id);
 }
 
