@@ -24,8 +24,13 @@ const steady = [
   { perSecond: 300, seconds: 5, cpuMs: 2.5, p50Ms: 6, p99Ms: 30 },
 ] as const;
 
-/** Senders of webhooks by others that are measured beside this one. */
-export const senderPeers: readonly string[] = ['svix'];
+/** Senders of webhooks by others that are measured beside this one, where the machine has them. */
+const senders: Record<string, typeof startSvix> = {
+  svix: startSvix,
+  outpost: () =>
+    Promise.reject(new Error('it needs a message broker of its own, such as RabbitMQ, which no bench starts')),
+};
+export const senderPeers: readonly string[] = Object.keys(senders);
 
 /** A sender of webhooks: the requests that it makes them of, and the receiver that they come to. */
 interface Subject extends Pick<Load, 'url' | 'onResponse'> {
@@ -126,7 +131,7 @@ async function fullFigures(subject: Subject): Promise<Figure[]> {
 async function figuresOfPeers(beside: readonly string[], receiver: Child): Promise<Figure[]> {
   const directory = newDataFolder();
   const known = senderPeers.filter((name) => beside.includes(name));
-  const peers = await startPeers(known, () => startSvix(receiver.url, directory));
+  const peers = await startPeers(known, (name) => senders[name]!(receiver.url, directory));
   try {
     const figures: Figure[] = [];
     for (const { name, peer } of peers) {

@@ -3,6 +3,7 @@ import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { type Child, startChild } from './child-process.ts';
 import { atLeast, atMost, type Bench, exactly, type Figure, median, percentile, told } from './figures.ts';
+import { endpointsOfAccount } from './hanging-endpoints.ts';
 import { openLoop, requestBytes } from './load.ts';
 import { startPlatform } from './platform.ts';
 import { cpuSeconds, untilIdle } from './process-usage.ts';
@@ -12,6 +13,8 @@ const rounds = 3;
 const backlog = 20_000;
 const eventsPerSecond = 300;
 const roundMs = 5_000;
+/** Accounts that a tenth of all events is of, and endpoints of each, as many as one may have. */
+const crowd = { accounts: 6, endpoints: endpointsOfAccount };
 
 /** Account with one endpoint, and the request that creates a contact, whose event is delivered. */
 export interface Customer {
@@ -61,58 +64,89 @@ export async function customer(platform: ProcessPlatform, receiver: Child): Prom
   return { id, key, client, request, endpoint };
 }
 
+/** A round: whose a tenth of all events is, how many endpoints that hang each of them has meanwhile, and what was measured. */
+interface Disturbance {
+  tenth: Customer[];
+  hanging: number;
+  p50: number[];
+  p99: number[];
+}
+
 /**
  * Measures events of contacts created through the gateway at a steady rate, from the event's timestamp, which is taken before the
- * commit, to the arrival of its first attempt; alternately undisturbed and with every tenth event for an endpoint that hangs.
+ * commit, to the arrival of its first attempt; by turns undisturbed, with every tenth event for an endpoint that hangs, and for 120.
  */
 async function latency(setting: Setting): Promise<Figure[]> {
-  const calm: Record<'p50' | 'p99', number[]> = { p50: [], p99: [] };
-  const disturbed: typeof calm = { p50: [], p99: [] };
+  const { customers } = setting;
+  const calm: Disturbance = { tenth: customers.slice(-1), hanging: 0, p50: [], p99: [] };
+  const one: Disturbance = { tenth: await hangingAccounts(setting, 1), hanging: 1, p50: [], p99: [] };
+  const tenth = await hangingAccounts(setting, crowd.accounts);
+  const many: Disturbance = { tenth, hanging: crowd.endpoints, p50: [], p99: [] };
   const taken: number[] = [];
   let sent = 0;
   let arrived = 0;
   for (let round = 0; round <= rounds; round++) {
-    for (const [hangs, into] of [
-      [false, calm],
-      [true, disturbed],
-    ] as const) {
-      const result = await steadyRound(setting, hangs);
+    for (const into of [calm, one, many]) {
+      const result = await disturbedRound(setting, into);
       if (round === 0) break; // warms up
       into.p50.push(percentile(result.delaysMs, 0.5));
       into.p99.push(percentile(result.delaysMs, 0.99));
-      if (!hangs) taken.push(percentile(result.takenMs, 0.5));
+      if (into === calm) taken.push(percentile(result.takenMs, 0.5));
       sent += result.sent;
       arrived += result.delaysMs.length;
     }
   }
   const what = `${eventsPerSecond} events/s, event to first try`;
+  const compared = (where: string, { p50, p99 }: Disturbance) => [
+    told(`with 10 % of it to ${where}, the others: p50`, median(p50), 'ms'),
+    atMost(`with 10 % of it to ${where}, the others: p99 ÷ undisturbed`, median(p99) / median(calm.p99), 2),
+    told(`with 10 % of it to ${where}, the others: p99`, median(p99), 'ms'),
+  ];
   return [
     told(`${what}: p50`, median(calm.p50), 'ms'),
     told('of which until webhooks takes the event: p50', median(taken), 'ms'),
     atMost(`${what}: p99`, median(calm.p99), 100, 'ms'),
-    told('with 10 % of it to an endpoint that hangs, the others: p50', median(disturbed.p50), 'ms'),
-    atMost(
-      'with 10 % of it to an endpoint that hangs, the others: p99 ÷ undisturbed',
-      median(disturbed.p99) / median(calm.p99),
-      2,
-    ),
-    told('with 10 % of it to an endpoint that hangs, the others: p99', median(disturbed.p99), 'ms'),
+    ...compared('an endpoint that hangs', one),
+    ...compared(`${crowd.accounts * crowd.endpoints} endpoints that hang`, many),
     exactly('events for endpoints that respond that arrived', `${arrived} of ${sent}`, `${sent} of ${sent}`),
   ];
 }
 
-/** Returns the delays of all events except the last customer's, whose endpoint hangs if `hangs`. */
-async function steadyRound({ platform, receiver, sql, customers }: Setting, hangs: boolean) {
-  const last = customers.at(-1)!;
-  if (hangs) {
-    await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
-    const body = { url: `${receiver.url}/hang`, events: ['contact.*'] };
-    last.endpoint = (await last.client.createEndpoint({ body })).id;
+/** Creates accounts without an endpoint. */
+async function hangingAccounts({ platform, receiver }: Setting, count: number): Promise<Customer[]> {
+  const made = await Promise.all(Array.from({ length: count }, () => customer(platform, receiver)));
+  for (const { client, endpoint } of made) await client.deleteEndpoint({ params: { endpoint_id: endpoint } });
+  return made;
+}
+
+/** Measures a round while the tenth of its events is for endpoints that hang: new ones, of which nothing is known. */
+async function disturbedRound(setting: Setting, { tenth, hanging }: Disturbance) {
+  const body = { url: `${setting.receiver.url}/hang`, events: ['contact.*'] };
+  const create = async ({ client }: Customer) => {
+    const ids: string[] = [];
+    while (ids.length < hanging) ids.push((await client.createEndpoint({ body })).id);
+    return ids;
+  };
+  const endpoints = await Promise.all(tenth.map(create));
+  const result = await steadyRound(setting, tenth);
+  if (hanging > 0 && result.hung === 0)
+    throw new Error('endpoints that were to hang got no try: nothing was disturbed');
+  for (const [index, ids] of endpoints.entries()) {
+    for (const id of ids) await tenth[index]!.client.deleteEndpoint({ params: { endpoint_id: id } });
   }
+  return result;
+}
+
+/** Returns the delays of all events but the tenth, and how many tries of that hang. */
+async function steadyRound({ platform, receiver, sql, customers }: Setting, tenth: Customer[]) {
+  const measured = customers.slice(0, -1);
   await arrivalsAt(receiver);
   const began = new Date();
   let made = 0;
-  const next = () => customers[made++ % accounts]!.request;
+  const next = () => {
+    const [turn, place] = [Math.floor(made / accounts), made++ % accounts];
+    return (measured[place] ?? tenth[turn % tenth.length]!).request;
+  };
   const result = await openLoop({ url: platform.gatewayUrl, connections: 32, next }, eventsPerSecond, roundMs);
   if (result.statuses[201] !== result.responses)
     throw new Error(`not all contacts were made: ${JSON.stringify(result.statuses)}`);
@@ -121,7 +155,10 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
       select id, account_id, envelope::json->>'timestamp' as at, taken_at from webhooks.events where taken_at >= ${began}`;
     return found.length >= result.responses ? found : undefined;
   });
-  const madeAt = new Map(rows.filter((row) => row.account_id !== last.id).map(({ id, at }) => [id, Date.parse(at)]));
+  const isMeasured = new Set(measured.map(({ id }) => id));
+  const madeAt = new Map(
+    rows.filter((row) => isMeasured.has(row.account_id)).map(({ id, at }) => [id, Date.parse(at)]),
+  );
   const takenMs = rows.map(({ at, taken_at }) => taken_at.getTime() - Date.parse(at));
   const delaysMs: number[] = [];
   let hung = 0;
@@ -138,12 +175,7 @@ async function steadyRound({ platform, receiver, sql, customers }: Setting, hang
     },
     20_000,
   ).catch(() => undefined); // missing ones are counted
-  if (hangs && hung === 0) throw new Error('the endpoint that was to hang got no try: nothing was disturbed');
-  if (hangs) {
-    await last.client.deleteEndpoint({ params: { endpoint_id: last.endpoint } });
-    last.endpoint = (await last.client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } })).id;
-  }
-  return { delaysMs, takenMs, sent: delaysMs.length + madeAt.size };
+  return { delaysMs, takenMs, hung, sent: delaysMs.length + madeAt.size };
 }
 
 /** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
