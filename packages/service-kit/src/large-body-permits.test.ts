@@ -1,15 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { LargeBodyPermits } from './large-body-permits.ts';
 
+/** Returns how to acquire permits, and whose have begun so far. */
+function recorded(bodies: LargeBodyPermits) {
+  const begun: string[] = [];
+  const acquire = async (owner: string) => {
+    const permit = await bodies.acquire(owner);
+    begun.push(owner);
+    return permit;
+  };
+  return { begun, acquire };
+}
+
 describe('permits for large bodies', () => {
   it('are a few at once, and fewer of one owner', async () => {
     const bodies = new LargeBodyPermits({ bytes: 8, permits: 3, permitsPerOwner: 2, waitMs: 10_000 });
-    const begun: string[] = [];
-    const acquire = (owner: string) =>
-      bodies.acquire(owner).then((permit) => {
-        begun.push(owner);
-        return permit;
-      });
+    const { begun, acquire } = recorded(bodies);
     const a = [acquire('a'), acquire('a'), acquire('a')];
     const [firstOfA, secondOfA] = await Promise.all([a[0]!, a[1]!]);
     expect(begun).toEqual(['a', 'a']);
@@ -26,12 +32,7 @@ describe('permits for large bodies', () => {
 
   it('go to an owner who has none before others who came earlier', async () => {
     const bodies = new LargeBodyPermits({ bytes: 8, permits: 4, permitsPerOwner: 2, waitMs: 10_000 });
-    const begun: string[] = [];
-    const acquire = (owner: string) =>
-      bodies.acquire(owner).then((permit) => {
-        begun.push(owner);
-        return permit;
-      });
+    const { begun, acquire } = recorded(bodies);
     const ofA = [acquire('a'), acquire('a'), acquire('a')];
     const ofB = [acquire('b'), acquire('b'), acquire('b')];
     const [first] = await Promise.all([...ofA.slice(0, 2), ...ofB.slice(0, 2)]);
