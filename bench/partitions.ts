@@ -18,7 +18,7 @@ const calls = 200;
 /** Warm-up calls of each list, not counted: connections are opened and query plans settle. */
 const warming = 10;
 const dayMs = 86_400_000;
-/** As the service's (packages/service-kit/src/partitions.sql.ts). */
+/** As the service's (packages/service-kit/src/database/schema/partitions.sql.ts). */
 const dropLockMs = 50;
 const mostAttempts = 100;
 

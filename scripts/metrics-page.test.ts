@@ -29,7 +29,9 @@ it('docs/operations.md has each metric of the code, and no other', () => {
 
 it('docs/operations.md has each limit that is counted', () => {
   const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
-  const limits = readFileSync(join(root, 'packages/service-kit/src/limits.ts'), 'utf8').matchAll(/^ {2}\| '(\w+)'/gm);
+  const limits = readFileSync(join(root, 'packages/service-kit/src/telemetry/limits.ts'), 'utf8').matchAll(
+    /^ {2}\| '(\w+)'/gm,
+  );
   const rows = page.slice(page.indexOf('## Limits')).matchAll(/^\| `(\w+)` \|/gm);
   expect([...rows].map(([, name]) => name)).toEqual([...limits].map(([, name]) => name));
 });

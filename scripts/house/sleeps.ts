@@ -3,7 +3,7 @@ import type { Source } from './source.ts';
 
 /** Test files that may pause, each with the reason. */
 export const allowedSleeps: Record<string, string> = {
-  'packages/service-kit/src/with-timeout.test.ts':
+  'packages/service-kit/src/values/with-timeout.test.ts':
     'the timer comes due while the process is busy, which is what the test is about',
   'tests/kill-customer-data.test.ts':
     'a process is killed at several moments of work that nothing outside sees; what it asserts holds at any of them',

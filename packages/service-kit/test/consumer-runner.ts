@@ -1,16 +1,16 @@
 import type { Platform } from '@customer-platform/testkit';
-import { AccountDirectory } from '../src/account-context.ts';
-import { Bus } from '../src/bus.ts';
+import { Bus } from '../src/bus/bus.ts';
+import type { ReceivedEvent } from '../src/bus/consume-loop.ts';
 import { ClockWork } from '../src/clocks/clock-work.ts';
 import { Clocks } from '../src/clocks/clocks.ts';
-import type { ReceivedEvent } from '../src/consume-loop.ts';
-import type { Consumer } from '../src/consumer.ts';
-import { startConsumer, startRetries } from '../src/consumers.ts';
-import type { Sql } from '../src/database.ts';
+import type { Consumer } from '../src/consumers/consumer.ts';
+import { startConsumer, startRetries } from '../src/consumers/consumers.ts';
+import type { Sql } from '../src/database/database.ts';
 import { DueWatch } from '../src/due-work/due-watch.ts';
-import type { WorkContext } from '../src/jobs.ts';
-import { createLogger } from '../src/logging.ts';
+import { AccountDirectory } from '../src/jobs/account-directory.ts';
+import type { WorkContext } from '../src/jobs/jobs.ts';
 import { Queues } from '../src/queues/queues.ts';
+import { createLogger } from '../src/telemetry/logging.ts';
 
 const log = createLogger('test', 'silent');
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
-import type { Database } from '../src/database.ts';
+import type { Database } from '../src/database/database.ts';
 
 /** Closes the connection of a pool of one, three times, in the turn in which a statement is written, and expects it to go on at once. */
 export async function expectToGoOn(pool: Database): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** Events of an account in one service. */
 export interface AccountEvents {

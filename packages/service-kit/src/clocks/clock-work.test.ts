@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { claimed, type DueTable } from '../due-work/due-rows.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import type { DueRow, DueWork } from '../due-work/due-work.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
-import { createLogger } from '../logging.ts';
 import { nothingPaused, type Paused } from '../queues/pauses.ts';
+import { createLogger } from '../telemetry/logging.ts';
 import { ClockWork } from './clock-work.ts';
 import { Clocks } from './clocks.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../database.ts';
-import { FairPermits, PermitQueue } from '../fair-permits.ts';
-import type { Logger } from '../logging.ts';
+import type { Database } from '../database/database.ts';
+import type { Fragment } from '../database/queue-rows.ts';
+import { FairPermits, PermitQueue } from '../fairness/fair-permits.ts';
 import type { Pauses } from '../queues/pauses.ts';
-import type { Fragment } from '../queues/queue-rows.ts';
-import { WakeLoop } from '../wake-loop.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 import { selectEvents } from './clock-work.sql.ts';
 import { accountsDue, type ClockedRows, type Found, lookAt } from './clocked-rows.ts';
 import type { Clocks } from './clocks.ts';

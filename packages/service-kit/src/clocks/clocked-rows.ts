@@ -1,6 +1,6 @@
-import type { Sql } from '../database.ts';
-import { isOfAccount } from '../of-account.sql.ts';
-import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
+import type { Sql } from '../database/database.ts';
+import { isOfAccount } from '../database/of-account.sql.ts';
+import type { Fragment, QueueRows } from '../database/queue-rows.ts';
 
 /** Rows of a module by whose time something happens: what the clocks of accounts stop at. */
 export interface ClockedRows extends Omit<QueueRows, 'due'> {

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** The clock of an account: how many milliseconds it is ahead of the real time. */
 export interface ClockRow {

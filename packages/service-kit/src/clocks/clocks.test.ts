@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
-import { createLogger } from '../logging.ts';
-import { uuidAt } from '../timed-ids.ts';
+import type { Database } from '../database/database.ts';
+import { createLogger } from '../telemetry/logging.ts';
+import { uuidAt } from '../values/timed-ids.ts';
 import { writeClock } from './clocks.sql.ts';
 import { Clocks } from './clocks.ts';
 

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Envelope } from '@customer-platform/contracts/core';
-import type { Database } from '../database.ts';
-import type { Logger } from '../logging.ts';
-import { instantOfUuidV7 } from '../timed-ids.ts';
-import { WakeLoop } from '../wake-loop.ts';
+import type { Database } from '../database/database.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
+import { instantOfUuidV7 } from '../values/timed-ids.ts';
 import { selectMovedClocks, writeClock } from './clocks.sql.ts';
 
 /** Poll interval for clocks whose move this process was not told of; `refresh` reads them at once. */

@@ -1,6 +1,6 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
+import type { Fragment, QueueRows } from '../database/queue-rows.ts';
 import { nothingPaused, type Paused } from '../queues/pauses.ts';
-import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
 
 /** Scope of a round of work: the accounts whose due rows it takes, and what operators paused of these. */
 export interface Scope extends Paused {

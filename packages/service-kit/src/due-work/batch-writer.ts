@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTemporaryFailure, isUnavailable } from '../database-errors.ts';
-import type { Logger } from '../logging.ts';
-import { WakeLoop } from '../wake-loop.ts';
+import { isTemporaryFailure, isUnavailable } from '../database/database-errors.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 
 const slowestRetryMs = 2_000;
 /** It writes when something is added; this is for what a failed round left. */

@@ -1,6 +1,6 @@
-import type { Database, Sql } from '../database.ts';
-import { isOfAccount } from '../of-account.sql.ts';
-import { type Fragment, filter, ofAccounts, ofRows, type QueueRows } from '../queues/queue-rows.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { isOfAccount } from '../database/of-account.sql.ts';
+import { type Fragment, filter, ofAccounts, ofRows, type QueueRows } from '../database/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */

@@ -1,7 +1,7 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
-import { createLogger } from '../logging.ts';
+import type { Database } from '../database/database.ts';
+import { createLogger } from '../telemetry/logging.ts';
 import { DueWatch, type WatchedLoop } from './due-watch.ts';
 
 const log = createLogger('test', 'silent');

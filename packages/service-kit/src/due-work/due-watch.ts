@@ -1,9 +1,9 @@
-import type { Bus } from '../bus.ts';
-import type { Database, Sql } from '../database.ts';
-import { isDatabaseUnavailable } from '../database-errors.ts';
-import type { Logger } from '../logging.ts';
-import type { Fragment } from '../queues/queue-rows.ts';
-import { WakeLoop } from '../wake-loop.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { isDatabaseUnavailable } from '../database/database-errors.ts';
+import type { Fragment } from '../database/queue-rows.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 
 /** Least time between looks: after a round of a loop, and after something else that this process wrote. */
 const looksMs = { afterRounds: 250, afterWrites: 1_000 };

@@ -1,12 +1,12 @@
-import type { Backoff } from '../backoff.ts';
-import type { Bus } from '../bus.ts';
+import type { Bus } from '../bus/bus.ts';
 import type { ClockWork } from '../clocks/clock-work.ts';
 import type { Clocks } from '../clocks/clocks.ts';
-import type { Database, Sql } from '../database.ts';
-import type { Logger } from '../logging.ts';
-import type { Fragment, QueueRows } from '../queues/queue-rows.ts';
+import type { Database, Sql } from '../database/database.ts';
+import type { Fragment, QueueRows } from '../database/queue-rows.ts';
 import type { QueueSeat, Queues } from '../queues/queues.ts';
-import type { TraceHeaders } from '../telemetry.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import type { Backoff } from '../values/backoff.ts';
 import type { RunEnd } from './account-slots.ts';
 import type { DueTable } from './due-rows.ts';
 import type { DueWatch } from './due-watch.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { everybody, rowsOfScope } from '../clocks/scope.ts';
-import { type Database, inTransaction, type Sql } from '../database.ts';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { type KeyedRows, longestDue } from './due-rows.ts';
 import { RoundRobin } from './round-robin.ts';
 

@@ -1,6 +1,6 @@
 import { rowsOfScope, type Scope } from '../clocks/scope.ts';
-import type { Sql } from '../database.ts';
-import type { Fragment } from '../queues/queue-rows.ts';
+import type { Sql } from '../database/database.ts';
+import type { Fragment } from '../database/queue-rows.ts';
 import { dueOfAccounts, isCrowded, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
 
 /** The end of a batch that left rows which were selected, since they are large. */

@@ -1,7 +1,7 @@
 import type { ClockedRows } from '../clocks/clocked-rows.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import { everybody, type Scope } from '../clocks/scope.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { type DueTable, type LeasedRow, renewLeases } from './due-rows.ts';
 import type { DueRow, DueWork } from './due-work.ts';
 

@@ -1,5 +1,5 @@
 import { rowsOfScope } from '../clocks/scope.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { type DueTable, isCrowded, minLookedAt, nextLanes } from './due-rows.ts';
 import { type Lane, nameOf, type Room } from './fair-slots.ts';
 import type { RowClock } from './row-clock.ts';

@@ -9,9 +9,9 @@ import {
   type Operation,
   type ServiceName,
 } from '@customer-platform/contracts/core';
-import type { Bus } from '../bus.ts';
-import { type BoundRequest, handleRequest } from '../requests.ts';
-import { processInstance, processStartedAt } from '../telemetry.ts';
+import type { Bus } from '../bus/bus.ts';
+import { type BoundRequest, handleRequest } from '../jobs/requests.ts';
+import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
 /** Gateways take a process that has been silent for three times as long for one that has ended. */
 const everyMs = 20_000;

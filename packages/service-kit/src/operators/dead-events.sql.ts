@@ -1,7 +1,7 @@
 import type { DeadRecord } from '@customer-platform/contracts/core';
-import { bytesBefore } from '../bytes-before.sql.ts';
-import type { Sql } from '../database.ts';
-import { noAccount } from '../no-account.ts';
+import { bytesBefore } from '../database/bytes-before.sql.ts';
+import type { Sql } from '../database/database.ts';
+import { noAccount } from '../values/no-account.ts';
 
 const columns = (sql: Sql) => sql`
   id, queue, subject, nullif(account_id, ${noAccount}) as account, kind, reason, tries, octet_length(bytes) as "sizeBytes",

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
-import type { Bus } from '../bus.ts';
-import { type Database, poolUse, standsStillMs } from '../database.ts';
-import { eventLoopLagMs } from '../event-loop.ts';
+import type { Bus } from '../bus/bus.ts';
+import { type Database, poolUse, standsStillMs } from '../database/database.ts';
+import type { RequestCount } from '../fairness/request-count.ts';
 import type { Queues } from '../queues/queues.ts';
-import type { RequestCount } from '../request-count.ts';
-import { processInstance, processStartedAt } from '../telemetry.ts';
+import { eventLoopLagMs } from '../telemetry/event-loop.ts';
+import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
 /** Dependencies of a process besides PostgreSQL, which say for themselves whether they are unavailable. */
 export class Dependencies {

@@ -1,12 +1,12 @@
 import { operatorRequests, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
 import type { ClockWork } from '../clocks/clock-work.ts';
-import type { Sql } from '../database.ts';
-import type { Logger } from '../logging.ts';
-import { requestRepublication } from '../outbox.sql.ts';
+import type { Sql } from '../database/database.ts';
+import { type BoundRequest, handleRequest, type RequestCall } from '../jobs/requests.ts';
+import { requestRepublication } from '../outbox/outbox.sql.ts';
 import { deletePause, insertPause } from '../queues/pauses.sql.ts';
 import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import type { Queues } from '../queues/queues.ts';
-import { type BoundRequest, handleRequest, type RequestCall } from '../requests.ts';
+import type { Logger } from '../telemetry/logging.ts';
 import { deleteDeadEvent, selectDeadBytes, selectDeadEvent, selectDeadEvents } from './dead-events.sql.ts';
 import { requeueInRounds } from './requeue-in-rounds.ts';
 

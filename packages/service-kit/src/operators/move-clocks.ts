@@ -1,8 +1,8 @@
 import { moveClock, type ServiceName } from '@customer-platform/contracts/core';
-import type { Bus } from '../bus.ts';
+import type { Bus } from '../bus/bus.ts';
 import type { Clocks } from '../clocks/clocks.ts';
-import type { Database } from '../database.ts';
-import { processInstance } from '../telemetry.ts';
+import type { Database } from '../database/database.ts';
+import { processInstance } from '../telemetry/telemetry.ts';
 
 /** Has this process go by clocks as they are moved, once its service's database has each move. */
 export function moveClocks(

@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,6 +1,6 @@
-import { isRefusedData } from '../database-errors.ts';
-import type { Logger } from '../logging.ts';
-import type { RequestCall } from '../requests.ts';
+import { isRefusedData } from '../database/database-errors.ts';
+import type { RequestCall } from '../jobs/requests.ts';
+import type { Logger } from '../telemetry/logging.ts';
 import {
   type DeadPart,
   type DeadPosition,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type Database, inTransaction } from '../database.ts';
-import { outboxRows } from '../outbox.sql.ts';
-import type { QueueRows } from './queue-rows.ts';
+import { type Database, inTransaction } from '../database/database.ts';
+import type { QueueRows } from '../database/queue-rows.ts';
+import { outboxRows } from '../outbox/outbox.sql.ts';
 import { measureRows, resumeFailedEvents, selectOwners } from './queues.sql.ts';
 
 let platform: Platform;

@@ -1,6 +1,6 @@
 import type { QueuePart } from '@customer-platform/contracts/core';
-import type { Sql } from '../database.ts';
-import { noAccount } from '../no-account.ts';
+import type { Sql } from '../database/database.ts';
+import { noAccount } from '../values/no-account.ts';
 
 /** A pause with the part of the queue that it holds: all of it, where account and endpoint are null. */
 export interface PauseRow {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Bus } from '../bus.ts';
-import type { Database } from '../database.ts';
-import type { Logger } from '../logging.ts';
-import { WakeLoop } from '../wake-loop.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Database } from '../database/database.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 import { selectPauses } from './pauses.sql.ts';
 
 /** Part of a queue that operators paused. */

@@ -1,7 +1,7 @@
 import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
-import type { Sql } from '../database.ts';
-import { noAccount } from '../no-account.ts';
-import { type Fragment, filter, type QueueRows } from './queue-rows.ts';
+import type { Sql } from '../database/database.ts';
+import { type Fragment, filter, type QueueRows } from '../database/queue-rows.ts';
+import { noAccount } from '../values/no-account.ts';
 
 /** Entries of a queue. */
 export interface Depth {

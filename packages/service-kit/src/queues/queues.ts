@@ -1,13 +1,13 @@
 import type { MeasuredQueue, OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
-import type { Bus } from '../bus.ts';
-import { coalesced } from '../coalesced.ts';
-import type { Database, Sql } from '../database.ts';
-import { errorText } from '../error-text.ts';
-import type { Logger } from '../logging.ts';
-import { meter } from '../meter.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Database, Sql } from '../database/database.ts';
+import type { QueueRows } from '../database/queue-rows.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { meter } from '../telemetry/meter.ts';
+import { coalesced } from '../values/coalesced.ts';
+import { errorText } from '../values/error-text.ts';
 import { selectPauses } from './pauses.sql.ts';
 import { type Paused, Pauses } from './pauses.ts';
-import type { QueueRows } from './queue-rows.ts';
 import {
   countFailedRows,
   type Depth,

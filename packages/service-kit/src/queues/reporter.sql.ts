@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** Has `holder` report what has this name, unless another does; returns whether it does. */
 export async function takeReporter(sql: Sql, name: string, holder: string, ms: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 import { releaseReporter, takeReporter } from './reporter.sql.ts';
 
 /** Lease of a reporter: longer than the time between two collections, so that it stays the same while it lives. */

@@ -1,0 +1,231 @@
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type TlsOptions,
+} from '@nats-io/transport-node';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import type { BaseConfig } from '../values/config.ts';
+import { withTimeout } from '../values/with-timeout.ts';
+import { dialByOurselves } from './bus-transport.ts';
+
+/** The settings that name files: credentials, and what TLS takes. */
+export type BusFiles = Partial<
+  Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
+>;
+
+dialByOurselves();
+
+const dialTimeoutMs = 2_000;
+const redialMs = 250;
+/** NATS' own default, for a server that does not say. */
+const usualMostBytes = 1_048_576;
+/** Time that a connection has, when it is closed, to send what is under way. */
+const drainMs = 5_000;
+
+/**
+ * A connection to NATS that is dialled in the background and again whenever it ends: a process starts and serves what needs no bus while
+ * NATS is unavailable.
+ */
+export class BusConnection {
+  readonly #log: Logger;
+  readonly #setups: ((connection: NatsConnection) => void)[] = [];
+  readonly #losses: (() => void)[] = [];
+  readonly #backs: (() => void)[] = [];
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #connection: NatsConnection | undefined;
+  #isConnected = false;
+
+  /** Begins to dial. Throws where a file of the settings cannot be read or a URL is none. */
+  constructor(urls: string, files: BusFiles, service: string, log: Logger) {
+    this.#log = log;
+    this.#running = this.#run(connectionOptions(urls, files, service));
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** Returns the connection. Throws 503 service_unavailable while there is none. */
+  get current(): NatsConnection {
+    if (this.#connection && this.#isConnected) return this.#connection;
+    throw serviceUnavailable('The service cannot reach its bus; try again shortly');
+  }
+
+  /** Bytes that a message has at most, as the server says. Throws 503 service_unavailable while there is no connection. */
+  get mostBytes(): number {
+    return this.current.info?.max_payload ?? usualMostBytes;
+  }
+
+  /**
+   * The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses.
+   */
+  get server(): string | undefined {
+    const info = this.#isConnected ? this.#connection?.info : undefined;
+    return info?.cluster ? undefined : info?.server_id;
+  }
+
+  /** Waits until there is a connection, or `waitMs` are over: then whatever needs it waits by itself. */
+  async connected(waitMs: number): Promise<void> {
+    if (this.#isConnected) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onBack(resolve);
+    const timer = setTimeout(resolve, waitMs);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Runs `setup` with the connection, and with each that takes its place. */
+  onConnection(setup: (connection: NatsConnection) => void): void {
+    this.#setups.push(setup);
+    if (this.#connection) setup(this.#connection);
+  }
+
+  /** Runs `back` whenever there is a connection after there was none: core messages of the time between were missed. */
+  onBack(back: () => void): void {
+    this.#backs.push(back);
+  }
+
+  /** Runs `lost` whenever the connection is lost, before there is one again: that one has every subscription that was not ended by then. */
+  onLost(lost: () => void): void {
+    this.#losses.push(lost);
+  }
+
+  /** Sends what is under way, for at most 5 s, and closes. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    const connection = this.#connection;
+    if (connection && !connection.isClosed()) {
+      // What the client waits for is never settled where the server is silent, not even by `close`; one that is lost has nothing more to send.
+      if (this.#isConnected) await withTimeout(drainMs, connection.drain()).catch(() => undefined);
+      if (!connection.isClosed()) await connection.close();
+    }
+    await this.#running;
+  }
+
+  async #run(options: ConnectionOptions): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        this.#connection = await connect(options);
+      } catch (error) {
+        failures++;
+        if (failures === 1 || failures % 100 === 0) {
+          const servers = [options.servers].flat();
+          this.#log.warn({ err: error, waiting_for: 'nats', servers }, 'NATS is unavailable; what needs the bus waits');
+        }
+        // Ends early where the process stops: the loop's condition sees that.
+        await sleep(redialMs, undefined, { signal }).catch(() => undefined);
+        continue;
+      }
+      if (failures > 0) this.#log.info('NATS is available');
+      failures = 0;
+      await this.#serve(this.#connection);
+    }
+  }
+
+  /** Serves one connection until it is closed for good, which only its own errors and our `close` do. */
+  async #serve(connection: NatsConnection): Promise<void> {
+    this.#isConnected = true;
+    // Before it can be closed: who asks a closed connection for its status waits for ever.
+    const following = this.#follow(connection);
+    for (const setup of this.#setups) setup(connection);
+    for (const back of this.#backs) back();
+    if (this.#stopping.signal.aborted) void connection.close();
+    const reason = await connection.closed();
+    this.#isConnected = false;
+    await following;
+    if (!this.#stopping.signal.aborted)
+      this.#log.error({ err: reason }, 'the connection to NATS ended; it is dialled again');
+  }
+
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') {
+        this.#isConnected = false;
+        for (const lost of this.#losses) lost();
+        this.#log.warn('NATS is unavailable; events wait in the outbox');
+      } else if (status.type === 'reconnect') {
+        this.#isConnected = true;
+        for (const back of this.#backs) back();
+        this.#log.warn('NATS is available again');
+      } else if (status.type === 'error') {
+        this.#log.error({ err: status.error }, 'NATS refused something');
+      }
+    }
+  }
+}
+
+function connectionOptions(urls: string, files: BusFiles, service: string): ConnectionOptions {
+  const { NATS_CREDENTIALS_FILE } = files;
+  const { servers, user, pass, isTls } = parseServers(urls);
+  const tls = tlsOptions(isTls, files);
+  return {
+    servers,
+    ...(user === undefined ? {} : { user, pass: pass ?? '' }),
+    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(latest(NATS_CREDENTIALS_FILE)) } : {}),
+    ...(tls ? { tls } : {}),
+    name: service,
+    // Replies to this process nobody else may read.
+    inboxPrefix: `_INBOX.${service}`,
+    timeout: dialTimeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 100,
+    ignoreAuthErrorAbort: true,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+    // Without it each publication makes an error with a stack, in case that it fails.
+    noAsyncTraces: true,
+  };
+}
+
+/** Returns what a file has at each dial: credentials are renewed while a process runs. One that is just being replaced has what it had before. */
+function latest(file: string): () => Uint8Array {
+  let content = readFileSync(file);
+  return () => {
+    try {
+      content = readFileSync(file);
+    } catch {
+      // There again by the next dial; until then the server decides whether the earlier ones still hold.
+    }
+    return content;
+  };
+}
+
+/** Returns what TLS takes, by files that are read at each dial. Throws where one cannot be read. */
+function tlsOptions(isTls: boolean, files: BusFiles): TlsOptions | undefined {
+  const { NATS_TLS_CA_FILE: caFile, NATS_TLS_CERT_FILE: certFile, NATS_TLS_KEY_FILE: keyFile } = files;
+  for (const file of [caFile, certFile, keyFile]) if (file) accessSync(file, constants.R_OK);
+  if (!caFile && !certFile && !keyFile && !isTls) return undefined;
+  return { ...(caFile ? { caFile } : {}), ...(certFile ? { certFile } : {}), ...(keyFile ? { keyFile } : {}) };
+}
+
+/** Servers of a bus as a setting names them. */
+export interface BusServers {
+  servers: string[];
+  user?: string;
+  pass?: string;
+  /** One of the servers is to be dialled with TLS; then all are. */
+  isTls: boolean;
+}
+
+/**
+ * Reads a comma-separated list of servers, `nats://` where no scheme is given; user and password are those of the first that names them.
+ * Throws where one is no URL of NATS.
+ */
+export function parseServers(list: string): BusServers {
+  const urls = list.split(',').map((text) => new URL(text.includes('://') ? text.trim() : `nats://${text.trim()}`));
+  const other = urls.find(({ protocol }) => protocol !== 'nats:' && protocol !== 'tls:');
+  if (other) throw new Error(`NATS_URL must have URLs that begin with nats:// or tls://, not ${other.protocol}//`);
+  const named = urls.find(({ username }) => username !== '');
+  const servers = urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`);
+  const isTls = urls.some(({ protocol }) => protocol === 'tls:');
+  if (!named) return { servers, isTls };
+  return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password), isTls };
+}

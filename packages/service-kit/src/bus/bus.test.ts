@@ -1,0 +1,210 @@
+import { internalRequest } from '@customer-platform/contracts/core';
+import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect, createInbox, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { createLogger } from '../telemetry/logging.ts';
+import { Bus } from './bus.ts';
+
+let platform: Platform;
+let nats: NatsConnection;
+let bus: Bus;
+let prefix: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  prefix = BUS_PREFIX!;
+  nats = await connect({ servers: NATS_URL! });
+  bus = await Bus.connect(NATS_URL!, { prefix, service: 'crm', log: createLogger('test', 'silent') });
+}, 60_000);
+afterAll(async () => {
+  await bus?.close();
+  await nats?.close();
+  await platform?.stop();
+});
+
+const countDoors = internalRequest('countDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
+const refused = { code: 'service_unavailable' };
+
+it('a reply that cannot be read fails its request alone', async () => {
+  const malformed = { encode: () => Buffer.from('NATS/1.0\r\nbad name: x\r\n\r\n') } as unknown as MsgHdrs;
+  let isMalformed = true;
+  nats.subscribe(`${prefix}.request.cdp.countDoors`, {
+    callback: (_error, { reply }) => {
+      if (isMalformed) nats.publish(reply!, '', { headers: malformed });
+      else nats.publish(reply!, JSON.stringify({ doors: 2 }));
+    },
+  });
+  await nats.flush();
+  await expect(bus.ask(countDoors, platform.env('crm').BUS_PREFIX!, {})).rejects.toMatchObject(refused);
+  isMalformed = false;
+  expect(await bus.ask(countDoors, 'account', {})).toEqual({ doors: 2 });
+});
+
+it('a request that nobody is subscribed to fails at once', async () => {
+  const nobodys = internalRequest('countWindows', 'cdp', z.object({}), z.object({}));
+  await expect(bus.ask(nobodys, 'account', {}, 600_000)).rejects.toMatchObject(refused);
+});
+
+it('a request that was taken has its reply, also from a process that is about to end', async () => {
+  const { NATS_URL } = platform.env('crm');
+  const ending = await Bus.connect(NATS_URL!, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
+  const openDoors = internalRequest('openDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
+  const [taken, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<{ doors: number }>()];
+  ending.handle(openDoors, async () => {
+    taken.resolve();
+    return await opened.promise;
+  });
+  const knock = internalRequest('knock', 'cdp', z.object({}), z.object({}));
+  ending.handle(knock, async () => ({}));
+  await waitFor('it to be subscribed', async () => await bus.ask(knock, 'account', {}));
+  const reply = bus.ask(openDoors, 'account', {}, 60_000);
+  await taken.promise;
+  const closing = ending.close();
+  await waitFor('it to take no more', async () => {
+    return await bus.ask(openDoors, 'account', {}, 1_000).then(
+      () => false,
+      () => true,
+    );
+  });
+  // Time for a process that waits for nothing to end its connection: it takes two round trips.
+  for (let trip = 0; trip < 50; trip++) await nats.flush();
+  opened.resolve({ doors: 3 });
+  expect(await reply).toEqual({ doors: 3 });
+  await closing;
+});
+
+it('a reply for which it is too late, since the connection was lost while the process ended, ends no process', async () => {
+  const relay = await startRelay(platform.env('crm').NATS_URL!);
+  const ending = await Bus.connect(relay.url, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
+  const shutDoors = internalRequest('shutDoors', 'cdp', z.object({}), z.object({}));
+  const [taken, shut] = [Promise.withResolvers<void>(), Promise.withResolvers<Record<string, never>>()];
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', note);
+  // Until it is subscribed; the one that is taken gets no reply.
+  const asks = async () => {
+    while (!isTaken) await bus.ask(shutDoors, 'account', {}, 1_000).catch(() => undefined);
+  };
+  let [isTaken, asked] = [false, Promise.resolve()];
+  try {
+    ending.handle(shutDoors, async () => {
+      isTaken = true;
+      taken.resolve();
+      return await shut.promise;
+    });
+    asked = asks();
+    await taken.promise;
+    relay.cut();
+    await ending.close();
+    shut.resolve({});
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', note);
+    await asked;
+    await relay.stop();
+  }
+});
+
+it('news is what was published as news: JetStream delivers events to any subject, with rights of its own', async () => {
+  const heard: string[] = [];
+  bus.listen('doors', (payload) => heard.push(payload));
+  const kind = `door.${Math.random().toString(36).slice(2)}`;
+  const event = { kind, audience: 'public', trace: undefined };
+  for (const [index, envelope] of ['forged', 'marker'].entries())
+    await bus.publish({ ...event, id: crypto.randomUUID(), sequence: index + 1, envelope });
+  const manager = await jetstreamManager(nats);
+  const name = `forger-${kind.slice(5)}`;
+  const filter_subject = `${prefix}.event.public.crm.${kind}`;
+  await manager.consumers.add(prefix, { durable_name: name, filter_subject, ack_policy: 'explicit' });
+  // The server writes deliveries of a consumer in their order: once this test has the second, the first is ahead of whatever comes now.
+  const delivered: string[] = [];
+  const inbox = createInbox();
+  nats.subscribe(inbox, { callback: (_error, message) => void delivered.push(message.string()) });
+  for (const reply of [`${prefix}.news.doors`, inbox])
+    nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${prefix}.${name}`, '{"batch":1}', { reply });
+  await waitFor('the second to be delivered', () => delivered.length > 0);
+  expect(delivered).toEqual(['marker']);
+  bus.announce('doors', 'true');
+  await waitFor('the news', () => heard.includes('true'));
+  expect(heard).toEqual(['true']);
+});
+
+it('news that the server is too small for is dropped, and what comes after it is not', async () => {
+  const heard: string[] = [];
+  bus.hearOf('crm', 'walls', (payload) => heard.push(payload));
+  bus.tell('walls', 'x'.repeat(bus.mostBytes() + 1));
+  bus.tell('walls', 'two');
+  await waitFor('the news', () => heard.length > 0);
+  expect(heard).toEqual(['two']);
+});
+
+it('a consumer goes on at once after a large event among many small ones', async () => {
+  const kind = `window.${Math.random().toString(36).slice(2)}`;
+  const sizes: number[] = [];
+  const consuming = bus.consume(
+    `sizes-${kind}`,
+    { service: 'crm', kind },
+    { size: 100, gatherMs: 0 },
+    async (batch) => {
+      for (const message of batch) {
+        sizes.push(message.bytes.length);
+        message.acknowledge();
+      }
+    },
+  );
+  const publish = (sequence: number, envelope: string) =>
+    bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope, trace: undefined });
+  const expected: number[] = [];
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(Array.from({ length: 150 }, (_, index) => publish(round * 1_000 + index, 'small')));
+    await publish(round * 1_000 + 999, 'x'.repeat(300_000));
+    expected.push(...Array<number>(150).fill(5), 300_000);
+    await waitFor('the events of a round', () => sizes.length >= expected.length);
+  }
+  expect(sizes).toEqual(expected);
+  // NATS takes acknowledgements from a queue of its own: what is asked for after the last one may overtake it.
+  await waitFor('the last acknowledgement', async () => (await consuming.pending()).count === 0);
+  await consuming.stop();
+}, 120_000);
+
+it('events are gathered into whole batches, and what is left is taken when the consumer stops', async () => {
+  const kind = `gathered.${Math.random().toString(36).slice(2)}`;
+  const batches: number[][] = [];
+  const gathered = { size: 3, gatherMs: 600_000 };
+  const consuming = bus.consume(`gathered-${kind}`, { service: 'crm', kind }, gathered, async (batch) => {
+    batches.push(batch.map(({ headers }) => Number(headers['Event-Sequence'])));
+    for (const message of batch) message.acknowledge();
+  });
+  const publish = (sequence: number) =>
+    bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope: '{}', trace: undefined });
+  for (const sequence of [1, 2, 3, 4]) await publish(sequence);
+  await waitFor('the whole batch', () => batches.length > 0);
+  await waitFor('the last event', async () => (await consuming.pending()).oldestAt !== undefined);
+  expect(batches).toEqual([[1, 2, 3]]);
+  await consuming.stop();
+  expect(batches).toEqual([[1, 2, 3], [4]]);
+}, 60_000);
+
+it('a new connection takes up no request for events: what that brings would come before what was lost with the old one', async () => {
+  let sent = '';
+  const relay = await startRelay(platform.env('crm').NATS_URL!, (text) => {
+    sent += text.toString('latin1');
+  });
+  const inboxes = () => [...sent.matchAll(/\bSUB (_INBOX\.crm\.pull\.\S+)/g)].map(([, inbox]) => inbox!);
+  const own = await Bus.connect(relay.url, { prefix, service: 'crm', log: createLogger('test', 'silent') });
+  const filter = { service: 'crm', kind: `lost.${Math.random().toString(36).slice(2)}` };
+  const consuming = own.consume(filter.kind, filter, { size: 1, gatherMs: 0 }, async () => undefined);
+  await waitFor('a request', () => inboxes().length > 0);
+  const [before] = inboxes();
+  relay.cut();
+  relay.mend();
+  await waitFor('another', () => inboxes().at(-1) !== before);
+  expect(inboxes().filter((inbox) => inbox === before)).toHaveLength(1);
+  await consuming.stop();
+  await own.close();
+  await relay.stop();
+});

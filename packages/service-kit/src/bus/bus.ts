@@ -1,0 +1,299 @@
+import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
+import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { nanos, headers as newHeaders } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import type { Logger } from '../telemetry/logging.ts';
+import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import { BusConnection, type BusFiles } from './bus-connection.ts';
+import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
+import { EventStream, type StreamBounds } from './event-stream.ts';
+import { PulledMessages } from './pulled-messages.ts';
+import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
+
+/** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
+const ackWaitMs = 10_000;
+/** Timeout for the stream to store an event. */
+const publishTimeoutMs = 5_000;
+
+/** Time that a start waits for NATS. */
+const startWaitMs = 2_000;
+
+/** Options of a process's use of the bus. */
+export interface BusOptions {
+  /** First token of every subject and name of the stream. */
+  prefix: string;
+  service: string;
+  log: Logger;
+  /** Timeout of `ask`; 5 s unless given. */
+  requestTimeoutMs?: number;
+  files?: BusFiles;
+  stream?: StreamBounds;
+  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
+  aheadOf?: (accountId: string) => number;
+}
+
+export interface PublishedEvent {
+  id: string;
+  kind: string;
+  audience: string;
+  sequence: number;
+  /** Number of times that it was published before, 0 unless given: the stream deduplicates within a round. */
+  rounds?: number;
+  envelope: string;
+  /** Cost of its being taken that its account has spent already; 0 unless given. */
+  paid?: number;
+  trace: TraceHeaders | undefined;
+}
+
+/** A durable consumer that is under way. */
+export interface Consuming {
+  stop(): Promise<void>;
+  /** Pulls nothing more, or goes on. */
+  setPaused(isPaused: boolean): void;
+  /**
+   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, the requests for more that
+   * wait at the bus, and the time of the oldest event that this process is working on.
+   */
+  pending(): Promise<{ count: number; unacknowledged: number; requests: number; oldestAt: Date | undefined }>;
+  /** Returns for how long the bus has not let this process pull; 0 where it does, or nothing is to be pulled. */
+  failingMs(): number;
+  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
+  hasPassed(position: number): Promise<boolean>;
+}
+
+/** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
+export interface EventFilter {
+  audience?: 'public' | 'internal';
+  service?: string;
+  kind?: string;
+}
+
+/** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
+export class Bus {
+  readonly #connection: BusConnection;
+  readonly #prefix: string;
+  readonly #service: string;
+  readonly #log: Logger;
+  readonly #requests: RequestReply;
+  readonly #stream: EventStream;
+  #jetstream: JetStreamClient | undefined;
+
+  /**
+   * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
+   * itself then. Throws where a URL is none or a file of `files` cannot be read.
+   */
+  static async connect(urls: string, options: BusOptions): Promise<Bus> {
+    const bus = new Bus(urls, options);
+    await bus.#connection.connected(startWaitMs);
+    return bus;
+  }
+
+  private constructor(urls: string, options: BusOptions) {
+    const { prefix, service, log, requestTimeoutMs, files = {}, stream = {}, aheadOf = () => 0 } = options;
+    this.#prefix = prefix;
+    this.#service = service;
+    this.#log = log;
+    this.#connection = new BusConnection(urls, files, service, log);
+    this.#connection.onConnection((connection) => {
+      this.#jetstream = jetstream(connection);
+    });
+    this.#stream = new EventStream(this.#connection, { prefix, service, bounds: stream, log });
+    const asker = { prefix, service, log, timeoutMs: requestTimeoutMs, aheadOf };
+    this.#requests = new RequestReply(this.#connection, asker);
+  }
+
+  isConnected(): boolean {
+    return this.#connection.isConnected;
+  }
+
+  /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
+  async ready(): Promise<void> {
+    await this.#stream.ensure();
+  }
+
+  /** The id of the server, which another start of it has not; undefined without a connection, and of a cluster. */
+  server(): string | undefined {
+    return this.#connection.server;
+  }
+
+  /** Bytes that a message has at most, headers included. Throws 503 service_unavailable while there is no connection. */
+  mostBytes(): number {
+    return this.#connection.mostBytes;
+  }
+
+  /** The subject that the events of one kind are published under. */
+  subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
+    return `${this.#prefix}.event.${audience}.${this.#service}.${kind}`;
+  }
+
+  /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
+  async publish(event: PublishedEvent): Promise<void> {
+    await this.#stream.ensure();
+    const headers = newHeaders();
+    headers.set('Event-Sequence', String(event.sequence));
+    if (event.paid) headers.set('Event-Paid', String(event.paid));
+    for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
+    const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
+    const options = { msgID, headers, timeout: publishTimeoutMs };
+    try {
+      await this.#jetstream!.publish(this.subjectOf(event), event.envelope, options);
+    } catch (error) {
+      this.#stream.forget();
+      throw error;
+    }
+  }
+
+  /**
+   * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. What is not acknowledged within `ackMs`,
+   * 10 s unless given, comes again; a request for more waits `requestMs` at the bus, 30 s unless given. The durable consumer keeps its place through restarts; where
+   * stream or consumer are missing they are made.
+   */
+  consume(
+    durable: string,
+    filter: EventFilter,
+    { ackMs = ackWaitMs, requestMs, ...batches }: Batches & { ackMs?: number; requestMs?: number },
+    take: (batch: ReceivedMessage[]) => Promise<void>,
+  ): Consuming {
+    const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
+    const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+    const loop = new ConsumeLoop(batches, take, this.#log.child({ consumer: name }), async () => {
+      await this.#stream.ensure();
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      await manager.consumers.add(this.#prefix, {
+        durable_name: name,
+        filter_subject: subject,
+        ack_policy: 'explicit',
+        deliver_policy: 'all',
+        ack_wait: nanos(ackMs),
+        max_ack_pending: Math.max(1_000, batches.size * 4),
+      });
+      const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service, requestMs };
+      return new PulledMessages(this.#connection.current, from);
+    });
+    this.#connection.onLost(() => loop.restart());
+    const read = async () => {
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      return await manager.consumers.info(this.#prefix, name);
+    };
+    return {
+      stop: () => loop.stop(),
+      setPaused: (isPaused) => loop.setPaused(isPaused),
+      failingMs: () => loop.failingMs,
+      pending: async () => {
+        const info = await read();
+        const count = info.num_pending + info.num_ack_pending;
+        const oldestAt = count > 0 ? loop.oldestAt : undefined;
+        return { count, unacknowledged: info.num_ack_pending, requests: info.num_waiting, oldestAt };
+      },
+      hasPassed: async (position) => {
+        const info = this.isConnected() ? await read().catch(() => undefined) : undefined;
+        if (!info) return false;
+        const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
+        if (!isPassed) loop.hurry();
+        return isPassed;
+      },
+    };
+  }
+
+  /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
+  async position(): Promise<number> {
+    await this.#stream.ensure();
+    const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+    return (await manager.streams.info(this.#prefix)).state.last_seq;
+  }
+
+  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
+  ask<Request extends InternalRequest>(
+    request: Request,
+    accountId: string,
+    input: z.input<Request['input']>,
+    timeoutMs?: number,
+  ): Promise<z.output<Request['reply']>> {
+    return this.#requests.ask(request, accountId, input, timeoutMs);
+  }
+
+  /** Handles an internal request; the processes of one service share the work. */
+  handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
+    this.#requests.handle(request, handle);
+  }
+
+  /** Asks every process; see `RequestReply.askAll`. None replies while NATS is unavailable. */
+  askAll<Message extends Broadcast>(
+    message: Message,
+    input: z.input<Message['input']>,
+    until: Until<z.output<Message['reply']>>,
+  ): Promise<z.output<Message['reply']>[]> {
+    return this.#requests.askAll(message, input, until);
+  }
+
+  /** Replies to a broadcast, in every process. */
+  handleAll<Message extends Broadcast>(
+    message: Message,
+    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
+  ): void {
+    this.#requests.handleAll(message, handle);
+  }
+
+  /**
+   * Calls `hear` with the account of each event of one kind as it is published, in every process: at most once each, from now on. For
+   * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
+   */
+  follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
+    const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
+    this.#connection.onBack(missed);
+    subscribe(this.#connection, this.#log, {
+      subject,
+      take: (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)),
+    });
+  }
+
+  /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
+  announce(topic: string, payload: string): void {
+    this.#publishNews(topic, payload);
+  }
+
+  /** Tells every process that hears of this service's `topic`, itself too, in the same way: no other service can in its name. */
+  tell(topic: string, payload = ''): void {
+    this.#publishNews(`${this.#service}.${topic}`, payload);
+  }
+
+  /** Never throws, also where the server takes no message of that size: whoever cannot be told finds out by the poll. */
+  #publishNews(name: string, payload: string): void {
+    try {
+      if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${name}`, payload);
+    } catch (error) {
+      this.#log.warn({ err: error, news: name }, 'news could not be published');
+    }
+  }
+
+  /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
+  onPeers(topic: string, hear: () => void): void {
+    this.#connection.onBack(hear);
+    this.hearOf(this.#service, topic, hear);
+  }
+
+  /** Hears what the processes of a service `tell`. */
+  hearOf(service: string, topic: string, hear: (payload: string) => void): void {
+    this.listen(`${service}.${topic}`, hear);
+  }
+
+  /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
+  onBack(back: () => void): void {
+    this.#connection.onBack(back);
+  }
+
+  /** Hears what `announce` says. */
+  listen(topic: string, hear: (payload: string) => void): void {
+    subscribe(this.#connection, this.#log, {
+      subject: `${this.#prefix}.news.${topic}`,
+      take: (message) => hear(message.string()),
+    });
+  }
+
+  /** Finishes the requests it took, sends what is under way and closes. */
+  async close(): Promise<void> {
+    await this.#stream.close();
+    if (this.isConnected()) await this.#requests.finish();
+    await this.#connection.close();
+  }
+}

@@ -1,0 +1,288 @@
+import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
+import type { MsgHdrs } from '@nats-io/transport-node';
+import type { Logger } from '../telemetry/logging.ts';
+import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import { countWithin } from '../values/count-within.ts';
+import { instantOfUuidV7 } from '../values/timed-ids.ts';
+import { dayMs } from '../values/zoned-time.ts';
+import type { PulledMessage, PulledMessages } from './pulled-messages.ts';
+
+/** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
+const batchBytes = 4_194_304;
+
+/** Longest sleep of a paused loop, which is woken when it is to go on. */
+const pausedLookMs = 60_000;
+
+/** One event as a consumer gets it. */
+export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
+  /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
+  sequence: number;
+  /** Cost of its being taken that its account spent when it was published; 0 unless given. */
+  paid?: number;
+  /** The envelope's exact text. */
+  text: string;
+  trace: TraceHeaders | undefined;
+}
+
+/** Content of a message without its position in the stream: enough to take it again from a row. */
+export interface MessageContent {
+  subject: string;
+  bytes: Uint8Array;
+  headers: Record<string, string>;
+}
+
+/** A message of the bus with its acknowledgement. */
+export interface ReceivedMessage extends MessageContent {
+  /** Undefined where the message is no event. */
+  event: ReceivedEvent | undefined;
+  /** Says why the message is no event. */
+  fault?: string;
+  acknowledge(): void;
+  /** Gives it back to the bus, to come again after `delayMs`. */
+  giveBack(delayMs: number): void;
+  /** Tells the bus never to send it again. */
+  terminate(): void;
+}
+
+/** Bounds of a consumer's batches. */
+export interface Batches {
+  /** Events in one at most. */
+  size: number;
+  /** Time in milliseconds that a smaller one waits for more. */
+  gatherMs: number;
+}
+
+/** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
+export class ConsumeLoop {
+  readonly #batches: Batches;
+  readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
+  readonly #log: Logger;
+  readonly #open: () => Promise<PulledMessages>;
+  readonly #loop: Promise<void>;
+  #messages: PulledMessages | undefined;
+  #wakeUp: (() => void) | undefined;
+  #endGathering: (() => void) | undefined;
+  #stopping = false;
+  #isPaused = false;
+  #failingSinceMs: number | undefined;
+  #oldestAt: Date | undefined;
+
+  constructor(
+    batches: Batches,
+    take: (batch: ReceivedMessage[]) => Promise<void>,
+    log: Logger,
+    open: () => Promise<PulledMessages>,
+  ) {
+    this.#batches = batches;
+    this.#take = take;
+    this.#log = log;
+    this.#open = open;
+    this.#loop = this.#run();
+  }
+
+  /** Pulls by a new request, since the connection is lost: what an old one brings now would come before what was on its way, which is lost. */
+  restart(): void {
+    this.#messages?.abandon();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#messages?.stop();
+    this.#wakeUp?.();
+    await this.#loop;
+  }
+
+  /** Pulls nothing more, or goes on: what it has pulled is handed over. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    this.#failingSinceMs = undefined;
+    if (isPaused) this.#messages?.stop();
+    else this.#wakeUp?.();
+  }
+
+  /** Hands over what it gathers: somebody waits for it. */
+  hurry(): void {
+    this.#endGathering?.();
+  }
+
+  /** Time of the oldest message that it has pulled and that is not handed over; undefined where there is none. */
+  get oldestAt(): Date | undefined {
+    return this.#oldestAt;
+  }
+
+  /** Time for which it could not begin to pull; 0 where it could, or is paused. */
+  get failingMs(): number {
+    return this.#failingSinceMs === undefined || this.#isPaused ? 0 : performance.now() - this.#failingSinceMs;
+  }
+
+  async #run(): Promise<void> {
+    for (let failures = 0; !this.#stopping; ) {
+      if (this.#isPaused) {
+        await this.#pause(pausedLookMs);
+        continue;
+      }
+      try {
+        this.#messages = await this.#open();
+        failures = 0;
+        this.#failingSinceMs = undefined;
+        if (this.#stopping || this.#isPaused) this.#messages.stop();
+        await this.#drainInBatches(this.#messages);
+      } catch (error) {
+        failures++;
+        this.#failingSinceMs ??= performance.now();
+        if (failures === 1 || failures % 30 === 0)
+          this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
+      }
+      if (!this.#stopping && !this.#isPaused) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #gather(ms: number): Promise<void> {
+    const gathered = this.#pause(ms);
+    this.#endGathering = this.#wakeUp;
+    await gathered;
+    this.#endGathering = undefined;
+  }
+
+  async #drainInBatches(messages: PulledMessages): Promise<void> {
+    const { size, gatherMs } = this.#batches;
+    const waiting: PulledMessage[] = [];
+    let waitingBytes = 0;
+    let taking: Promise<void> | undefined;
+    const takeAll = async () => {
+      while (waiting.length > 0) {
+        this.#oldestAt = waiting[0]!.storedAt;
+        const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
+        if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
+        const sizes = waiting.map(({ size }) => size);
+        const count = countWithin(sizes, { items: size, bytes: batchBytes });
+        waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
+        const batch = waiting.splice(0, count).map(receivedMessage);
+        // What was not acknowledged comes again after the consumer's time to acknowledge.
+        await this.#take(batch).catch((error: unknown) =>
+          this.#log.error({ err: error }, 'a batch could not be taken'),
+        );
+      }
+      this.#oldestAt = undefined;
+      taking = undefined;
+    };
+    try {
+      for await (const message of messages) {
+        waiting.push(message);
+        waitingBytes += message.size;
+        if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
+        if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
+        taking ??= Promise.resolve()
+          .then(takeAll)
+          .catch((error: unknown) => {
+            // Nobody awaits it while messages come. What was not acknowledged comes again.
+            taking = undefined;
+            this.#log.error({ err: error }, 'a batch could not be read');
+          });
+      }
+    } finally {
+      // Also where the bus has ended a request: what the next one brings would be taken beside it, out of order.
+      await taking;
+    }
+  }
+}
+
+function receivedMessage(message: PulledMessage): ReceivedMessage {
+  const headers = headersOf(message);
+  const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
+  return {
+    ...content,
+    ...(headers ? readEvent(content) : unreadable),
+    acknowledge: () => message.acknowledge(),
+    giveBack: (delayMs) => message.giveBack(delayMs),
+    terminate: () => message.terminate(),
+  };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Age up to which an event is taken, by its id: dead events are kept for 30 days, after the week that the bus had them and that before it. */
+export const oldestEventMs = 45 * dayMs;
+/** Time by which the clock of the machine that published an event may be ahead. */
+const newestEventMs = dayMs;
+
+/** The event that a message carries, or why it carries none. */
+type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
+
+const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
+const unreadable: ReadEvent = {
+  event: undefined,
+  fault: 'The message is no event: its headers cannot be read, or are larger than 4 KiB',
+};
+
+/**
+ * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
+ * id is no UUID of version 7 from the last 45 days: what was taken is remembered by that. Never throws.
+ */
+export function readEvent({ subject, bytes, headers }: MessageContent): ReadEvent {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  let envelope: Partial<Envelope> | null;
+  try {
+    envelope = JSON.parse(text) as Partial<Envelope> | null;
+  } catch {
+    return noEvent;
+  }
+  if (typeof envelope !== 'object' || envelope === null) return noEvent;
+  const { id, type, timestamp, account, mode, data } = envelope;
+  const isEvent =
+    [id, account].every((value) => typeof value === 'string' && uuid.test(value)) &&
+    [type, timestamp].every((value) => typeof value === 'string') &&
+    (mode === 'live' || mode === 'test') &&
+    typeof data === 'object' &&
+    data !== null;
+  if (!isEvent || !isOwners(subject, type!)) return noEvent;
+  const ageMs = Date.now() - (instantOfUuidV7(id!) ?? Number.NEGATIVE_INFINITY);
+  if (ageMs > oldestEventMs || ageMs < -newestEventMs) return { event: undefined, fault: badId(id!) };
+  const sequence = Number(headers['Event-Sequence'] ?? 0);
+  const paid = Number(headers['Event-Paid'] ?? 0);
+  const event = {
+    ...(envelope as Envelope),
+    text,
+    sequence: Number.isSafeInteger(sequence) ? sequence : 0,
+    paid: Number.isFinite(paid) ? paid : 0,
+    trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
+  };
+  return { event };
+}
+
+function badId(id: string): string {
+  return `The message is no event: its id must be a UUID of version 7 from the last 45 days, and is ${id}`;
+}
+
+/** NATS lets a service publish under its own name alone: the envelope must not say that it is another's event. */
+function isOwners(subject: string, type: string): boolean {
+  const [, , , service, ...kind] = subject.split('.');
+  return kind.join('.') === type && (ownerOf(type) ?? service) === service;
+}
+
+/** Returns a message's headers, of each its first value; undefined where they cannot be read. */
+function headersOf(message: PulledMessage): Record<string, string> | undefined {
+  try {
+    const { headers } = message;
+    return Object.fromEntries([...(headers ?? [])].map(([name, [value = '']]) => [name, value]));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The trace that a message carries. */
+export function traceOf(headers: MsgHdrs | undefined): TraceHeaders | undefined {
+  const traceparent = headers?.get('traceparent');
+  return traceparent ? { traceparent } : undefined;
+}

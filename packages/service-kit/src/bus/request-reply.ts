@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto';
+import type { InternalRequest } from '@customer-platform/contracts/core';
+import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
+import { waitUntil, withTimeout } from '../values/with-timeout.ts';
+import type { BusConnection } from './bus-connection.ts';
+import { readHeaders } from './bus-headers.ts';
+import { traceOf } from './consume-loop.ts';
+
+/** Default timeout of an internal request. */
+const defaultRequestTimeoutMs = 5_000;
+/** Time that `close` waits for the replies to requests that were taken. */
+const finishMs = 5_000;
+
+/** Status of the server's reply to a request that nobody is subscribed to. */
+const noResponders = 503;
+
+/** Maximum number of replies to a broadcast: processes of the installation. */
+const maxReplies = 1_000;
+
+/** A request to every process. */
+export interface Broadcast {
+  readonly key: string;
+  readonly input: z.ZodType;
+  readonly reply: z.ZodType;
+}
+
+/** The end of the wait for replies to a broadcast. */
+export interface Until<Reply> {
+  isComplete(replies: readonly Reply[]): boolean;
+  timeoutMs: number;
+}
+
+/** Handles one internal request, for an account whose clock is ahead of the real time by `aheadMs`, as far as the asker knows. */
+export type RequestHandler<Request extends InternalRequest> = (
+  accountId: string,
+  input: z.output<Request['input']>,
+  aheadMs: number,
+) => Promise<z.input<Request['reply']>>;
+
+/** An internal request on the bus. */
+interface AskedRequest {
+  account_id: string;
+  input: unknown;
+  /** Left out where the account goes by the real time. */
+  ahead_ms?: unknown;
+}
+
+/** Requests between services over NATS, and their replies. */
+export class RequestReply {
+  readonly #connection: BusConnection;
+  readonly #prefix: string;
+  readonly #service: string;
+  readonly #log: Logger;
+  readonly #timeoutMs: number;
+  readonly #aheadOf: (accountId: string) => number;
+  /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
+  #handlers: Subscription[] = [];
+  #handling = 0;
+
+  constructor(
+    connection: BusConnection,
+    asker: {
+      prefix: string;
+      service: string;
+      log: Logger;
+      timeoutMs: number | undefined;
+      aheadOf: (accountId: string) => number;
+    },
+  ) {
+    this.#connection = connection;
+    this.#prefix = asker.prefix;
+    this.#service = asker.service;
+    this.#log = asker.log;
+    this.#timeoutMs = asker.timeoutMs ?? defaultRequestTimeoutMs;
+    this.#aheadOf = asker.aheadOf;
+    connection.onConnection(() => {
+      this.#handlers = [];
+    });
+  }
+
+  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
+  async ask<Request extends InternalRequest>(
+    request: Request,
+    accountId: string,
+    input: z.input<Request['input']>,
+    timeoutMs = this.#timeoutMs,
+  ): Promise<z.output<Request['reply']>> {
+    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    const options = {
+      kind: SpanKind.CLIENT,
+      attributes: spanAttributes('request', subject),
+      continuesOnly: true,
+    } as const;
+    return await inSpan(`request ${subject}`, options, async () => {
+      const headers = newHeaders();
+      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
+      // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
+      const aheadMs = this.#aheadOf(accountId);
+      const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
+      const options = { headers, timeoutMs };
+      const message = await this.#request(subject, JSON.stringify(payload), options).catch((cause: unknown) => {
+        throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
+      });
+      if (readHeaders(message)?.get('Failed'))
+        throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
+      return request.reply.parse(message.json()) as z.output<Request['reply']>;
+    });
+  }
+
+  /**
+   * Publishes a request and returns the reply. Whoever replies may write to every reply inbox of this service: only the one who was asked
+   * knows which. The client's own `request` reads a reply's headers where one that cannot be read ends the whole connection's reader.
+   */
+  async #request(subject: string, payload: string, options: { headers: MsgHdrs; timeoutMs: number }): Promise<Msg> {
+    const connection = this.#connection.current;
+    const reply = replyInbox(this.#service);
+    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
+    const callback = (error: Error | null, message: Msg) => (error ? reject(error) : resolve(message));
+    const subscription = connection.subscribe(reply, { max: 1, callback });
+    try {
+      connection.publish(subject, payload, { reply, headers: options.headers });
+      const message = await withTimeout(options.timeoutMs, promise);
+      if (readHeaders(message)?.code === noResponders) throw new Error('nobody is subscribed to the request');
+      return message;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  /** Handles an internal request; the processes of one service share the work. */
+  handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
+    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    // The connection is closed by then; the asker's request ends by its timeout.
+    const unsent = (error: unknown) => this.#log.warn({ err: error, subject }, 'a reply could not be sent');
+    const take = (message: Msg) => {
+      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
+      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle).catch(unsent);
+      else this.#log.warn({ subject }, 'a request without an inbox is ignored');
+    };
+    const listener = { subject, take, queue: this.#service };
+    subscribe(this.#connection, this.#log, listener, (subscription) => this.#handlers.push(subscription));
+  }
+
+  /**
+   * Asks every process that handles a broadcast, and returns the replies that came until `isComplete` says so of them, or `timeoutMs` is
+   * over; what is no reply of its shape is left out.
+   */
+  async askAll<Message extends Broadcast>(
+    { key, reply }: Message,
+    input: z.input<Message['input']>,
+    { isComplete, timeoutMs }: Until<z.output<Message['reply']>>,
+  ): Promise<z.output<Message['reply']>[]> {
+    if (!this.#connection.isConnected) return [];
+    const connection = this.#connection.current;
+    const inbox = replyInbox(this.#service);
+    const replies: z.output<Message['reply']>[] = [];
+    const { promise: complete, resolve } = Promise.withResolvers<void>();
+    const callback = (error: Error | null, message: Msg) => {
+      const parsed = error ? undefined : reply.safeParse(jsonOf(message));
+      if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
+      if (replies.length >= maxReplies || isComplete(replies)) resolve();
+    };
+    const subscription = connection.subscribe(inbox, { max: maxReplies, callback });
+    try {
+      connection.publish(this.#broadcastSubject(key), JSON.stringify(input), { reply: inbox });
+      // Whoever has not replied by then is left out.
+      await withTimeout(timeoutMs, complete).catch(() => undefined);
+      return replies;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  /** Replies to a broadcast, in every process. */
+  handleAll<Message extends Broadcast>(
+    { key, input: schema }: Message,
+    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
+  ): void {
+    const subject = this.#broadcastSubject(key);
+    const respond = async (message: Msg) => {
+      try {
+        const input = schema.parse(message.json()) as z.output<Message['input']>;
+        message.respond(JSON.stringify(await handle(input)));
+      } catch (error) {
+        this.#log.warn({ err: error, subject }, 'a broadcast has no reply from here');
+      }
+    };
+    const take = (message: Msg) => {
+      if (isReplyInbox(message.reply)) void respond(message);
+    };
+    subscribe(this.#connection, this.#log, { subject, take });
+  }
+
+  #broadcastSubject(key: string): string {
+    return `${this.#prefix}.broadcast.${key}`;
+  }
+
+  /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
+  async finish(): Promise<void> {
+    let isDrained = false;
+    // One whose connection is lost meanwhile has nothing to drain.
+    void Promise.allSettled(this.#handlers.map((handler) => handler.drain())).then(() => {
+      isDrained = true;
+    });
+    await waitUntil(() => isDrained && this.#handling === 0, finishMs);
+  }
+
+  async #handleOne<Request extends InternalRequest>(
+    request: Request,
+    message: Msg,
+    handle: RequestHandler<Request>,
+  ): Promise<void> {
+    this.#handling++;
+    try {
+      const { subject } = message;
+      const attributes = spanAttributes('process', subject);
+      const traced = {
+        kind: SpanKind.SERVER,
+        attributes,
+        parent: traceOf(readHeaders(message)),
+        continuesOnly: true,
+      } as const;
+      await inSpan(`process ${subject}`, traced, async () => {
+        const { account_id, input, ahead_ms } = message.json<AskedRequest>();
+        const aheadMs = typeof ahead_ms === 'number' ? ahead_ms : 0;
+        const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>, aheadMs);
+        message.respond(JSON.stringify(reply));
+      });
+    } catch (error) {
+      this.#log.error({ err: error, request: request.key }, 'an internal request failed');
+      const headers = newHeaders();
+      headers.set('Failed', 'true');
+      message.respond('', { headers });
+    } finally {
+      this.#handling--;
+    }
+  }
+}
+
+/** Returns the JSON of a message; undefined where it is none. */
+function jsonOf(message: Msg): unknown {
+  try {
+    return message.json();
+  } catch {
+    return undefined;
+  }
+}
+
+function spanAttributes(operation: 'request' | 'process', subject: string) {
+  return {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation === 'request' ? 'send' : 'process',
+  };
+}
+
+/** A subject for the reply to one request, which only the one who is asked knows. */
+const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
+
+const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
+
+export interface Listener {
+  subject: string;
+  /** Ends nothing by throwing: that is logged. */
+  take(message: Msg): void;
+  /** The processes that subscribe with one share the messages. */
+  queue?: string;
+}
+
+/** Subscribes on every connection; `subscribed` gets each subscription. */
+export function subscribe(
+  connection: BusConnection,
+  log: Logger,
+  { subject, take, queue }: Listener,
+  subscribed: (subscription: Subscription) => void = () => undefined,
+): void {
+  const callback = (error: Error | null, message: Msg) => {
+    try {
+      if (error) throw error;
+      // What JetStream delivers to a subject of somebody's choice keeps the subject that it was published under.
+      if (message.subject !== subject) throw new Error(`a message published to ${message.subject}`);
+      take(message);
+    } catch (cause) {
+      log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+    }
+  };
+  const options = queue === undefined ? { callback } : { callback, queue };
+  connection.onConnection((current) => subscribed(current.subscribe(subject, options)));
+}

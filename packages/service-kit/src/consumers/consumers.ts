@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Bus } from '../bus/bus.ts';
+import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
+import { isDatabaseUnavailable } from '../database/database-errors.ts';
+import { WorkQueue } from '../due-work/work-queue.ts';
+import type { WorkContext } from '../jobs/jobs.ts';
+import { AccountsLocked } from '../outbox/accounts-locked.ts';
+import { deleteFailedEvent, type FailedEventRow, type HeldTry } from '../outbox/failed-events.sql.ts';
+import type { OwnerRuns } from '../queues/queues.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import type { Consumer } from './consumer.ts';
+import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
+import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
+import { PendingLag } from './pending-lag.ts';
+import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
+
+/**
+ * A consumer rests after messages that are no event, or of another shape, for so many times as long as it worked on them: a thousand at once, to all
+ * services, would have the processors for a second. What comes behind them waits too, so that the rest has a bound. No customer can make such.
+ */
+const restRatio = 12;
+const longestRestMs = 400;
+const restAfter = (workedMs: number) => sleep(Math.min(workedMs * restRatio, longestRestMs));
+/** Delay before events are tried again that are to be taken in order: they hold up what follows. */
+const inOrderRetryMs = 500;
+/** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
+const timedOutMs = 600_000;
+/** Maximum number of such accounts per consumer. */
+const maxTimedOut = 10_000;
+
+/** Context of consumers, and what is taken again of one in this process, by account. */
+type ConsumerContext<Resources> = WorkContext<Resources> & {
+  retriesOf(consumer: string): readonly OwnerRuns[];
+};
+
+/**
+ * Starts a consumer on the bus. Of a batch that fails the events with data of another shape, or of locked accounts, are set aside, each
+ * in a row, where they delay nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone
+ * are set aside too. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
+ * untried for ten minutes, but where the order counts: each may take as long, and everybody behind it.
+ */
+export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
+  const { name } = consumer;
+  const { queues, clocks, clockWork } = context;
+  const remembered = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
+  // Where the order counts, no more than the rest of a batch is set aside untried.
+  const timedOut = () => (consumer.inOrder ? new Map<string, Error>() : remembered);
+  let hasRefused = false;
+  const takeBatch = async (batch: ReceivedMessage[]) => {
+    const beganMs = performance.now();
+    hasRefused = false;
+    const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, timedOut());
+    const slow = untried.map(({ message }) => message);
+    if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
+    if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
+    if (slow.length > 0) await orGiveBack(slow, () => setAside(context, name, untried));
+    // Events go by the clock of their account: those of the real time in one transaction, as ever.
+    for (const part of clocks.split(events)) {
+      await orGiveBack(part, () => takeAll(part));
+    }
+    if (hasRefused || rubbish.length > 0) await restAfter(performance.now() - beganMs);
+  };
+  const takeAll = async (batch: EventMessage[]): Promise<void> => {
+    try {
+      await takeOnce(consumer, context, batch);
+      for (const message of batch) message.acknowledge();
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      const isLocked = error instanceof AccountsLocked;
+      const { others, faulty } = isLocked ? byLock(error, batch) : await byShape(consumer, batch);
+      hasRefused ||= faulty.length > 0 && !isLocked;
+      if (faulty.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
+      await orGiveBack(
+        faulty.map(({ message }) => message),
+        () => setAside(context, name, faulty),
+      );
+      if (others.length > 0) await orGiveBack(others, () => takeAll(others));
+    }
+  };
+  let isStopping = false;
+  const orGiveBack = giveBackWhatFails(consumer, context.log, () => isStopping);
+  const pulls = consumer.inOrder ? inOrderPulls : undefined;
+  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...pulls };
+  const running = bus.consume(name, consumer.filter, batches, takeBatch);
+  const lag = new PendingLag(running, clocks.real);
+  const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
+  const lease =
+    consumer.inOrder &&
+    new ConsumerLease(name, { sql: context.sql, bus, log: context.log, consuming: running, changed });
+  const seat = queues.open({
+    queue: name,
+    hasFailedEvents: true,
+    running: () => context.retriesOf(name),
+    pending: () => lag.measure(),
+    changed,
+  });
+  changed();
+  const unregister = clockWork.registerConsumer({
+    queue: name,
+    hasPassed: (position) => running.hasPassed(position),
+  });
+  return {
+    stop: async () => {
+      isStopping = true;
+      unregister();
+      seat.close();
+      await running.stop();
+      await lease?.stop();
+    },
+  };
+}
+
+/**
+ * Returns what does work with messages, and where it fails gives these back to the bus, as while the database is unavailable. Those to be
+ * taken in order wait here instead, so that none overtakes them, until the work is done or the process stops.
+ */
+function giveBackWhatFails(
+  { name, inOrder }: Pick<Consumer<never>, 'name' | 'inOrder'>,
+  log: Logger,
+  isStopping: () => boolean,
+) {
+  return async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const facts = { err: error, consumer: name, events: messages.length };
+        if (attempt === 1) log.warn(facts, 'events wait; they come again');
+        if (!inOrder) for (const message of messages) message.giveBack(retryDelayMs);
+        if (!inOrder || isStopping()) return;
+        await sleep(inOrderRetryMs);
+      }
+    }
+  };
+}
+
+/** Takes events again that the consumers could not take at first, until stopped. */
+export function startRetries<Resources>(
+  bus: Bus,
+  consumers: readonly Consumer<Resources>[],
+  context: WorkContext<Resources>,
+): WorkQueue<FailedEventRow, HeldTry | undefined> {
+  const { pauses } = context.queues;
+  const isPaused = ({ queue, account_id }: FailedEventRow) => {
+    const { isWhole, accounts } = pauses.of(queue);
+    return isWhole || accounts.includes(account_id);
+  };
+
+  const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
+  const takeAgain = async (queue: string, event: ReceivedEvent, row: FailedEventRow) => {
+    const consumer = byName.get(queue);
+    if (!consumer) throw new Error(`no consumer is called ${queue} any more`);
+    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
+  };
+  const foundation = { ...context, bus };
+  return new WorkQueue(foundation, failedEventsQueue(context, { takeAgain, isPaused }));
+}

@@ -1,0 +1,452 @@
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { consumerRunner } from '../../test/consumer-runner.ts';
+import type { ReceivedEvent } from '../bus/consume-loop.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { AccountsLocked } from '../outbox/accounts-locked.ts';
+import { noAccount } from '../values/no-account.ts';
+import { uuidAt } from '../values/timed-ids.ts';
+
+let platform: Platform;
+let sql: Database;
+let nats: NatsConnection;
+let prefix: string;
+
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+  prefix = BUS_PREFIX!;
+  nats = await connect({ servers: NATS_URL! });
+});
+afterAll(async () => {
+  await nats?.close();
+  await platform?.stop();
+});
+
+const envelope = (type: string, data: object) => ({
+  id: randomUUIDv7(),
+  type,
+  timestamp: '2026-11-20T09:00:00Z',
+  account: randomUUID(),
+  mode: 'live',
+  data,
+});
+
+async function publish(kind: string, bytes: string | Uint8Array, more = headers()): Promise<void> {
+  const options = { headers: more };
+  options.headers.set('Event-Sequence', '7');
+  await jetstream(nats).publish(`${prefix}.event.internal.cdp.${kind}`, bytes, options);
+}
+
+/** Runs one consumer, with a clock of its own. */
+const withConsumer = consumerRunner(() => platform);
+
+/** Returns a function that takes a batch one event after the other. */
+function each(take: (event: ReceivedEvent<{ n: number }>) => unknown) {
+  return (events: ReceivedEvent<{ n: number }>[]) => {
+    for (const event of events) take(event);
+  };
+}
+
+const failedOf = (queue: string) =>
+  sql<
+    {
+      account_id: string;
+      bytes: Buffer;
+      reason: string;
+      last_error: string | null;
+      tries: number;
+      kind: string | null;
+      dead_at: Date | null;
+    }[]
+  >`
+    select account_id, bytes, reason, last_error, tries, kind, dead_at from failed_events where queue = ${queue} order by id`;
+
+describe('what comes from the bus and is no event', () => {
+  const rubbish = [
+    'no JSON',
+    '',
+    'null',
+    '[]',
+    '42',
+    '"text"',
+    '{',
+    '{}',
+    JSON.stringify({ ...envelope('rubbish.made', {}), account: 'x' }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), id: 7 }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), data: null }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), mode: 'both' }),
+    JSON.stringify({ ...envelope('rubbish.made', {}), type: null }),
+    new Uint8Array([0xff, 0xfe, 0x00, 0x80]),
+    '['.repeat(100_000),
+    JSON.stringify(envelope('other.made', {})),
+    JSON.stringify(envelope('order.created', {})),
+  ];
+  const withManyHeaders = JSON.stringify(envelope('rubbish.made', { n: 2 }));
+
+  it('is dead at once with its bytes and a reason, and the events after it are taken', async () => {
+    const taken: number[] = [];
+    await withConsumer(
+      'rubbish.made',
+      each((event) => taken.push(event.data.n)),
+      async () => {
+        for (const bytes of rubbish) await publish('rubbish.made', bytes);
+        const many = headers();
+        for (let index = 0; index < 1_000; index++) many.append(`H${index}`, '');
+        await publish('rubbish.made', withManyHeaders, many);
+        await publish('rubbish.made', JSON.stringify(envelope('rubbish.made', { n: 1 })));
+        await waitFor('the event after the rubbish', () => taken.includes(1));
+        const dead = await waitFor('all rubbish', async () => {
+          const rows = await failedOf('rubbish.made');
+          return rows.length === rubbish.length + 1 && rows;
+        });
+        expect(taken).toEqual([1]);
+        expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
+        const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
+        expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(
+          [...rubbish, withManyHeaders].map(bytesOf).sort(),
+        );
+      },
+    );
+  });
+
+  it('may have another id than one of version 7 from the last 45 days: that could not be remembered', async () => {
+    const dayMs = 86_400_000;
+    const madeAt = (ms: number) => uuidAt(Date.now() + ms).slice(0, 14) + randomUUIDv7().slice(14);
+    const taken: number[] = [];
+    const bad = [randomUUID(), madeAt(-45 * dayMs - 1), madeAt(dayMs + 60_000), uuidAt(Date.now())];
+    const good = [madeAt(-45 * dayMs + 60_000), madeAt(0), madeAt(dayMs - 60_000).toUpperCase()];
+    await withConsumer(
+      'strange.made',
+      each((event) => taken.push(event.data.n)),
+      async () => {
+        for (const [n, id] of [...bad, ...good].entries())
+          await publish('strange.made', JSON.stringify({ ...envelope('strange.made', { n }), id }));
+        await waitFor('the good ones', () => taken.length === good.length);
+        const dead = await waitFor('the bad ones', async () => {
+          const rows = await failedOf('strange.made');
+          return rows.length === bad.length && rows;
+        });
+        expect(dead.map(({ reason, tries, dead_at }) => [reason, tries, dead_at === null])).toEqual(
+          bad.map((id) => [
+            expect.stringContaining(`must be a UUID of version 7 from the last 45 days, and is ${id}`),
+            1,
+            false,
+          ]),
+        );
+        expect(taken).toEqual([4, 5, 6]);
+      },
+    );
+  });
+
+  it('is never sent again: more of it than a window holds is recorded once, and the event after it is taken', async () => {
+    const taken: number[] = [];
+    const many = 1_200;
+    await withConsumer(
+      'rubbish.ended',
+      (events) => {
+        taken.push(...events.map(({ data }) => data.n));
+      },
+      async () => {
+        await Promise.all(Array.from({ length: many }, () => publish('rubbish.ended', 'no JSON')));
+        await publish('rubbish.ended', JSON.stringify(envelope('rubbish.ended', { n: 1 })));
+        await waitFor('the event after the rubbish', () => taken.includes(1), 30_000);
+        const manager = await jetstreamManager(nats);
+        await waitFor('the bus to wait for none of it', async () => {
+          const { num_pending, num_ack_pending } = await manager.consumers.info(prefix, 'crm-rubbish-ended');
+          return num_pending + num_ack_pending === 0;
+        });
+        expect(await failedOf('rubbish.ended')).toHaveLength(many);
+      },
+    );
+  }, 60_000);
+});
+
+describe('headers that no client of ours writes', () => {
+  /** Publishes as whoever speaks the protocol can: with any bytes for headers. */
+  const publishRaw = (kind: string, text: string, header: string) => {
+    const encode = () => Buffer.from(`NATS/1.0\r\n${header}\r\n\r\n`);
+    nats.publish(`${prefix}.event.internal.cdp.${kind}`, text, { headers: { encode } as unknown as MsgHdrs });
+  };
+  const strange = ['bad name: x', 'Broken: a\nb', ' : ', 'Escape: \\u0000', 'Escape\\u0000: x', 'Nul: \0', 'Back: \\'];
+
+  it('end no consumer: what cannot be read is dead, and the events after it are taken', async () => {
+    const taken: number[] = [];
+    await withConsumer(
+      'headers.made',
+      each((event) => taken.push(event.data.n)),
+      async () => {
+        for (const header of strange) publishRaw('headers.made', 'no JSON', header);
+        publishRaw('headers.made', JSON.stringify(envelope('headers.made', { n: 1 })), strange[0]!);
+        await nats.flush();
+        await publish('headers.made', JSON.stringify(envelope('headers.made', { n: 2 })));
+        await waitFor('the event after them', () => taken.includes(2));
+        const dead = await waitFor('all that is no event', async () => {
+          const rows = await failedOf('headers.made');
+          return rows.length === strange.length + 1 && rows;
+        });
+        expect(dead.every(({ dead_at, account_id }) => dead_at !== null && account_id === noAccount)).toBe(true);
+        expect(taken).toEqual([2]);
+      },
+    );
+  });
+});
+
+describe('large messages', () => {
+  it('are taken a few at a time, however many wait: none needs more memory or time than there is', async () => {
+    const batches: number[] = [];
+    const large = 1_000_000;
+    const gate = Promise.withResolvers<void>();
+    const take = async (events: ReceivedEvent[]) => {
+      batches.push(events.reduce((sum, { text }) => sum + text.length, 0));
+      await gate.promise;
+    };
+    await withConsumer('large.made', take, async () => {
+      for (let n = 0; n <= 12; n++) {
+        await publish('large.made', JSON.stringify(envelope('large.made', { n, filler: n ? 'x'.repeat(large) : '' })));
+      }
+      const manager = await jetstreamManager(nats);
+      await waitFor('all of them to have come', async () => {
+        const { num_pending } = await manager.consumers.info(prefix, 'crm-large-made');
+        return batches.length === 1 && num_pending === 0;
+      });
+      gate.resolve();
+      await waitFor('all of them to be taken', () => batches.reduce((sum, bytes) => sum + bytes, 0) > 12 * large);
+      expect(Math.max(...batches)).toBeLessThan(5 * large);
+    });
+  });
+});
+
+describe('an event that a consumer cannot take', () => {
+  it('delays no other, however many there are: a thousand of them fill no window', async () => {
+    const taken: number[] = [];
+    const take = ({ data }: ReceivedEvent<{ n: number }>) => {
+      if (data.n < 0) throw new Error('cannot be taken');
+      taken.push(data.n);
+    };
+    const many = 1_200;
+    await withConsumer('many.failed', each(take), async () => {
+      const bad = Array.from({ length: many }, () =>
+        publish('many.failed', JSON.stringify(envelope('many.failed', { n: -1 }))),
+      );
+      await Promise.all(bad);
+      await publish('many.failed', JSON.stringify(envelope('many.failed', { n: 1 })));
+      await waitFor('the event after them', () => taken.includes(1), 60_000);
+      await waitFor('all of them set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
+    });
+  }, 150_000);
+
+  it('is set aside by its shape alone, where its definition tells, and the rest of its batch is taken at once', async () => {
+    const kind = 'bad.shape';
+    const definition = { kind, service: 'cdp', audience: 'internal', data: z.object({ n: z.number() }) } as const;
+    const batches: unknown[][] = [];
+    const takeAll = (events: ReceivedEvent<{ n: number }>[]) => {
+      const values = events.map(({ data }) => data.n as unknown);
+      batches.push(values);
+      if (values.some((value) => typeof value !== 'number')) throw new Error('not a number');
+    };
+    const values = [...Array(25).keys()].flatMap((n) => [n, `text ${n}`]);
+    for (const n of values) await publish(kind, JSON.stringify(envelope(kind, { n })));
+    const test = async () => {
+      const rows = await waitFor('all that are no numbers', async () => {
+        const found = await failedOf(kind);
+        return found.length === 25 && found;
+      });
+      for (const part of ['data is no bad.shape: ', 'expected number', 'at n']) expect(rows[0]!.reason).toContain(part);
+      const taken = () => batches.filter((batch) => batch.every((value) => typeof value === 'number')).flat();
+      await waitFor('all numbers', () => taken().includes(24));
+      expect(taken()).toEqual([...Array(25).keys()]);
+      const ofTexts = batches.filter((batch) => batch.length === 1 && typeof batch[0] === 'string');
+      expect(ofTexts.length).toBeLessThanOrEqual(1); // the first to come may be a batch of its own
+    };
+    await withConsumer(kind, takeAll, test, [definition]);
+  });
+
+  it('is set aside by its shape where it lacks what is to be written: the driver fails, and its connection with it', async () => {
+    const kind = 'lacks.value';
+    const definition = { kind, service: 'cdp', audience: 'internal', data: z.object({ n: z.number() }) } as const;
+    const taken: number[] = [];
+    const takeAll = async (events: ReceivedEvent<{ n: number }>[], tx: Sql) => {
+      for (const { data } of events) await tx`select ${data.n}::integer`;
+      taken.push(...events.map(({ data }) => data.n));
+    };
+    for (const data of [{ n: 1 }, {}, { n: 2 }]) await publish(kind, JSON.stringify(envelope(kind, data)));
+    const test = async () => {
+      await waitFor('the one without', async () => (await failedOf(kind).catch(() => [])).length === 1);
+      await waitFor('the others', () => taken.includes(1) && taken.includes(2));
+    };
+    await withConsumer(kind, takeAll, test, [definition]);
+  });
+
+  it('is tried alone where it is large: a megabyte can be wrong in half a million places', async () => {
+    const kind = 'large.shape';
+    let checks = 0;
+    const wrong = z.number().refine(() => ++checks > 0);
+    const data = z.object({ n: wrong, tags: z.array(wrong) });
+    const definition = { kind, service: 'cdp', audience: 'internal', data } as const;
+    const taken: number[] = [];
+    const takeAll = (events: ReceivedEvent<{ n: number }>[]) => {
+      if (events.some((event) => event.data.n === 0)) throw new Error('it has tags');
+      taken.push(...events.map((event) => event.data.n));
+    };
+    await publish(kind, JSON.stringify(envelope(kind, { n: 0, tags: Array(100_000).fill(1) })));
+    await publish(kind, JSON.stringify(envelope(kind, { n: 1, tags: [] })));
+    const test = async () => {
+      await waitFor('the other one', () => taken.includes(1));
+      const [row] = await waitFor('the large one', async () => {
+        const found = await failedOf(kind);
+        return found.length === 1 && found;
+      });
+      expect(row!.reason).toContain('it has tags');
+      expect(checks).toBeLessThan(10);
+    };
+    await withConsumer(kind, takeAll, test, [definition]);
+  });
+
+  it('that waits in vain for a lock lets no other of its account wait as long, nor others behind them', async () => {
+    const kind = 'long.waited';
+    const slow = envelope(kind, { n: -1 }).account;
+    let waited = 0;
+    const taken: number[] = [];
+    const take = ({ account, data }: ReceivedEvent<{ n: number }>) => {
+      if (account === slow) {
+        waited++;
+        throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+      }
+      taken.push(data.n);
+    };
+    for (let n = 0; n < 20; n++) await publish(kind, JSON.stringify({ ...envelope(kind, { n }), account: slow }));
+    await publish(kind, JSON.stringify(envelope(kind, { n: 20 })));
+    await withConsumer(kind, each(take), async () => {
+      await waitFor('the event behind them', () => taken.includes(20));
+      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
+      // One of them is tried twice, with the others of its batch and alone, and none of the batches that follow.
+      expect(waited).toBeLessThanOrEqual(2);
+      for (let n = 21; n < 24; n++) {
+        await publish(kind, JSON.stringify({ ...envelope(kind, { n }), account: slow }));
+        await publish(kind, JSON.stringify(envelope(kind, { n })));
+        await waitFor('the event behind it', () => taken.includes(n));
+      }
+      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 23);
+      expect(waited).toBeLessThanOrEqual(2);
+    });
+  });
+
+  it('of an account that is locked is set aside alone: the rest of its batch is taken again as one', async () => {
+    const kind = 'account.locked';
+    const locked = envelope(kind, { n: -1 }).account;
+    const batches: number[][] = [];
+    const take = (events: ReceivedEvent<{ n: number }>[]) => {
+      if (events.some(({ account }) => account === locked)) throw new AccountsLocked([locked]);
+      batches.push(events.map(({ data }) => data.n));
+    };
+    for (let n = 0; n < 40; n++)
+      await publish(kind, JSON.stringify({ ...envelope(kind, { n }), ...(n % 2 && { account: locked }) }));
+    await withConsumer(kind, take, async () => {
+      await waitFor('all others', () => batches.flat().length === 20);
+      // They may have come in a few batches.
+      expect(batches.length).toBeLessThan(10);
+      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
+    });
+  });
+
+  it('of an account that is locked is not dead after ten tries: whoever holds the lock ends some day', async () => {
+    const kind = 'long.locked';
+    let tries = 0;
+    const taken: number[] = [];
+    const take = ({ account, data }: ReceivedEvent<{ n: number }>) => {
+      if (++tries < 15) throw new AccountsLocked([account]);
+      taken.push(data.n);
+    };
+    await withConsumer(kind, each(take), async (tick) => {
+      await publish(kind, JSON.stringify(envelope(kind, { n: 1 })));
+      await waitFor('it is taken', () => {
+        tick(10_000);
+        return taken.length === 1;
+      });
+    });
+  });
+
+  it('is taken once, as soon as it can be', async () => {
+    let works = false;
+    const taken: number[] = [];
+    const take = ({ data, sequence }: ReceivedEvent<{ n: number }>) => {
+      if (!works) throw new Error('not yet');
+      taken.push(data.n, sequence);
+    };
+    await withConsumer('late.taken', each(take), async (tick) => {
+      const text = JSON.stringify(envelope('late.taken', { n: 5 }));
+      await publish('late.taken', text);
+      await waitFor('it is set aside', async () => (await failedOf('late.taken')).length === 1);
+      works = true;
+      tick(60_000);
+      await waitFor('it is taken', () => taken.length > 0);
+      await waitFor('its row is gone', async () => (await failedOf('late.taken')).length === 0);
+      await publish('late.taken', text);
+      await publish('late.taken', JSON.stringify(envelope('late.taken', { n: 6 })));
+      await waitFor('what came after', () => taken.includes(6));
+      expect(taken).toEqual([5, 7, 6, 7]);
+    });
+  });
+
+  it('is dead after ten tries, with its kind, account and the last reason', async () => {
+    let tries = 0;
+    const take = () => {
+      throw new Error(`try ${++tries} failed`);
+    };
+    await withConsumer('ever.failed', each(take), async (tick) => {
+      const event = envelope('ever.failed', { n: 1 });
+      await publish('ever.failed', JSON.stringify(event));
+      // Once for each try that has ended: in the middle of one, its lease would be over.
+      let ended = 0;
+      const dead = await waitFor(
+        'it is dead',
+        async () => {
+          const [row] = await failedOf('ever.failed');
+          const isWaiting = row !== undefined && (row.tries === 1 || row.last_error !== null);
+          if (isWaiting && row.tries > ended) {
+            ended = row.tries;
+            tick(3_600_000);
+          }
+          return row?.dead_at && row;
+        },
+        60_000,
+      );
+      expect(dead).toMatchObject({ account_id: event.account, tries: 10, kind: 'ever.failed' });
+      // The batch of one is tried twice when it comes, so that one bad event stops no other.
+      expect(dead.reason).toBe(`Error: try ${tries} failed`);
+      expect(JSON.parse(dead.bytes.toString())).toEqual(event);
+    });
+  }, 90_000);
+});
+
+describe('events that failed', () => {
+  it('are taken again by account: thousands of one that fail each time delay no other', async () => {
+    const kind = 'often.failed';
+    const others = envelope(kind, { n: 1 });
+    const take = ({ data }: ReceivedEvent<{ n: number }>) => {
+      if (data.n < 0) throw new Error('cannot be taken');
+    };
+    const failing = envelope(kind, { n: -1 });
+    const insert = (event: object, account: string, count: number) => sql`
+      insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, due_at)
+      select ${account}, ${kind}, ${`${prefix}.event.internal.cdp.${kind}`}, ${kind}, '{}',
+        convert_to(${JSON.stringify(event)}, 'UTF8'), 'test', 1, now() - interval '1 minute' from generate_series(1, ${count})`;
+    await insert(failing, failing.account, 5_000);
+    await insert(others, others.account, 1);
+    await withConsumer(kind, each(take), async (tick) => {
+      const left = async () => await failedOf(kind);
+      await waitFor('the other account’s', async () => {
+        // The service itself, which has no such consumer, may have tried it: it is due again later.
+        tick(10_000);
+        return (await left()).every(({ account_id }) => account_id === failing.account);
+      });
+      expect(await left()).toHaveLength(5_000);
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
+import type { DueWork, Ended } from '../due-work/due-work.ts';
+import type { WorkContext } from '../jobs/jobs.ts';
+import {
+  claimFailedEvents,
+  type FailedEventRow,
+  type HeldTry,
+  insertFailedEvents,
+  noteFailedTries,
+  waitingEvents,
+} from '../outbox/failed-events.sql.ts';
+import { deadEvents, eventBackoff, failedTry, maxEventTries } from '../outbox/failed-try.ts';
+import { nothingPaused } from '../queues/pauses.ts';
+import { meter } from '../telemetry/meter.ts';
+
+/** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
+const pauseMs = 100;
+
+const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
+
+/** Takes one event again; throws as `take` of its consumer does. */
+type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
+
+/** Sets messages that are no events aside as dead; the bus never sends them again. Throws where they cannot be written. */
+export async function buryRubbish(
+  context: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const rubbish = messages.map((message) => ({ message, reason: message.fault!, tries: 1, dueAt: null }));
+  await insertFailedEvents(context.sql, queue, rubbish, context.clocks.real());
+  deadEvents.add(messages.length, { queue });
+  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, messages[0]!.fault);
+  for (const message of messages) message.terminate();
+}
+
+/** A message that a consumer could not take, and why. */
+export interface FailedMessage {
+  message: ReceivedMessage;
+  error: unknown;
+}
+
+/** Sets events aside that could not be taken, to be tried again out of the others' way. Throws where they cannot be written. */
+export async function setAside(
+  context: WorkContext<unknown>,
+  queue: string,
+  failures: readonly FailedMessage[],
+): Promise<void> {
+  const now = context.clocks.real();
+  const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
+  await insertFailedEvents(context.sql, queue, events, now);
+  // No transaction of work has said so: the tries that follow are due later.
+  context.watch.lookSoon();
+  failed.add(failures.length, { queue });
+  context.queues.noteError(queue, events[0]!.reason);
+  context.log.warn(
+    { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
+    `${failures.length} events failed; they are set aside and tried again`,
+  );
+  for (const { message } of failures) message.acknowledge();
+}
+
+/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
+export async function setPausedAside(
+  { sql, clocks }: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
+  await insertFailedEvents(sql, queue, paused, clocks.real());
+  for (const message of messages) message.acknowledge();
+}
+
+/** The queue of events that are taken again: one of an account at a time, those that fail ten a second at most. */
+export function failedEventsQueue(
+  context: WorkContext<unknown>,
+  { takeAgain, isPaused }: { takeAgain: TakeAgain; isPaused(row: FailedEventRow): boolean },
+): DueWork<FailedEventRow, HeldTry | undefined> {
+  return {
+    queue: 'failed-events',
+    // Each event is shown under the name of its consumer.
+    seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
+    table: waitingEvents,
+    isByRealTime: true,
+    concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
+    retries: { leaseMs: 30_000, backoff: eventBackoff },
+    everyMs: 1_000,
+    stopMs: 5_000,
+    claim: claimFailedEvents,
+    async run(row, signal) {
+      if (isPaused(row)) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
+      try {
+        if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+        const { event, fault } = readEvent(row);
+        if (!event) throw new Error(fault);
+        await takeAgain(row.queue, event, row);
+        return undefined;
+      } catch (error) {
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        return failedTry(error, row.attempts, row.first_at, context.clocks.real());
+      }
+    },
+    settle: (ended) => noteFailures(context, ended),
+  };
+}
+
+async function noteFailures(
+  { sql, log, clocks, queues }: WorkContext<unknown>,
+  ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
+): Promise<void> {
+  const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
+  if (failures.length === 0) return;
+  await noteFailedTries(sql, failures, clocks.real());
+  for (const { row, reason, dueAt } of failures) {
+    if (dueAt === 'paused') continue;
+    const { queue, account_id: account, subject } = row;
+    failed.add(1, { queue });
+    queues.noteError(queue, reason);
+    if (dueAt) continue;
+    deadEvents.add(1, { queue });
+    log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');
+  }
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { everybody, rowsOfScope } from '../clocks/scope.ts';
+import { type DueTable, dueOfAccounts, dueRows, isCrowded, nextLanes } from '../due-work/due-rows.ts';
+import { RoundRobin } from '../due-work/round-robin.ts';
+import { lockOutboxOf } from '../outbox/outbox.sql.ts';
+import { type Database, inTransaction, type Sql } from './database.ts';
+
+let platform: Platform;
+let sql: Database;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+});
+afterAll(() => platform?.stop());
+
+/** An account that has nearly all rows, and another with one. */
+const [many, other] = [randomUUID(), randomUUID()];
+const table: DueTable = {
+  name: 'queued',
+  key: { account_id: 'uuid', id: 'bigint' },
+  due: 'due_at',
+  attempts: 'attempts',
+  error: 'error',
+};
+/** A time at which all of the rows are due. */
+const now = new Date(Date.now() + 3_600_000);
+
+/** Does `work` in a transaction that is rolled back, in which the one account has 50,000 rows before all of the other's in both tables. */
+async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ result: Result; read: number }> {
+  const done = new Error('done');
+  let outcome: { result: Result; read: number } | undefined;
+  const working = inTransaction(sql, async (tx) => {
+    await tx`create temporary table queued (account_id uuid, id bigint, due_at timestamptz, attempts integer, error text,
+      primary key (account_id, id)) on commit drop`;
+    await tx`create index queued_due on queued (due_at)`;
+    await tx`create index queued_of_account on queued (account_id, due_at)`;
+    const insert = async (account: string, from: number, to: number) => {
+      await tx`
+        insert into queued select ${account}::uuid, n, now() + n * interval '1 ms', 0, null from generate_series(${from}::int, ${to}::int) as n`;
+      await tx`
+        insert into outbox (account_id, id, kind, audience, envelope)
+        select ${account}::uuid, uuidv7(), 'deal.moved', 'internal', '{}' from generate_series(${from}::int, ${to}::int)`;
+    };
+    await insert(many, 1, 50_000);
+    // The statistics know of no other account.
+    await tx.unsafe('analyze queued; analyze outbox');
+    await insert(other, 50_001, 50_001);
+    const before = await read(tx);
+    const result = await work(tx);
+    outcome = { result, read: (await read(tx)) - before };
+    throw done;
+  });
+  await expect(working).rejects.toBe(done);
+  return outcome!;
+}
+
+const read = async (tx: Sql) => (await rowsRead(tx, 'queued')) + (await rowsRead(tx, 'outbox'));
+
+describe('where one account has nearly all rows, another is found without reading them', () => {
+  it('in the outbox', async () => {
+    const { result, read } = await beside((tx) =>
+      lockOutboxOf(tx, [other], { rows: 500, bytes: 1_000_000, each: 1_000_000 }),
+    );
+    expect(result).toMatchObject([{ account_id: other }]);
+    expect(read).toBeLessThan(100);
+  });
+
+  it('among the accounts that have rows', async () => {
+    for (const name of ['outbox', 'queued']) {
+      const { result, read } = await beside((tx) => nextLanes(tx, { ...table, name }, now, { last: undefined }));
+      expect(result.due.map(({ account_id }) => account_id).sort()).toEqual([many, other].sort());
+      expect(read).toBeLessThan(100);
+    }
+  });
+
+  it('among those that go by the real time, where it has a clock of its own', async () => {
+    const { result, read } = await beside(async (tx) => {
+      await tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
+      const scope = { ...everybody, leavesClocks: true };
+      return await nextLanes(tx, rowsOfScope(table, scope), now, { last: undefined });
+    });
+    expect(result.due.map(({ account_id }) => account_id)).toEqual([other]);
+    expect(read).toBeLessThan(100);
+  });
+
+  it('in rounds and claims by the real time, beside one that has a clock of its own', async () => {
+    const scope = { ...everybody, leavesClocks: true };
+    const clocked = (tx: Sql) => tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
+    const rounds = await beside(async (tx) => {
+      await clocked(tx);
+      const batches = new RoundRobin(table, { limit: 50, locks: true }).of(scope);
+      const found = await tx`${(await batches.next(tx, now, [])).due}`;
+      return { found, hasMore: batches.took(found.length) };
+    });
+    expect(rounds.result).toEqual({ found: [{ account_id: other, id: 50_001 }], hasMore: true });
+    expect(rounds.read).toBeLessThan(2_500);
+    const room = { lanes: [], limit: 50, perLane: 10, kept: 0 };
+    const claims = await beside(async (tx) => {
+      await clocked(tx);
+      const due = dueRows(tx, rowsOfScope(table, scope), { room, now, from: 'longest due' });
+      return { found: await tx`${due}`, isCrowded: await isCrowded(tx, rowsOfScope(table, scope), now, 50) };
+    });
+    expect(claims.result).toEqual({ found: [], isCrowded: true });
+    expect(claims.read).toBeLessThan(2_500);
+  });
+
+  it('in a queue, by account and by lane', async () => {
+    const ofAccount = await beside(async (tx) => {
+      return await tx`${dueOfAccounts(tx, table, now, { limit: 50, locks: true, accounts: [other] })}`;
+    });
+    expect(ofAccount.result).toEqual([{ account_id: other, id: 50_001 }]);
+    expect(ofAccount.read).toBeLessThan(100);
+    const room = { lanes: [{ lane: { account_id: other }, running: 0, free: 10 }], limit: 50, perLane: 10, kept: 0 };
+    const ofLane = await beside(async (tx) => await tx`${dueRows(tx, table, { room, now, from: 'lanes' })}`);
+    expect(ofLane.result).toEqual([{ account_id: other, id: 50_001 }]);
+    expect(ofLane.read).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import { withTimeout } from '../../values/with-timeout.ts';
+import { columnTypes } from '../column-types.ts';
+import { isDatabaseUnavailable } from '../database-errors.ts';
+import { whenAvailable } from '../when-available.ts';
+import { setAnalyzedOften } from './analyzed-often.sql.ts';
+
+/** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
+const gaveWay = ['55P03', '40P01'];
+/**
+ * Lock timeout of a migration's attempts and the pause in which others get through before the next: they wait behind it, and a backup or a long
+ * report may hold the lock for hours. Only where thirty short attempts met somebody each time, it waits for longer, and then seldom.
+ */
+const shortAttempts = { most: 30, lockTimeoutMs: 200, pauseMs: 1_000 };
+const longAttempts = { lockTimeoutMs: 2_000, pauseMs: 15_000 };
+/** Pause before another process is asked again. */
+const retryMs = 1_000;
+
+/** Time in which it takes a connection and responds; the driver would dial one that closes it for ever. */
+const responseMs = 5_000;
+
+/** A statement that builds an index: of which table, and the rest of it. */
+const createsIndex = /^create index concurrently if not exists \w+ on (?<table>\w+) (?<columns>[\s\S]+)$/;
+
+/** A statement that builds or drops an index beside the table's other work; it runs in no transaction. */
+const concurrently = /^(?:create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (\w+)/;
+
+/**
+ * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
+ * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
+ * migration that cannot have its locks within 200 ms, later 2 s, or that another's statement and it wait for, gives way and is tried again, so
+ * that nobody else's statements pile up behind it. A database that is unavailable at first is tried for a minute. `say` is told what is waited
+ * for. Throws where an applied file was changed since, for its effect can't be known, and where the connection is lost on the way: another
+ * process may migrate then. Then tables with rows of accounts get the settings of `analyzedOften`.
+ */
+export async function migrate(
+  url: string,
+  schema: string,
+  directories: URL[],
+  say: (waiting: Waiting) => void = () => undefined,
+): Promise<void> {
+  const sql = await openWhenAvailable(url, schema, say);
+  const patiently = async (migration: string, work: () => Promise<unknown>) => {
+    for (let tries = 1; ; tries++) {
+      const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
+      try {
+        await setLockTimeout(sql, lockTimeoutMs);
+        return await work();
+      } catch (error) {
+        if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
+        say({ waitsFor: 'lock', migration, tries });
+        await sleep(pauseMs);
+      }
+    }
+  };
+  const isAlone = async () => {
+    const [row] = await sql<{ locked: boolean }[]>`
+      select pg_try_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0)) as locked`;
+    return row!.locked;
+  };
+  try {
+    // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
+    for (let tries = 1; !(await isAlone()); tries++) {
+      say({ waitsFor: 'other process', tries });
+      await sleep(retryMs);
+    }
+    await sql`create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
+    const applied = new Map((await sql`select name, checksum from migrations`).map((row) => [row.name, row.checksum]));
+    for (const { name, file } of await migrationFiles(directories)) {
+      const statements = await readFile(file, 'utf8');
+      const checksum = createHash('sha256').update(statements).digest('hex');
+      if (applied.has(name)) {
+        if (applied.get(name) !== checksum) {
+          throw new Error(
+            `Migration ${name} was changed after it had been applied to ${schema}; add a new one instead.`,
+          );
+        }
+        continue;
+      }
+      const indexes = indexChangesOf(statements);
+      if (indexes) {
+        for (const index of indexes) await changeConcurrently(sql, index, (work) => patiently(name, work));
+        await insertMigration(sql, name, checksum);
+        continue;
+      }
+      await patiently(name, () =>
+        sql.begin(async (tx) => {
+          await tx.unsafe(statements).simple();
+          await insertMigration(tx, name, checksum);
+        }),
+      );
+    }
+    await setAnalyzedOften(sql);
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    throw new Error(`The connection was lost while ${schema} was migrated; the next start goes on`, { cause: error });
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Reason why a schema waits, and the number of attempts so far. */
+export interface Waiting {
+  waitsFor: 'database' | 'other process' | 'lock';
+  migration?: string;
+  tries: number;
+}
+
+/** Opens a connection once the database responds. Throws why it does not after a minute. */
+function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
+  return whenAvailable(
+    async () => {
+      const sql = openForMigrations(url, schema);
+      try {
+        await withTimeout(responseMs, sql`select`);
+        return sql;
+      } catch (error) {
+        await sql.end({ timeout: 0 });
+        throw error;
+      }
+    },
+    (tries) => say({ waitsFor: 'database', tries }),
+  );
+}
+
+function openForMigrations(url: string, schema: string): postgres.Sql {
+  const sql = postgres(url, {
+    max: 1,
+    // The lock of one process at a time is the connection's: with another one, two would migrate at once.
+    max_lifetime: null,
+    onclose: () => void sql.end({ timeout: 0 }),
+    connect_timeout: 5,
+    onnotice: () => undefined,
+    // See `columnTypes`: nobody would await that statement.
+    fetch_types: false,
+    types: { texts: columnTypes.texts },
+    connection: {
+      application_name: `${schema} migrate`,
+      search_path: `${schema}, public`,
+      lock_timeout: longAttempts.lockTimeoutMs,
+      // The role's own are for requests. As options: the driver leaves out a setting that is 0. With a node that vanishes the lock of one
+      // process at a time ends within half a minute; in the middle of a statement PostgreSQL looks every ten seconds.
+      options: [
+        '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+        '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4',
+        '-c tcp_user_timeout=30000 -c client_connection_check_interval=10000',
+      ].join(' '),
+    },
+  });
+  return sql;
+}
+
+async function setLockTimeout(sql: postgres.Sql, ms: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${String(ms)}, false)`;
+}
+
+async function insertMigration(sql: postgres.ISql, name: string, checksum: string): Promise<void> {
+  await sql`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+}
+
+interface IndexChange {
+  name: string;
+  statement: string;
+}
+
+/** Returns the indexes that a migration builds or drops concurrently, if it does nothing else. */
+function indexChangesOf(migration: string): IndexChange[] | undefined {
+  const statements = migration
+    .replace(/--[^\n]*/g, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+  const indexes = statements.flatMap((statement) => {
+    const name = concurrently.exec(statement)?.[1];
+    return name === undefined ? [] : [{ name, statement }];
+  });
+  return indexes.length > 0 && indexes.length === statements.length ? indexes : undefined;
+}
+
+/**
+ * Builds or drops an index; one that an attempt has left unfinished is built again. It waits for as long as others' transactions last: they
+ * do not notice. `patiently` does what needs a lock that others wait behind.
+ */
+async function changeConcurrently(
+  sql: postgres.Sql,
+  { name, statement }: IndexChange,
+  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
+): Promise<void> {
+  const onTable = createsIndex.exec(statement)?.groups;
+  const isPartitioned = onTable
+    ? (await sql`select from pg_partitioned_table where partrelid = to_regclass(${onTable.table!})`).length === 1
+    : false;
+  if (isPartitioned)
+    return await indexPartitions(sql, { name, table: onTable!.table!, columns: onTable!.columns! }, patiently);
+  await setLockTimeout(sql, 0);
+  const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
+  if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
+  await sql.unsafe(statement).simple();
+}
+
+/**
+ * Builds an index of a partitioned table, which PostgreSQL cannot do concurrently at once: the table's own, which is empty, and then each
+ * partition's, which is attached to it. A partition that comes meanwhile has one already.
+ */
+async function indexPartitions(
+  sql: postgres.Sql,
+  { name, table, columns }: { name: string; table: string; columns: string },
+  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
+): Promise<void> {
+  await patiently(() => sql.unsafe(`create index if not exists ${name} on only ${table} ${columns}`).simple());
+  const partitions = await sql<{ partition: string }[]>`
+    select inhrelid::regclass::text as partition from pg_inherits part where inhparent = ${table}::text::regclass and not exists (
+      select from pg_index i join pg_inherits own on own.inhrelid = i.indexrelid
+      where i.indrelid = part.inhrelid and own.inhparent = ${name}::text::regclass)
+    order by 1`;
+  for (const { partition } of partitions) {
+    const own = `${partition}_${name.replace(`${table}_`, '')}`;
+    const statement = `create index concurrently if not exists ${own} on ${partition} ${columns}`;
+    await changeConcurrently(sql, { name: own, statement }, patiently);
+    await patiently(() => sql.unsafe(`alter index ${name} attach partition ${own}`).simple());
+  }
+}
+
+async function migrationFiles(directories: URL[]): Promise<{ name: string; file: URL }[]> {
+  const files: { name: string; file: URL }[] = [];
+  for (const directory of directories) {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+    files.push(...names.map((name) => ({ name, file: new URL(name, directory) })));
+  }
+  return files;
+}

@@ -1,0 +1,93 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Database } from '../database/database.ts';
+import { Connections } from './connections.ts';
+import type { RequestCount } from './request-count.ts';
+
+let platform: Platform;
+let sql: Database;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'], env: { DATABASE_POOL: '4' } });
+  sql = platform.database('cdp');
+}, 60_000);
+afterAll(() => platform?.stop());
+
+/** Returns how many statements wait for a row that another transaction has locked. */
+async function waiting(): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return row!.count;
+}
+
+it('has back what was given back for asking elsewhere, also where the work ended meanwhile', async () => {
+  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
+  const connections = new Connections(3, begun, () => 0);
+  const { promise: elsewhere, resolve: arrive } = Promise.withResolvers<void>();
+  for (let count = 0; count < 4; count++) {
+    const failing = connections.use('ada', undefined, ({ without }) =>
+      Promise.all([without(() => elsewhere), without(() => Promise.reject(new Error('gone')))]),
+    );
+    await expect(failing).rejects.toThrow('gone');
+  }
+  arrive();
+  await elsewhere;
+  // Two at once are what one account may have of three.
+  let under = 0;
+  const { promise: both, resolve: begin } = Promise.withResolvers<void>();
+  const use = () =>
+    connections.use('ada', undefined, async () => {
+      if (++under === 2) begin();
+      await both;
+    });
+  await Promise.all([use(), use()]);
+});
+
+it('says that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
+  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
+  let stillMs = 5_000;
+  const connections = new Connections(3, begun, () => stillMs);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const use = () => connections.use('ada', undefined, () => over);
+  const held = [use(), use()];
+  const waiting = use();
+  stillMs = 6_000;
+  await expect(use()).rejects.toMatchObject({ status: 503, code: 'service_unavailable' });
+  stillMs = 0;
+  end();
+  await Promise.all([...held, waiting]);
+});
+
+it('has nobody wait for one where there are others elsewhere', async () => {
+  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
+  const connections = new Connections(3, begun, () => 0, true);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const use = (owner: string) => connections.use(owner, undefined, () => over);
+  const held = [use('ada'), use('ada'), use('bo')];
+  for (const owner of ['ada', 'bo', 'cy']) await expect(use(owner)).rejects.toMatchObject({ name: 'ApiError' });
+  end();
+  await Promise.all(held);
+  await use('cy');
+});
+
+it('requests of one account that wait for each other leave connections to others', async () => {
+  const [busy, other] = [await platform.account(), await platform.account()];
+  const { id } = await busy.client.createContact({ body: { name: 'Ada' } });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`select 1 from contacts where account_id = ${busy.id} and id = ${id} for update`;
+    lock();
+    await released;
+  });
+  await locked;
+  const names = Array.from({ length: 20 }, (_, index) => `Ada ${index}`);
+  const changes = names.map((name) => busy.request('PATCH', `/v1/cdp/contacts/${id}`, { body: { name } }));
+  await waitFor('its part of the connections to wait', async () => (await waiting()) === 3);
+  // Reads and writes of others, one after the other, while none of those has gone on.
+  await other.client.createContact({ body: { name: 'Grace' } });
+  expect((await other.client.listContacts({})).data).toMatchObject([{ name: 'Grace' }]);
+  expect(await waiting()).toBe(3);
+  release();
+  await holding;
+  expect(new Set((await Promise.all(changes)).map(({ status }) => status))).toEqual(new Set([200]));
+});

@@ -1,0 +1,99 @@
+import type { ServerResponse } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import { FairPermits, PermitQueue } from './fair-permits.ts';
+import type { RequestCount } from './request-count.ts';
+
+/** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
+const connectionRatio = 2;
+/** Most requests that wait for a connection. */
+const maxWaiting = 1_000;
+/** Time that a request waits for one of the connections that its account may have. */
+const waitMs = 15_000;
+/** Time without the end of a statement, however slow, by which PostgreSQL does not respond: it cuts one of a request off after 5 s. */
+const silentMs = 5_500;
+
+/** The connection that `Connections.use` does its work with. */
+export interface HeldConnection {
+  /** Does what needs no connection and may take long, such as asking another service, while others may have it. Throws what `use` throws, too. */
+  without<Result>(elsewhere: () => Promise<Result>): Promise<Result>;
+}
+
+/** The database connections that requests, hooks and internal requests of a process work with, by owner: an account's own wait for each other before others wait for them. */
+export class Connections {
+  readonly #permits: PermitQueue;
+  readonly #requests: RequestCount;
+  readonly #standsStillMs: () => number;
+
+  /**
+   * @param size the number of connections in the pool
+   * @param standsStillMs returns for how long no statement has ended although some run
+   * @param isElsewhereToo whether there are others: then nothing waits for one of these
+   */
+  constructor(size: number, requests: RequestCount, standsStillMs: () => number, isElsewhereToo = false) {
+    this.#standsStillMs = standsStillMs;
+    const permits = new FairPermits(size, connectionRatio);
+    this.#permits = isElsewhereToo
+      ? new PermitQueue(permits, 0, 0)
+      : new PermitQueue(permits, maxWaiting, waitMs, 'connections');
+    this.#requests = requests;
+  }
+
+  /**
+   * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits
+   * for the response any more.
+   */
+  async use<Result>(
+    owner: string,
+    response: ServerResponse | undefined,
+    work: (connection: HeldConnection) => Promise<Result>,
+  ): Promise<Result> {
+    let isHeld = false;
+    let isOver = false;
+    const take = async () => {
+      if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
+      this.#requests.begin(owner);
+      isHeld = true;
+    };
+    const giveBack = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#requests.end(owner);
+      this.#permits.giveBack(owner);
+    };
+    const without: HeldConnection['without'] = async (elsewhere) => {
+      // Of several at once, the first gives it back and takes it again.
+      if (!isHeld) return await elsewhere();
+      giveBack();
+      try {
+        return await elsewhere();
+      } finally {
+        if (!isOver) await take();
+        // Where the work ended meanwhile, as with the first failure of several, nobody else would give it back.
+        if (isOver) giveBack();
+      }
+    };
+    await take();
+    try {
+      return await work({ without });
+    } finally {
+      isOver = true;
+      giveBack();
+    }
+  }
+
+  /** Waits for a permit. Throws 503, not 429, while PostgreSQL does not respond: it is not the owner's doing then that none is free. */
+  async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
+    this.#refuseIfSilent();
+    try {
+      await this.#permits.wait(owner, 'the database', response);
+    } catch (error) {
+      if (error instanceof ApiError) this.#refuseIfSilent();
+      throw error;
+    }
+  }
+
+  #refuseIfSilent(): void {
+    if (this.#standsStillMs() > silentMs) throw serviceUnavailable('The database does not respond; try again shortly');
+  }
+}

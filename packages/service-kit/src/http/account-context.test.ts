@@ -1,0 +1,51 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { expect, it } from '@jest/globals';
+import { contextReader, contextSigner, signContext } from './account-context.ts';
+
+const secret = 's'.repeat(32);
+const account: AccountContext = {
+  id: '0190a5a4-0000-7000-8000-000000000001',
+  owner: '0190a5a4-0000-7000-8000-000000000001',
+  name: 'Acme',
+  mode: 'live',
+  timezone: 'UTC',
+  country: 'DE',
+  language: 'en',
+  currency: 'EUR',
+  modules: ['calendar'],
+  suspended: false,
+};
+const target = '/v1/calendar/settings?x=1';
+const request = { service: 'calendar', method: 'PATCH', target } as const;
+const read = contextReader(secret, 'calendar');
+const signed = (by = secret) => signContext(contextSigner(by, account), request, 1_500);
+
+it('reads what was signed with the same secret, until it is over', () => {
+  expect(read(signed(), 'PATCH', target, 1_000)).toEqual(account);
+  expect(read(signed(), 'PATCH', target, 1_500)).toEqual(account);
+  expect(() => read(signed(), 'PATCH', target, 1_501)).toThrow('from the gateway only');
+});
+
+it('refuses a context that was made for another service, method, path or query', () => {
+  const others: [ReturnType<typeof contextReader>, string, string][] = [
+    [contextReader(secret, 'crm'), 'PATCH', target],
+    [read, 'DELETE', target],
+    [read, 'PATCH', '/v1/calendar/staff?x=1'],
+    [read, 'PATCH', '/v1/calendar/settings?x=2'],
+  ];
+  for (const [reader, method, path] of others) {
+    expect(() => reader(signed(), method, path, 1_000)).toThrow('from the gateway only');
+  }
+});
+
+it('refuses what is missing, forged, changed or no context at all', () => {
+  const [payload, expiry, mac] = signed().split('.') as [string, string, string];
+  const other = contextSigner('t'.repeat(32), { ...account, id: crypto.randomUUID() }).payload;
+  const forged = signed('t'.repeat(32));
+  const wrong = [undefined, '', '.', '..', 'x', payload, `${payload}.${expiry}`, `${payload}.${expiry}.`, forged];
+  wrong.push(`${other}.${expiry}.${mac}`, `${payload}.9999999.${mac}`, `${payload}.NaN.${mac}`, `${signed()}x`);
+  wrong.push(`${signed()}.x`);
+  for (const header of wrong) {
+    expect(() => read(header, 'PATCH', target, 1_000)).toThrow('from the gateway only');
+  }
+});

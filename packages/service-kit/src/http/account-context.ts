@@ -1,0 +1,74 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { AccountContext, ApiError, type ServiceName } from '@customer-platform/contracts/core';
+import { LRUCache } from 'lru-cache';
+
+/** The header in which the gateway hands a service the account it acts for. */
+export const contextHeader = 'platform-context';
+
+/** Maximum number of accounts whose payloads a process keeps parsed. */
+const maxParsedPayloads = 1_000;
+
+/** Scope of a signed context: one request to one service. */
+export interface ContextRequest {
+  service: ServiceName;
+  method: string;
+  /** Path and query, exactly as the service receives them. */
+  target: string;
+}
+
+/** Material to sign one account's contexts: its JSON in base64url, and a key derived from the shared secret for exactly that text. */
+export interface ContextSigner {
+  readonly payload: string;
+  readonly key: KeyObject;
+}
+
+/** Makes the signer of an account, once for all of its requests: so the HMAC of each request is over a short text. */
+export function contextSigner(secret: string, account: AccountContext): ContextSigner {
+  const payload = Buffer.from(JSON.stringify(account)).toString('base64url');
+  return { payload, key: keyOf(secret, payload) };
+}
+
+/**
+ * Signs an account for one request: payload, expiry in unix ms and an HMAC-SHA256 over the expiry and the request, joined by dots. Whoever
+ * sees it can repeat that request until `expiresAtMs` and nothing else.
+ */
+export function signContext({ payload, key }: ContextSigner, request: ContextRequest, expiresAtMs: number): string {
+  return `${payload}.${expiresAtMs}.${macOf(key, String(expiresAtMs), request)}`;
+}
+
+/**
+ * Returns a reader of what `signContext` made for `service`. The reader throws an ApiError 401 key_required where the header is missing,
+ * forged, expired or made for another request: a service serves nobody but the gateway.
+ */
+export function contextReader(secret: string, service: ServiceName) {
+  const known = new LRUCache<string, { key: KeyObject; account: AccountContext }>({ max: maxParsedPayloads });
+  const remember = (payload: string, key: KeyObject): AccountContext => {
+    const account = AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+    known.set(payload, { key, account });
+    return account;
+  };
+  return (header: string | undefined, method: string, target: string, nowMs: number): AccountContext => {
+    const [payload, expiry, mac, ...more] = header?.split('.') ?? [];
+    if (payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0) {
+      const signer = known.get(payload);
+      const key = signer?.key ?? keyOf(secret, payload);
+      const isSigned = isSame(mac, macOf(key, expiry, { service, method, target }));
+      // Only what is signed is read, or kept.
+      if (isSigned && Number(expiry) >= nowMs) return signer?.account ?? remember(payload, key);
+    }
+    throw new ApiError('key_required', 'This service accepts requests from the gateway only; call the public address.');
+  };
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function keyOf(secret: string, payload: string): KeyObject {
+  return createSecretKey(createHmac('sha256', secret).update(payload).digest());
+}
+
+function macOf(key: KeyObject, expiry: string, { service, method, target }: ContextRequest): string {
+  return createHmac('sha256', key).update(`${expiry} ${service} ${method} ${target}`).digest('base64url');
+}

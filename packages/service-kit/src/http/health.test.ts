@@ -1,0 +1,70 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { freePort } from '@customer-platform/deploy/local-port';
+import { waitFor } from '@customer-platform/testkit';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { type Database, openDatabase } from '../database/database.ts';
+import { healthServer, isDatabaseMoving } from './health.ts';
+
+const database = createServer();
+const dialled: Socket[] = [];
+let http: Server;
+let sql: Database;
+let url: string;
+
+const portOf = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
+
+beforeEach(async () => {
+  // It takes connections and says nothing.
+  database.on('connection', (socket) => dialled.push(socket));
+  await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
+  sql = openDatabase(`postgres://nobody@127.0.0.1:${portOf(database)}/nothing`, { pool: 1, service: 'health' });
+  const serve = healthServer({ service: 'health', version: '1', isAlive: () => isDatabaseMoving(sql) }, () => true);
+  http = createHttpServer(serve);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${portOf(http)}/healthz`;
+});
+afterEach(async () => {
+  await sql.end({ timeout: 0 });
+  for (const socket of dialled) socket.destroy();
+  database.close();
+  http.close();
+});
+
+it('a database that stands still is dialled once a second, however many ask whether the process is alive', async () => {
+  sql`select 1`.catch(() => undefined);
+  await waitFor('the pool to dial', () => dialled.length === 1);
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 31_000;
+  try {
+    const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await fetch(url)).status));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    // One of them is the pool's own; where asking takes seconds there are a few more.
+    expect(dialled.length).toBeLessThan(10);
+    const before = dialled.length;
+    await waitFor('it to be dialled again', async () => (await fetch(url)).status === 503 && dialled.length > before);
+  } finally {
+    performance.now = now;
+  }
+});
+
+it('a process behind a pooler is stuck only where that and the database can be dialled', async () => {
+  const there = `postgres://nobody@127.0.0.1:${portOf(database)}/nothing`;
+  const away = `postgres://nobody@127.0.0.1:${await freePort()}/nothing`;
+  const standing = async (poolerUrl: string, directUrl: string) => {
+    const pool = openDatabase(poolerUrl, { pool: 1, service: 'health', isPooled: true });
+    pool`select 1`.catch(() => undefined);
+    const now = performance.now.bind(performance);
+    await new Promise((resolve) => setImmediate(resolve));
+    performance.now = () => now() + 31_000;
+    try {
+      return !(await isDatabaseMoving(pool, directUrl));
+    } finally {
+      performance.now = now;
+      await pool.end({ timeout: 0 });
+    }
+  };
+  expect(await standing(there, there)).toBe(true);
+  expect(await standing(there, away)).toBe(false);
+  expect(await standing(away, there)).toBe(false);
+});

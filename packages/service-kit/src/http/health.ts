@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { type Database, serverOf, standsStillMs } from '../database/database.ts';
+import { isReading, pathOf, send } from './responses.ts';
+
+/** Health of a process. */
+export interface Health {
+  service: string;
+  version: string;
+  /** Returns whether restarting the process would not help. */
+  isAlive(): Promise<boolean>;
+}
+
+/** A process is stuck whose statements do not end for this long although the database can be dialled. */
+const stuckMs = 30_000;
+const dialMs = 2_000;
+/** Time for which the outcome of a dial is used. */
+const dialledForMs = 1_000;
+
+/**
+ * Returns whether a pool makes progress, or waits since the database is unavailable, or its pooler: where that has a database behind it, at `url`, both are dialled. One that
+ * is there alone keeps who dials it waiting.
+ */
+export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
+  return standsStillMs(sql) < stuckMs || !(await canDial(sql, url));
+}
+
+/** Dials under way, and those of the last second. */
+const dials = new WeakMap<Database, Promise<boolean>>();
+
+/** Returns whether all can be dialled, or could be within the last second: anybody may ask, as often as they like. */
+async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
+  const known = dials.get(sql);
+  if (known !== undefined) return await known;
+  const servers = [sql.options, ...(url ? [serverOf(url)] : [])];
+  const dialling = Promise.all(servers.map(dial))
+    .then((each) => each.every(Boolean))
+    .finally(() => setTimeout(() => dials.delete(sql), dialledForMs).unref());
+  dials.set(sql, dialling);
+  return await dialling;
+}
+
+async function dial({ host, port, path }: ReturnType<typeof serverOf>): Promise<boolean> {
+  const socket = path ? connect(path) : connect(port[0]!, host[0]!);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  socket.setTimeout(dialMs, () => resolve(false));
+  return await promise.finally(() => socket.destroy());
+}
+
+/**
+ * Returns a server of `/healthz` (whether the process is alive, and its version) and `/readyz` (whether it takes requests), which returns
+ * whether the path was one of theirs. Readiness follows what the process itself is: a database that all share would take all of them out
+ * of service at once. Throws 405.
+ */
+export function healthServer({ service, version, isAlive }: Health, isReady: () => boolean) {
+  const sendHealth = async (response: ServerResponse) => {
+    const alive = await isAlive();
+    send(response, alive ? 200 : 503, JSON.stringify({ status: alive ? 'ok' : 'stuck', service, version }));
+  };
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (!(request.url!.startsWith('/healthz') || request.url!.startsWith('/readyz'))) return false;
+    const path = pathOf(request);
+    if (path !== '/healthz' && path !== '/readyz') return false;
+    if (!isReading(request, response)) return true;
+    if (path === '/healthz') void sendHealth(response);
+    else {
+      const ready = isReady();
+      send(response, ready ? 200 : 503, JSON.stringify({ status: ready ? 'ready' : 'not ready' }));
+    }
+    return true;
+  };
+}

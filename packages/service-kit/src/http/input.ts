@@ -1,0 +1,287 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
+import { z } from 'zod';
+import { someStructural } from '../values/json-structure.ts';
+import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
+
+/** Maximum depth of a JSON body. */
+const maxDepth = 32;
+
+/**
+ * Reads a JSON object of at most `maxValues` values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
+ * counts as `{}`.
+ */
+export function parseJsonObject(
+  bytes: Buffer,
+  contentType: string | undefined,
+  maxValues = Number.POSITIVE_INFINITY,
+): Record<string, unknown> {
+  if (bytes.length === 0) return {};
+  if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
+    throw invalid('body', 'body must be JSON sent with Content-Type application/json');
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw invalid('body', 'body must be UTF-8', cause);
+  }
+  const rule = shapeRule(text, maxValues);
+  if (rule) throw invalid('body', `body ${rule}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid('body', 'body must be valid JSON', cause);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('body', 'body must be a JSON object');
+  }
+  return value as Record<string, unknown>;
+}
+
+/** Returns what a text of JSON breaks by its depth or by how many values it has, before it is parsed; undefined where it is within both. */
+function shapeRule(text: string, maxValues: number): string | undefined {
+  if (text.length < maxDepth) return undefined;
+  let depth = 0;
+  let values = 0;
+  someStructural(text, (unit) => {
+    if (unit === 125 || unit === 93) depth--;
+    else values++;
+    if (unit === 123 || unit === 91) depth++;
+    return depth > maxDepth || values > maxValues;
+  });
+  if (depth > maxDepth) return `must not nest deeper than ${maxDepth} levels`;
+  return values > maxValues ? `must have at most ${maxValues} values at all its levels` : undefined;
+}
+
+/** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
+function unstorable(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must be a number that a double can hold';
+  if (typeof value !== 'string') return undefined;
+  if (value.includes('\0')) return 'must not contain the character NUL';
+  return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
+}
+
+/** Maximum number of values at all levels of what the caller shapes: each is looked at, and a megabyte of JSON has room for half a million. */
+export const maxFreeValues = 100_000;
+
+/** Refuses what cannot be stored anywhere in a value of which no schema says more. */
+function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
+  const place = [...path];
+  let seen = 0;
+  const look = (value: unknown): void => {
+    seen++;
+    if (seen > maxFreeValues) throw invalidAt([...path], `must have at most ${maxFreeValues} values at all its levels`);
+    const rule = unstorable(value);
+    if (rule) throw invalidAt(place, rule);
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        place.push(index);
+        look(value[index]);
+        place.pop();
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const key of Object.keys(value)) {
+        place.push(key);
+        const keyRule = key === '__proto__' ? 'is no key that can be stored' : unstorable(key);
+        if (keyRule) throw invalidAt(place, keyRule);
+        look((value as Record<string, unknown>)[key]);
+        place.pop();
+      }
+    }
+  };
+  look(value);
+}
+
+/** Maximum number of keys or entries of what the caller shapes. */
+export const maxFreeSize = 10_000;
+/** Schemas that refuse every object: there is nothing to look at in one. */
+const scalars = new Set<string>([
+  'string',
+  'number',
+  'boolean',
+  'enum',
+  'literal',
+] satisfies z.core.$ZodTypeDef['type'][]);
+
+/**
+ * What a schema is asked about: the keys that it knows, without optional ones that are null, which counts as left out at every level whose
+ * shape is known. Before any rule of a schema runs, lists and objects are held to their bounds and values that cannot be stored are
+ * refused; keys that nobody knows are not even looked at, nor is anything in a value of the wrong type.
+ */
+function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): unknown {
+  const type = schema && inputOf(schema);
+  if (typeof value !== 'object' || value === null) {
+    refuseUnstorable(value, path);
+    return value;
+  }
+  if (type instanceof z.ZodUnion) return preparedUnion(type, value, path);
+  if (type && scalars.has(type.def.type)) return value;
+  if (type instanceof z.ZodArray) return Array.isArray(value) ? preparedList(type, value, path) : value;
+  const isObject = type instanceof z.ZodObject;
+  if ((isObject || type instanceof z.ZodRecord) && Array.isArray(value)) return value;
+  if (type instanceof z.ZodRecord) return preparedMap(type, value, path);
+  if (!isObject) return preparedUnknown(value, path);
+  if (type.def.catchall) refuseOtherKeys(Object.keys(type.shape), value, path);
+  const known: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(type.shape as Record<string, z.ZodType>)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const entry = (value as Record<string, unknown>)[name];
+    if (entry === null && field.safeParse(undefined).success && !field.safeParse(null).success) continue;
+    known[name] = prepared(field, entry, [...path, name]);
+  }
+  return known;
+}
+
+/** Refuses a key that a closed map, which contracts declare as a strict object, does not have: dropping it would lose what it says. */
+function refuseOtherKeys(known: readonly string[], value: object, path: PropertyKey[]): void {
+  const other = Object.keys(value).find((name) => !known.includes(name));
+  if (other !== undefined) throw invalidAt([...path, other], `is not one of ${known.join(', ')}`);
+}
+
+/** The schema that a value meets first. */
+export function inputOf(schema: z.ZodType): z.ZodType {
+  const type = unwrapped(schema);
+  return type instanceof z.ZodPipe ? inputOf(type.in as z.ZodType) : type;
+}
+
+function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): unknown[] {
+  const maximum = mostEntries(type);
+  if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${entries(maximum)}`);
+  const element = type.element as z.ZodType;
+  const own = schemaOfEntry(element);
+  return value.map((entry, index) =>
+    own ? entryByItself(own, entry, [...path, index]) : prepared(element, entry, [...path, index]),
+  );
+}
+
+/** Reads an entry that is taken or refused by itself. */
+function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): ListEntry<unknown> {
+  try {
+    return { value: parsed(schema, prepared(schema, entry, path), path) };
+  } catch (error) {
+    if (error instanceof ApiError) return { fault: error.message };
+    throw error;
+  }
+}
+
+/** The maximum that the schema of a list states. */
+export function mostEntries(type: z.ZodArray): number | undefined {
+  const rules = (type.def.checks ?? []).map((check) => check._zod.def);
+  const isMaximum = (rule: z.core.$ZodCheckDef): rule is z.core.$ZodCheckMaxLengthDef => rule.check === 'max_length';
+  return rules.find(isMaximum)?.maximum;
+}
+
+function preparedUnknown(value: object, path: PropertyKey[]): object {
+  const [size, unit] = Array.isArray(value) ? [value.length, 'entries'] : [Object.keys(value).length, 'keys'];
+  if (size > maxFreeSize) throw invalidAt(path, `must have at most ${maxFreeSize} ${unit}`);
+  refuseUnstorable(value, path);
+  return value;
+}
+
+/** Holds the entries of a map to its schema one by one, up to the first that is wrong: of all each rule that one breaks would be noted, a hundred thousand in a megabyte. */
+function preparedMap(type: z.ZodRecord, value: object, path: PropertyKey[]): object {
+  preparedUnknown(value, path);
+  if (!(type.valueType instanceof z.ZodUnknown)) {
+    for (const [key, entry] of Object.entries(value)) parsed(type, { [key]: entry }, path);
+  }
+  return value;
+}
+
+/** Of several shapes the first that fits; the value as it is where none does, for the schema to say what is wrong. */
+function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[]): unknown {
+  let refusal: ApiError | undefined;
+  for (const option of options as z.ZodType[]) {
+    try {
+      const candidate = prepared(option, value, path);
+      if (option.safeParse(candidate).success) return candidate;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      refusal ??= error;
+    }
+  }
+  if (refusal) throw refusal;
+  return value;
+}
+
+/** A parser of one input (params or body) made from its schema once, when the operation is bound. */
+export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
+  if (!schema) return (): Record<string, unknown> => ({});
+  return (given: Record<string, unknown>): Record<string, unknown> =>
+    parsed(schema, source === 'text' ? numbersFromText(schema, given) : prepared(schema, given, []), []);
+}
+
+/** A parser of a query. One that has a parameter which the operation does not have is refused: a mistyped filter must not return everything. */
+export function queryParser(schema: z.ZodObject | undefined) {
+  const parse = inputParser(schema, 'text');
+  const known = Object.keys(schema?.shape ?? {});
+  const rule =
+    known.length > 0
+      ? `is not a parameter of this operation; known are ${known.join(', ')}`
+      : 'is not a parameter: this operation has none';
+  return (given: Record<string, unknown>): Record<string, unknown> => {
+    const unknown = Object.keys(given).find((name) => !known.includes(name));
+    if (unknown !== undefined) throw invalidAt([unknown], rule);
+    const values = Object.entries(given).map(([name, value]) => [name, queryValue(schema, name, value)]);
+    return parse(Object.fromEntries(values) as Record<string, unknown>);
+  };
+}
+
+/** A parser of the headers of a request that an operation reads. */
+export function headersParser(schema: z.ZodObject | undefined) {
+  const parse = inputParser(schema, 'text');
+  const names = Object.keys(schema?.shape ?? {});
+  return ({ headers }: IncomingMessage): Record<string, unknown> =>
+    parse(Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]])));
+}
+
+/** A date-time whose "+" was sent as it is: in a query it means a space. */
+const dateTimeWithSpace = /^(\d{4}-\d{2}-\d{2}T[\d:.]{5,18}) (\d{2}(?::?\d{2})?)$/i;
+
+/** The one value of a query's parameter. Throws where a parameter that is no list is given twice. */
+function queryValue(schema: z.ZodObject | undefined, name: string, value: unknown): unknown {
+  const field = schema?.shape[name] as z.ZodType | undefined;
+  if (!field) return value;
+  if (Array.isArray(value) && !(inputOf(field) instanceof z.ZodArray)) throw invalidAt([name], 'must be given once');
+  const parts = typeof value === 'string' ? dateTimeWithSpace.exec(value) : null;
+  // What is accepted with its space, such as a text to search for, stays as it is.
+  return parts && !field.safeParse(value).success ? `${parts[1]}+${parts[2]}` : value;
+}
+
+/** A parser of a field `name` whose shape depends on another one, and which the contract declares as any object. Throws invalid_request with that field. */
+export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
+  return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name]), [name]);
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: PropertyKey[]): z.output<Schema> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const issue = nearest(result.error.issues[0]!, given);
+  throw invalidAt([...path, ...issue.path], describe(issue, given));
+}
+
+/** Values of queries, paths and forms are text; those whose schema is a number or a boolean become one where they are written as one. */
+function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
+  const prepared: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+      throw invalidAt([name], 'must not contain the character NUL');
+    }
+    const field = schema.shape[name] as z.ZodType | undefined;
+    const isNumber = field !== undefined && unwrapped(field) instanceof z.ZodNumber;
+    const isBoolean = field !== undefined && unwrapped(field) instanceof z.ZodBoolean;
+    if (isNumber && typeof value === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(value)) prepared[name] = Number(value);
+    else prepared[name] = isBoolean && (value === 'true' || value === 'false') ? value === 'true' : value;
+  }
+  return prepared;
+}
+
+/** The schema under optional, nullable and default wrappers. */
+function unwrapped(schema: z.ZodType): z.ZodType {
+  let type = schema;
+  while (type instanceof z.ZodOptional || type instanceof z.ZodNullable || type instanceof z.ZodDefault) {
+    type = type.unwrap() as z.ZodType;
+  }
+  return type;
+}

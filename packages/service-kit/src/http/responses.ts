@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import type { Express, NextFunction, Request, Response } from 'express';
+import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from '../database/database-errors.ts';
+import { ClientGone } from '../fairness/fair-permits.ts';
+import { limitReached } from '../telemetry/limits.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { requestDuration } from '../telemetry/request-metrics.ts';
+import { httpMethod } from '../telemetry/telemetry.ts';
+
+/** Status by which logs and metrics name a request whose client disconnected. */
+export const clientGone = 499;
+
+/** A path template of the contracts as Express has it: `{name}` is `:name`. */
+export function routePattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** Responds to OPTIONS with the methods that a path has, and refuses those that it does not have. */
+export function refuseOtherMethods(app: Express, path: string, allow: string): void {
+  app.all(path, (request: Request, response: Response) => {
+    if (request.method !== 'OPTIONS') throw methodRefusal(request.method, allow);
+    sendAllow(response, allow);
+  });
+}
+
+/** The refusal of a method that a path does not have; `allow` names those that it has. */
+export function methodRefusal(method: string, allow: string): ApiError {
+  const message = `${method} is not allowed at this path; use a method listed in Allow`;
+  return new ApiError('invalid_request', message, { status: 405, headers: { Allow: allow } });
+}
+
+/** Responds to OPTIONS: `allow` names the methods that the path has. */
+export function sendAllow(response: ServerResponse, allow: string): void {
+  response.setHeader('Allow', allow);
+  send(response, 204, null);
+}
+
+/** Returns true for GET and HEAD of a read-only path. Responds to OPTIONS itself; throws 405 for any other method. */
+export function isReading(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return true;
+  const allow = 'GET, HEAD, OPTIONS';
+  if (request.method !== 'OPTIONS') throw methodRefusal(request.method!, allow);
+  sendAllow(response, allow);
+  return false;
+}
+
+/** Returns the path of a request's URL, without its query. */
+export function pathOf(request: IncomingMessage): string {
+  return request.url!.split('?', 1)[0]!;
+}
+
+/** Sends envelopes for what no route took, and for what is refused before its handler. Goes last. */
+export function endWithEnvelopes(app: Express, log: Logger): void {
+  app.use((_request: Request, response: Response) => {
+    refuseUnhandled(response, new ApiError('not_found', 'No operation exists at this path'), log);
+  });
+  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    refuseUnhandled(response, fromExpress(error), log);
+  });
+}
+
+/** Refuses a request that reaches no handler, and measures it as handlers do: without a route, since it may have none. */
+export function refuseUnhandled(response: Response, error: unknown, log: Logger): void {
+  const status = sendError(response, error, log);
+  const ms = performance.now() - Number(response.locals.beganMs);
+  const method = httpMethod(response.req.method);
+  requestDuration.record(ms / 1_000, { 'http.request.method': method, 'http.response.status_code': status });
+  if (log.isLevelEnabled('debug')) log.debug({ status, ms }, 'request');
+}
+
+/** Sends JSON text, or no body where it is null. */
+export function send(response: ServerResponse, status: number, body: string | null): void {
+  response.statusCode = status;
+  if (body === null) {
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
+}
+
+/** Sends a refusal's envelope; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
+export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  for (const name in refusal.headers) response.setHeader(name, refusal.headers[name]!);
+  send(response, refusal.status, JSON.stringify(refusal.toBody()));
+}
+
+/**
+ * Sends an error's envelope and returns its status; what is no ApiError is our fault: 500, logged once with its cause, which is not sent. Sends
+ * nothing where nobody waits: 499.
+ */
+export function sendError(response: ServerResponse, error: unknown, log: Logger): number {
+  if (error instanceof ClientGone) return clientGone;
+  const refusal = toApiError(error, log);
+  sendRefusal(response, refusal);
+  return refusal.status;
+}
+
+/** The refusal for a failure of ours, which the log has. */
+export function internalError(): ApiError {
+  const message = 'Something went wrong on our side; the Request-Id identifies this failure in our logs';
+  return new ApiError('internal_error', message);
+}
+
+function toApiError(error: unknown, log: Logger): ApiError {
+  if (error instanceof ApiError) {
+    if (error.status >= 500) log.warn({ err: error }, 'a request was refused for now');
+    return error;
+  }
+  if (isDatabaseUnavailable(error)) {
+    log.warn({ err: error }, 'the database is unavailable');
+    return serviceUnavailable('The service cannot reach its database; try again shortly', error);
+  }
+  if (isTemporaryFailure(error)) {
+    log.warn({ err: error }, 'a statement was given up');
+    return serviceUnavailable('The request took too long or conflicted with another one; try again shortly', error);
+  }
+  log.error({ err: error }, 'a request failed');
+  return internalError();
+}
+
+function fromExpress(error: unknown): unknown {
+  const { status, type } = error as { status?: number; type?: string };
+  if (error instanceof URIError) return new ApiError('not_found', 'No operation exists at this path');
+  if (type === 'entity.too.large') {
+    limitReached('body_size');
+    return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
+  }
+  if (status === 400 || status === 415) {
+    return new ApiError('invalid_request', 'body must be complete and sent without Content-Encoding', {
+      field: 'body',
+    });
+  }
+  return error;
+}

@@ -1,0 +1,45 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import { expect, it } from '@jest/globals';
+import { AccountDirectory } from './account-directory.ts';
+
+const account: AccountContext = {
+  id: '0190a5a4-0000-7000-8000-000000000001',
+  owner: '0190a5a4-0000-7000-8000-000000000001',
+  name: 'Acme',
+  mode: 'live',
+  timezone: 'UTC',
+  country: 'DE',
+  language: 'en',
+  currency: 'EUR',
+  modules: ['calendar'],
+  suspended: false,
+};
+
+it('knows what it asked for, each account asked for once', async () => {
+  const asked: string[] = [];
+  const directory = new AccountDirectory(async (id) => {
+    asked.push(id);
+    return id === account.id ? account : null;
+  });
+  expect(directory.known(account.id)).toBeUndefined();
+  await directory.learn([account.id, 'nobody', account.id]);
+  expect([directory.known(account.id), directory.known('nobody')]).toEqual([account, null]);
+  expect(asked.sort()).toEqual([account.id, 'nobody']);
+});
+
+it('forgets an account that changes, also one that is just being fetched', async () => {
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>();
+  const replies = [account, { ...account, suspended: true }];
+  const directory = new AccountDirectory(async () => {
+    const reply = replies.shift()!;
+    if (!reply.suspended) await changed;
+    return reply;
+  });
+  const learned = directory.learn([account.id]);
+  directory.forget(account.id);
+  change();
+  await learned;
+  expect(directory.known(account.id)?.suspended).toBe(true);
+  directory.forget('all');
+  expect(directory.known(account.id)).toBeUndefined();
+});

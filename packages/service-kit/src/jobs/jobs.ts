@@ -1,0 +1,204 @@
+import type { AccountContext, EventData, EventDefinition } from '@customer-platform/contracts/core';
+import type { ClockWork } from '../clocks/clock-work.ts';
+import type { ClockedRows } from '../clocks/clocked-rows.ts';
+import type { Clocks } from '../clocks/clocks.ts';
+import type { Scope } from '../clocks/scope.ts';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
+import { isUnavailable } from '../database/database-errors.ts';
+import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
+import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from '../outbox/outbox.ts';
+import { nothingPaused } from '../queues/pauses.ts';
+import type { Queues, ReportedQueue } from '../queues/queues.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
+import type { AccountDirectory } from './account-directory.ts';
+
+/** Context of work that no request started: consumers and jobs. */
+export interface WorkCall<Resources> {
+  tx: Sql;
+  now: Date;
+  log: Logger;
+  resources: Resources;
+  /** Publishes an event with this transaction, as the account that it belongs to, in the active trace or `trace`. Returns its id. */
+  emit<Event extends EventDefinition>(
+    event: Event,
+    account: EventAccount,
+    data: EventData<Event>,
+    trace?: TraceHeaders,
+  ): string;
+  /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Returns how many. */
+  emitEach(event: EventDefinition, account: EventAccount, rows: ReturnType<Sql>): Promise<number>;
+  /**
+   * The accounts with these ids, those that there are. Where one is not known, the transaction is rolled back, the gateway asked
+   * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
+   */
+  findAccounts(accountIds: string[]): ReadonlyMap<string, AccountContext>;
+  /** The same instant in the time of an account, where the work is of several. */
+  nowOf(accountId: string): Date;
+}
+
+/** Work that is looked for again and again: due rows, retention. Any number of processes may run the same job. */
+export interface Job<Resources> {
+  name: string;
+  /** The pause after a round that found nothing more; where its rows are watched, that before it goes on with those that it left. */
+  everyMs: number;
+  /** The queue that it works on: while operators pause all of that it does not run. */
+  queue?: ReportedQueue;
+  /** Rows by whose time it has something to do, where they are not those of its queue. */
+  due?: ClockedRows;
+  /** Rows that it sleeps for, where they are not those of `due` or its queue; a job without any runs every `everyMs`. */
+  watched?: readonly WatchedRows[];
+  /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
+  byClock?: Pick<Job<Resources>, 'run'>;
+  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
+  statementMs?: number;
+  /**
+   * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
+   * Nothing is done of what operators paused of its queue, nor of accounts outside of `scope`. Returns whether more may be waiting: then the
+   * next round follows at once. Throws RoundLeft to have all of it rolled back without a failure.
+   */
+  run(call: WorkCall<Resources>, scope: Scope): Promise<boolean>;
+  /**
+   * Called in a transaction of its own after a round that failed and was rolled back, but not where the database or another service was
+   * unavailable: has what failed wait, so that others come before it.
+   */
+  failed?(call: WorkCall<Resources>, error: unknown): Promise<void>;
+}
+
+/** Resources of a process for its consumers and jobs. */
+export interface WorkContext<Resources> {
+  sql: Database;
+  log: Logger;
+  /** The time of the account whose work is under way. */
+  clock: () => Date;
+  clocks: Clocks;
+  clockWork: ClockWork;
+  resources: Resources;
+  accounts: AccountDirectory;
+  queues: Queues;
+  watch: Pick<DueWatch, 'run' | 'lookSoon'>;
+  eventsCommitted(): void;
+}
+
+/** Thrown by a round of a job that leaves its work to others: it is rolled back without having failed, and the next round follows at once. */
+export class RoundLeft extends Error {
+  constructor() {
+    super('the round leaves its work to others');
+  }
+}
+
+/** Work needs accounts that have to be asked for: not while it holds a transaction. */
+class UnknownAccounts extends Error {
+  readonly ids: string[];
+
+  constructor(ids: string[]) {
+    super(`accounts to be asked for: ${ids.join(', ')}`);
+    this.ids = ids;
+  }
+}
+
+const maxRounds = 10;
+
+/** Runs `work` in one transaction with what it emits; says so after the commit. */
+export async function inWorkTransaction<Resources, Result>(
+  context: WorkContext<Resources>,
+  work: (call: WorkCall<Resources>) => Promise<Result>,
+): Promise<Result> {
+  for (let round = 1; ; round++) {
+    try {
+      return await runOnce(context, work);
+    } catch (error) {
+      if (!(error instanceof UnknownAccounts) || round === maxRounds) throw error;
+      await context.accounts.learn(error.ids);
+    }
+  }
+}
+
+async function runOnce<Resources, Result>(
+  context: WorkContext<Resources>,
+  work: (call: WorkCall<Resources>) => Promise<Result>,
+): Promise<Result> {
+  const events: OutboxRow[] = [];
+  let written = 0;
+  const { sql, log, clock, clocks, resources, accounts } = context;
+  const now = clock();
+  const nowOf = (accountId: string) => clocks.translated(now, accountId);
+  const result = await inTransaction(sql, async (tx) => {
+    const returned = await work({
+      tx,
+      now,
+      log,
+      resources,
+      nowOf,
+      findAccounts: (ids) => knownAccounts(accounts, ids),
+      emit(event, account, data, trace) {
+        const row = outboxRow(event, account, data, nowOf(account.id), trace);
+        events.push(row);
+        return row.id;
+      },
+      async emitEach(event, account, rows) {
+        const count = await writeOutboxOf(tx, event, account, rows, nowOf(account.id));
+        written += count;
+        return count;
+      },
+    });
+    await writeOutbox(tx, events);
+    return returned;
+  });
+  if (events.length + written > 0) context.eventsCommitted();
+  context.watch.lookSoon();
+  return result;
+}
+
+function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<string, AccountContext> {
+  const found = new Map<string, AccountContext>();
+  const unknown: string[] = [];
+  for (const id of new Set(ids)) {
+    const account = accounts.known(id);
+    if (account === undefined) unknown.push(id);
+    else if (account !== null) found.set(id, account);
+  }
+  if (unknown.length > 0) throw new UnknownAccounts(unknown);
+  return found;
+}
+
+/** Longest pause after a failed round. */
+const slowestRetryMs = 60_000;
+
+/** Runs one job until stopped: by the real time in a loop of its own, which sleeps until its rows are due, and by the clocks of accounts where these have something due. */
+export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
+  const { everyMs, queue, byClock = job } = job;
+  const { queues, clocks, clockWork, watch } = context;
+  const log = context.log.child({ job: job.name });
+  const round = async (run: Job<Resources>['run'], account: string | undefined) => {
+    const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
+    if (paused.isWhole) return false;
+    const scope = { ...paused, account, leavesClocks: clocks.hasAny };
+    try {
+      return await inWorkTransaction({ ...context, log }, (call) => run(call, scope));
+    } catch (error) {
+      if (error instanceof RoundLeft) return true;
+      if (queue) queues.noteError(queue.queue, error);
+      if (job.failed && !isUnavailable(error)) {
+        await inWorkTransaction({ ...context, log }, (call) => job.failed!(call, error));
+      }
+      throw error;
+    }
+  };
+  const rows = job.due ?? queue?.rows;
+  const unregister =
+    rows && clockWork.register({ queue: queue?.queue, rows, take: (account) => round(byClock.run, account) });
+  const watched = job.watched ?? (rows ? [rows] : []);
+  const pace = { name: job.name, everyMs, slowestRetryMs, log };
+  const run = () => round(job.run, undefined);
+  const isPaused = () => queue !== undefined && queues.pauses.of(queue.queue).isWhole;
+  const loop =
+    watched.length > 0 ? watch.run({ ...pace, rows: watched, isPaused }, run) : new WakeLoop(job.name, pace, run);
+  return {
+    async stop() {
+      unregister?.();
+      await loop.stop();
+    },
+  };
+}

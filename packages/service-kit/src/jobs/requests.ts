@@ -1,0 +1,54 @@
+import type { InternalRequest, RequestsIn } from '@customer-platform/contracts/core';
+import type { z } from 'zod';
+import type { Bus } from '../bus/bus.ts';
+import type { Database } from '../database/database.ts';
+import type { Connections } from '../fairness/connections.ts';
+import { noAccount } from '../values/no-account.ts';
+import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
+
+/** Context of an internal request's handler: it reads on `sql`, and changes in `change`, one transaction with its events. */
+export interface RequestCall<Resources> {
+  sql: Database;
+  accountId: string;
+  resources: Resources;
+  /** The instant of the request. */
+  now: Date;
+  change<Result>(work: (call: WorkCall<Resources>) => Promise<Result>): Promise<Result>;
+}
+
+/** An internal request and its handler. */
+export interface BoundRequest<Resources, Key = string> {
+  request: InternalRequest & { readonly key: Key };
+  handle(call: RequestCall<Resources>, input: never): Promise<unknown>;
+}
+
+/** The replies to a contract's internal requests, each under its request's key: none missing, none of another contract. */
+export type RepliesTo<Contract, Resources = undefined> = {
+  [Key in keyof RequestsIn<Contract>]: BoundRequest<Resources, Key>;
+};
+
+/** Binds an internal request to its handler. */
+export function handleRequest<Request extends InternalRequest, Resources = unknown>(
+  request: Request,
+  handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
+): BoundRequest<Resources, Request['key']> {
+  return { request, handle: handle as BoundRequest<Resources>['handle'] };
+}
+
+/** Handles requests from the bus for as long as it is connected, each with one of the connections that its account may have. */
+export function handleRequests<Resources>(
+  bus: Bus,
+  requests: readonly BoundRequest<Resources>[],
+  context: WorkContext<Resources> & { connections: Connections },
+): void {
+  const { sql, resources, clock, clocks, connections } = context;
+  const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
+  for (const { request, handle } of requests) {
+    bus.handle(request, (accountId, input, aheadMs) => {
+      const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
+      // Operators ask for no account: what they see of a process must not depend on who has its connections.
+      if (accountId === noAccount) return handled() as never;
+      return connections.use(accountId, undefined, () => clocks.by(accountId, handled, aheadMs)) as never;
+    });
+  }
+}

@@ -1,0 +1,143 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { Express, Request, Response } from 'express';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import { bodyReader, releaseBody } from '../http/bodies/request-body.ts';
+import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
+import { beginEventStream } from '../http/streams/streams.ts';
+import { limitReached } from '../telemetry/limits.ts';
+import { withWorkContext } from '../telemetry/logging.ts';
+import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts';
+import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
+import { noAccount } from '../values/no-account.ts';
+import { type BindingContext, Steps } from './call.ts';
+import { KeyWaiters } from './idempotency.ts';
+import { markDeprecated } from './mark-deprecated.ts';
+import type { BoundOperation } from './operation.ts';
+import { openStream, read } from './read.ts';
+import { UnsentResponses } from './unsent-responses.ts';
+import { write } from './write.ts';
+
+/** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
+const maxConcurrentRequests = 1_000;
+
+/** Responses of this process. */
+const unsent = new UnsentResponses();
+
+/** Serves operations on an Express app: one route each, from its contract. */
+export function bindOperations<Resources>(
+  app: Express,
+  operations: readonly BoundOperation<Resources>[],
+  context: BindingContext<Resources>,
+): void {
+  const waiters = new KeyWaiters();
+  const ownerOf = (request: Request) => context.authenticate(request).owner;
+  const methods = new Map<string, string[]>();
+  for (const bound of operations) {
+    const { operation } = bound;
+    const steps = new Steps(bound, context, waiters);
+    const handle = (request: Request, response: Response) => {
+      response.locals.operation = operation.key;
+      return traced(steps, request, () => serve(steps, request, response));
+    };
+    const path = routePattern(operation.path);
+    const route = app.route(path);
+    const served = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
+    methods.set(path, [...(methods.get(path) ?? []), ...served]);
+    const marks = operation.deprecated ? [markDeprecated(operation.deprecated)] : [];
+    if (operation.method === 'GET') route.get(...marks, handle);
+    else route[operation.method.toLowerCase() as 'post'](...marks, bodyReader(operation, ownerOf), handle);
+  }
+  for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
+}
+
+/** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
+async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
+  const beganMs = performance.now();
+  const method = httpMethod(request.method);
+  activeRequests.add(1, method);
+  let status: number;
+  try {
+    status = await respond(steps, request, response);
+  } catch (error) {
+    status = sendError(response, error, steps.context.log);
+  } finally {
+    releaseBody(request);
+    activeRequests.add(-1, method);
+  }
+  const ms = performance.now() - beganMs;
+  requestDuration.record(ms / 1000, {
+    'http.request.method': method,
+    'http.route': steps.operation.path,
+    'http.response.status_code': status,
+  });
+  const { log } = steps.context;
+  if (log.isLevelEnabled('debug')) log.debug({ operation: steps.operation.key, status, ms }, 'request');
+  return status;
+}
+
+/** Responds to a request; returns the status. Throws what it is refused with. */
+async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
+  const { operation, context } = steps;
+  const { requests } = context;
+  if (requests.underWay >= maxConcurrentRequests) {
+    limitReached('requests');
+    throw serviceUnavailable('Too many requests are in progress; try again shortly');
+  }
+  requests.underWay++;
+  try {
+    const account = context.authenticate(request);
+    if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
+    if (operation.streams) return await respondWithStream(steps, request, { response, account });
+    const isRead = operation.method === 'GET';
+    const serveIt = () => (isRead ? read(steps, request, account) : write(steps, request, account));
+    const served = await context.clocks.by(account.id, serveIt);
+    if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
+    // What a write has committed is said in any case.
+    if (isRead) unsent.send(response, served.status, served.body, account.owner);
+    else send(response, served.status, served.body);
+    return served.status;
+  } finally {
+    requests.underWay--;
+  }
+}
+
+/** Begins a stream, which counts as a request until then; returns the status. Throws what it is refused with. */
+async function respondWithStream<Resources>(
+  steps: Steps<Resources>,
+  request: Request,
+  { response, account }: { response: Response; account: AccountContext },
+): Promise<number> {
+  const { operation, context } = steps;
+  const source = await openStream(steps, request, account);
+  if (request.method === 'HEAD') {
+    source.close();
+    beginEventStream(response);
+    response.end();
+  } else context.streams!.begin(response, source, { owner: account.owner, operation: operation.key });
+  return operation.status;
+}
+
+function traced<Resources>(
+  { operation, context }: Steps<Resources>,
+  request: Request,
+  work: () => Promise<number>,
+): Promise<number> {
+  const requestId = request.header('request-id');
+  const requestContext = requestId ? { requestId } : {};
+  if (operation.method === 'GET' && context.readsAreUntraced) return withWorkContext(requestContext, work);
+  const attributes = {
+    'http.request.method': httpMethod(request.method),
+    'http.route': operation.path,
+    'url.path': pathOf(request),
+    'platform.operation': operation.key,
+    'platform.request_id': requestId ?? '',
+  };
+  const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
+  return withWorkContext(requestContext, () =>
+    inSpan(`${request.method} ${operation.path}`, options, async (span) => {
+      const status = await work();
+      setHttpStatus(span, status);
+      return status;
+    }),
+  );
+}

@@ -1,0 +1,193 @@
+import { type AccountContext, ApiError, type Operation, pageQuery } from '@customer-platform/contracts/core';
+import type { Request } from 'express';
+import type { Clocks } from '../clocks/clocks.ts';
+import type { Database, Sql } from '../database/database.ts';
+import type { DueWatch } from '../due-work/due-watch.ts';
+import { type Compute, computed } from '../fairness/compute.ts';
+import type { Connections, HeldConnection } from '../fairness/connections.ts';
+import type { RequestCount } from '../fairness/request-count.ts';
+import type { ReadServer, Standby } from '../fairness/standby.ts';
+import { type ParsedBody, parsedBody } from '../http/bodies/parsed-body.ts';
+import { bodyParser, bodySize } from '../http/bodies/request-body.ts';
+import { headersParser, inputParser, queryParser } from '../http/input.ts';
+import type { Streams } from '../http/streams/streams.ts';
+import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
+import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
+import type { Prefetch } from './prefetch.ts';
+
+/** Resources of the process that requests are served with. */
+export interface BindingContext<Resources> {
+  sql: Database;
+  /** The server that lists are read from where it can be. */
+  standby?: Pick<Standby, 'for' | 'avoid'> | undefined;
+  log: Logger;
+  /** The time of the account whose request is served. */
+  clock: () => Date;
+  clocks: Clocks;
+  resources: Resources;
+  /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
+  authenticate(request: Request): AccountContext;
+  askFor(account: AccountContext): Ask;
+  /** Called after a commit that wrote events. */
+  eventsCommitted(): void;
+  watch: Pick<DueWatch, 'lookSoon'>;
+  requests: RequestCount;
+  connections: Connections;
+  /** Reads make no spans: they are repeated by what shows the traces. */
+  readsAreUntraced?: true;
+  /** Encrypts stored responses that show a secret. */
+  seal: ResponseSeal;
+  /** The streams of the process, where it has operations that stream. */
+  streams?: Streams;
+}
+
+/** The response to send, made now or before under the same key. */
+export interface ServedResponse extends StoredResponse {
+  kind: 'done' | 'replayed';
+}
+
+/** One request on its way through the steps. */
+export interface RequestCall {
+  request: Request;
+  account: AccountContext;
+  prefetch: Prefetch;
+  body: ParsedBody;
+  /** Of a read. */
+  ask?: Ask;
+}
+
+type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
+
+/** The steps that every request of one operation goes through, and what its requests share. */
+export class Steps<Resources> {
+  readonly operation: Operation;
+  readonly implementation: Implementation<Operation, unknown, Resources>;
+  readonly context: BindingContext<Resources>;
+  readonly waiters: KeyWaiters;
+  readonly #parseParams: ReturnType<typeof inputParser>;
+  readonly #parseQuery: ReturnType<typeof queryParser>;
+  readonly #parseBody: ReturnType<typeof bodyParser>;
+  readonly #parseHeaders: ReturnType<typeof headersParser>;
+
+  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, waiters: KeyWaiters) {
+    const { operation } = bound;
+    this.operation = operation;
+    this.implementation = bound.implementation;
+    this.context = context;
+    this.waiters = waiters;
+    this.#parseParams = inputParser(operation.params, 'text');
+    this.#parseQuery = queryParser(operation.query);
+    this.#parseBody = bodyParser(operation);
+    this.#parseHeaders = headersParser(operation.headers);
+  }
+
+  /** Returns the body of an account's request; throws what `parsedBody` throws. No connection is held meanwhile. */
+  async bodyOf(request: Request, { owner }: AccountContext): Promise<ParsedBody> {
+    const arrived = { bytes: bodySize(request), owner, response: request.res! };
+    return await parsedBody(() => this.#parseBody(request), arrived);
+  }
+
+  /** Does `work` with one of the connections that the account's owner may have at a server; throws what `Connections.use` throws. */
+  async onConnection<Result>(
+    { account, request }: RequestCall,
+    work: (connection: HeldConnection) => Promise<Result>,
+    { connections }: Pick<ReadServer, 'connections'> = this.context,
+  ): Promise<Result> {
+    return await connections.use(account.owner, request.res, work);
+  }
+
+  /**
+   * Runs the operation once on `tx`, in the order that the API promises: path, query, body and headers, then the handler. Returns what the handler
+   * returned; adds its events to `events`. Throws PrefetchNeeded.
+   */
+  async run(
+    { request, account, prefetch, body, ask }: RequestCall,
+    tx: Sql,
+    now: Date,
+    events: OutboxRow[],
+  ): Promise<unknown> {
+    const { operation, implementation, context } = this;
+    const { log, resources, clock } = context;
+    const params = this.#paramsOf(request);
+    const call = {
+      account,
+      params,
+      tx,
+      now,
+      log,
+      resources,
+      fail,
+      ask,
+      prefetch: prefetch.attempt(),
+    } as AnyCall<Resources>;
+    if (implementation.find) {
+      call.found = await implementation.find(call);
+      if (call.found === undefined) throw noSuchResource(operation);
+      // A write that waited for its row's lock is later than the one it waited for: its time is read under the lock.
+      if (operation.method !== 'GET') call.now = clock();
+    }
+    call.query = this.#parseQuery(request.query as Record<string, unknown>);
+    call.body = body() as never;
+    call.headers = this.#parseHeaders(request) as never;
+    call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
+      const row = outboxRow(event, account, data, call.now);
+      events.push(row);
+      return row.id;
+    }) as typeof call.emit;
+    return await implementation.handle(call);
+  }
+
+  /** Returns whether it is a list: one that is read page by page. Free times, which begin after an instant, are none. */
+  get isList(): boolean {
+    const { method, query } = this.operation;
+    return method === 'GET' && query?.shape.starting_after === pageQuery.starting_after;
+  }
+
+  /** Resources of a prefetch, for an account's request, which reads from `server`. */
+  prefetchCall(call: RequestCall, server: ReadServer = this.context): PrefetchCall {
+    const { account } = call;
+    const { askFor, clock } = this.context;
+    const onConnection: PrefetchCall['onConnection'] = (work) =>
+      this.onConnection(call, () => work(server.sql), server);
+    const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
+      permits.use(account.owner, whatIsBusy, work, call.request.res);
+    const compute: Compute = (pieces) => computed(pieces, { owner: account.owner, response: call.request.res! });
+    return { account, onConnection, withPermit, compute, ask: askFor(account), now: clock() };
+  }
+
+  #paramsOf(request: Request): Record<string, unknown> {
+    try {
+      return this.#parseParams(request.params);
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      const message = `There is no such ${resourceOf(this.operation)}: ${cause.message}`;
+      throw new ApiError('not_found', message, { cause });
+    }
+  }
+}
+
+function fail(code: 'not_found', message: string, field?: string): never {
+  throw new ApiError(code, message, { field });
+}
+
+function noSuchResource(operation: Operation): ApiError {
+  // Operators ask for no account: what they miss is in none.
+  const where = operation.path.startsWith('/admin/') ? '' : ' in this account';
+  return new ApiError('not_found', `There is no such ${resourceOf(operation)}${where}`);
+}
+
+/** Names in paths that are no plain plural of their resource. */
+const irregular = new Map([
+  ['addresses', 'blocked address'],
+  ['dead', 'dead event'],
+]);
+
+/** Returns the kind of resource that an operation's path names, in the singular. */
+function resourceOf({ path }: Operation): string {
+  const segments = path.split('/').filter((segment) => !/^(\{|by-)/.test(segment));
+  const isNested = path.endsWith('}') || segments.length < 4;
+  const name = segments[isNested ? segments.length - 1 : segments.length - 2] ?? 'resource';
+  return irregular.get(name) ?? name.replaceAll('-', ' ').replace(/ies$/, 'y').replace(/s$/, '');
+}

@@ -1,0 +1,52 @@
+import { expect, it } from '@jest/globals';
+import type { Sql } from '../database/database.ts';
+import type { PrefetchCall } from './operation.ts';
+import { readOrSearch, searchInBackground } from './read-or-search.ts';
+
+const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, Sql];
+
+/** A customer's call. */
+function callOf(owner: string) {
+  const prefetched = {
+    onConnection: (work: (sql: Sql) => unknown) => work(own),
+    withPermit: (permits, what, work) => permits.use(owner, what, work),
+  } as PrefetchCall;
+  return { tx: pool, prefetch: <Result>(work: (call: PrefetchCall) => Promise<Result>) => work(prefetched) as Result };
+}
+
+it('reads by one filter with the connection of the call, and searches by several or a text with its own', async () => {
+  const read = async (sql: Sql) => sql;
+  expect(await readOrSearch(callOf('ada'), 'it', { indexed: [undefined, 'new'] }, read)).toBe(pool);
+  expect(await readOrSearch(callOf('ada'), 'it', { indexed: ['ada', undefined, 'new'] }, read)).toBe(own);
+  expect(await readOrSearch(callOf('ada'), 'it', { text: 'tea', indexed: [] }, read)).toBe(own);
+});
+
+it('does one search of a customer at a time, beside those of others', async () => {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const search = (owner: string, name: string) =>
+    readOrSearch(callOf(owner), 'it', { indexed: [1, 2] }, () => {
+      begun.push(name);
+      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
+    });
+  const searches = [search('ada', '1'), search('ada', '2'), search('bo', '3')];
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toEqual(['1', '3']);
+  ends.get('1')!();
+  await searches[0];
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toEqual(['1', '3', '2']);
+  for (const name of ['2', '3']) ends.get(name)!();
+  expect(await Promise.all(searches)).toEqual(['1', '2', '3']);
+});
+
+it("counts searches of nobody's request as their customer's, and says that they are to be done later", async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<string>();
+  const first = searchInBackground('ada', 'it', () => isOver);
+  const more = Array.from({ length: 101 }, () => searchInBackground('ada', 'it', async () => 'later'));
+  await expect(more.at(-1)).rejects.toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
+  expect(await searchInBackground('bo', 'it', async () => 'at once')).toBe('at once');
+  end('first');
+  expect(await first).toBe('first');
+  expect(await Promise.allSettled(more)).toContainEqual({ status: 'fulfilled', value: 'later' });
+});

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '../database/database.ts';
+
+let platform: Platform;
+let sql: Database;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp'] });
+  sql = platform.database('cdp');
+  await sql`create sequence undone`;
+  await sql`create table undoing (times int, code text, moment text)`;
+  await sql.unsafe(`create function undo() returns trigger language plpgsql as $$ begin
+    if (select nextval('undone') <= times from undoing where moment = tg_when) then
+      raise exception 'undone by a test' using errcode = (select code from undoing);
+    end if;
+    return new;
+  end $$`);
+  await sql`create trigger undo before insert on contacts for each row execute function undo()`;
+  await sql`
+    create constraint trigger undo_at_commit after insert on contacts deferrable initially deferred
+      for each row execute function undo()`;
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  await sql`alter sequence undone restart`;
+  await sql`delete from undoing`;
+});
+
+/** Creates a contact, which fails so many times, and then one that does not. Returns what the first came to, and the names in all events. */
+async function createContact(times: number, code: string, moment: 'BEFORE' | 'AFTER' = 'BEFORE') {
+  await sql`insert into undoing values (${times}, ${code}, ${moment})`;
+  const account = await platform.account();
+  const response = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
+  const { data } = await account.client.listContacts({});
+  // Nothing fails any more: whatever was emitted for the first one has come before this one's event.
+  const marker = await account.client.createContact({ body: { name: 'Bo' } });
+  await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
+  const names = platform
+    .events(account.id)
+    .flatMap(({ type, data }) => (type.startsWith('contact.') ? [data.contact.name] : []));
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), contacts: data.length, names };
+}
+
+describe('a write that PostgreSQL undoes for another one', () => {
+  it.each(['40P01', '40001'])('%s: is begun again, and done once', async (code) => {
+    expect(await createContact(2, code)).toMatchObject({ status: 201, contacts: 1, names: ['Ada', 'Bo'] });
+  });
+
+  it.each([
+    ['with its statement', 'BEFORE'],
+    ['at its commit, when its event is written', 'AFTER'],
+  ] as const)('is refused for now where that goes on, and nobody is told of it: %s', async (_, moment) => {
+    const refused = { status: 503, retryAfter: '1', contacts: 0, names: ['Bo'] };
+    expect(await createContact(3, '40P01', moment)).toMatchObject(refused);
+  });
+});
+
+it('a key is stored for a path of any length', async () => {
+  const account = await platform.account();
+  const path = `/v1/cdp/contacts/${randomBytes(4_000).toString('hex')}`;
+  const headers = { 'idempotency-key': 'long' };
+  const send = () => account.request('PATCH', path, { body: { name: 'Ada' }, headers });
+  expect((await send()).status).toBe(404);
+  const again = await send();
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
+});

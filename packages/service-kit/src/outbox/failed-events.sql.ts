@@ -1,0 +1,98 @@
+import type { MessageContent, ReceivedMessage } from '../bus/consume-loop.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { claimed, type DueTable } from '../due-work/due-rows.ts';
+import type { Claim, DueRow } from '../due-work/due-work.ts';
+import { noAccount } from '../values/no-account.ts';
+
+/** Events that wait for their next try, as a queue. */
+export const waitingEvents: DueTable = {
+  name: 'failed_events',
+  key: { account_id: 'uuid', id: 'uuid' },
+  due: 'due_at',
+  attempts: 'tries',
+  error: 'last_error',
+  where: (sql) => sql`dead_at is null`,
+};
+
+export interface FailedEventRow extends DueRow, MessageContent {
+  id: string;
+  queue: string;
+  reason: string;
+  first_at: Date;
+}
+
+/** A failed attempt: its reason, and when the next one is due, null where it was the last. */
+export interface FailedTry {
+  reason: string;
+  tries: number;
+  dueAt: Date | null;
+}
+
+/** The same, or `paused` as due time: operators paused its queue for its account, and it waits for the end of that. */
+export type HeldTry = Omit<FailedTry, 'dueAt'> & { dueAt: Date | 'paused' | null };
+
+/** Writes messages that a consumer could not take, in one statement; those without a next try are dead. */
+export async function insertFailedEvents(
+  tx: Sql,
+  queue: string,
+  failures: readonly (HeldTry & { message: ReceivedMessage })[],
+  now: Date,
+): Promise<void> {
+  const messages = failures.map(({ message }) => message);
+  await tx`
+    insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, last_error, tries, first_at, due_at, dead_at)
+    select account_id, ${queue}, subject, kind, headers::jsonb, decode(hex, 'hex'), reason, reason, tries, ${now}, due_at,
+      case when due_at is null then ${now}::timestamptz end
+    from unnest(
+      ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
+      ${messages.map(({ subject }) => storable(subject))}::text[],
+      ${messages.map(({ event }) => (event ? storable(event.type) : null))}::text[],
+      ${messages.map(({ headers }) => JSON.stringify(storableHeaders(headers)))}::text[],
+      ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[],
+      ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
+      ${failures.map(storedDueAt)}::text[]::timestamptz[]
+    ) with ordinality as failed (account_id, subject, kind, headers, hex, reason, tries, due_at, position)
+    order by position`;
+}
+
+function storedDueAt({ dueAt }: HeldTry): string | null {
+  return dueAt === 'paused' ? 'infinity' : (dueAt?.toISOString() ?? null);
+}
+
+/** Returns a text without what PostgreSQL cannot store of it. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+function storableHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [storable(name), storable(value)]));
+}
+
+/** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
+export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
+  return await sql<FailedEventRow[]>`
+    update failed_events f set ${claimed(sql, waitingEvents, leasedUntil)}
+    from (${due}) as due where f.account_id = due.account_id and f.id = due.id
+    returning f.account_id, f.id, f.queue, f.subject, f.headers, f.bytes, f.reason, f.tries as attempts, f.first_at, null as trace`;
+}
+
+export async function deleteFailedEvent(tx: Sql, { account_id, id }: FailedEventRow): Promise<void> {
+  await tx`delete from failed_events where account_id = ${account_id} and id = ${id}`;
+}
+
+/** Notes tries that failed; an event without a next one is dead. A try of an event that another process has taken since is not noted. */
+export async function noteFailedTries(
+  sql: Sql,
+  failures: readonly (HeldTry & { row: FailedEventRow })[],
+  now: Date,
+): Promise<void> {
+  await sql`
+    update failed_events f set reason = failed.reason, last_error = failed.reason, tries = failed.tries, due_at = failed.due_at,
+      dead_at = case when failed.due_at is null then ${now}::timestamptz end
+    from unnest(
+      ${failures.map(({ row }) => row.account_id)}::uuid[], ${failures.map(({ row }) => row.id)}::uuid[],
+      ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
+      ${failures.map(storedDueAt)}::text[]::timestamptz[], ${failures.map(({ row }) => row.attempts)}::int[]
+    ) as failed (account_id, id, reason, tries, due_at, claimed)
+    where f.account_id = failed.account_id and f.id = failed.id and f.tries = failed.claimed and f.dead_at is null`;
+}

@@ -1,0 +1,32 @@
+import { isUnavailable } from '../database/database-errors.ts';
+import { meter } from '../telemetry/meter.ts';
+import { type Backoff, backoffMs } from '../values/backoff.ts';
+import { AccountsLocked } from './accounts-locked.ts';
+import { type FailedTry, storable } from './failed-events.sql.ts';
+
+/** Counts events that are dead, by their queue. */
+export const deadEvents = meter.createCounter('events.dead', {
+  description: 'Messages that no consumer could take or the bus would not carry, by queue.',
+});
+
+/** After so many tries an event is dead. */
+export const maxEventTries = 10;
+/** Wait between tries of an event. */
+export const eventBackoff: Backoff = { firstMs: 2_000, longestMs: 300_000 };
+/** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
+const patienceMs = 24 * 3_600_000;
+
+/** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
+export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
+  const reason = reasonOf(error);
+  const isBlameless = isUnavailable(error) || error instanceof AccountsLocked;
+  const isPatient = isBlameless && now.getTime() - firstAt.getTime() < patienceMs;
+  const counted = isPatient ? tries - 1 : tries;
+  if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
+  return { reason, tries: counted, dueAt: new Date(now.getTime() + backoffMs(eventBackoff, tries)) };
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return storable(text.slice(0, 1_000));
+}

@@ -1,0 +1,257 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { errors } from '@nats-io/transport-node';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import type { DueWatch } from '../due-work/due-watch.ts';
+import type { QueueSeat } from '../queues/queues.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
+import type { WakeLoop } from '../timing/wake-loop.ts';
+import type { EventCarrier } from './event-carrier.ts';
+import type { EventPace } from './event-pace.ts';
+import { deadEvents, failedTry } from './failed-try.ts';
+import {
+  type BatchBounds,
+  buryEvent,
+  lockOutbox,
+  lockOutboxOf,
+  lockRelay,
+  movePublished,
+  nextAccounts,
+  noteServer,
+  postponeEvents,
+  type RefusedRow,
+  type StoredRow,
+} from './outbox.sql.ts';
+
+/** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
+const mostInRound = { rows: 500, bytes: 8_388_608 };
+/** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
+const againMs = 1_000;
+
+/** Bytes of an event that cost as much as one event does. */
+const countedBytes = 4_096;
+
+/** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
+const gatherMs = 8;
+
+/** Time in which dead events are buried after a round: each is read and written whole. Those that are left are tried again a second later. */
+const buryMs = 100;
+
+/** Dependencies of the relay beside database and bus. */
+interface RelayParts {
+  log: Logger;
+  /** The place on the list of queues, one for all relays of the process. */
+  seat: Pick<QueueSeat, 'paused' | 'failed'>;
+  /** The pace of each account, which waits where its events have cost more. */
+  pace: Pick<EventPace, 'furtherOf' | 'published' | 'waiting' | 'waitMs'>;
+  watch: Pick<DueWatch, 'run'>;
+}
+
+/** A row that the bus would not carry, and why. */
+interface Refusal {
+  row: StoredRow;
+  error: unknown;
+}
+
+/**
+ * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account that is
+ * beyond its pace waits, and nobody behind it; after a full round the next one takes events of each account. What the bus did not take when it took others is first in the next round. A row
+ * that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
+ */
+export class OutboxRelay {
+  readonly #sql: Database;
+  readonly #bus: EventCarrier;
+  readonly #log: Logger;
+  readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
+  readonly #pace: RelayParts['pace'];
+  readonly #seat: RelayParts['seat'];
+  /** Events of the last round that the bus did not take, through no fault of theirs. */
+  #missed: ReadonlySet<string> = new Set();
+  #lastAccount: string | undefined;
+  /** The server that is noted. */
+  #server: string | undefined;
+  #wasFull = false;
+  #resume: NodeJS.Timeout | undefined;
+
+  /** Starts relaying what `bus` carries. */
+  constructor(sql: Database, bus: EventCarrier, { log, seat, pace, watch }: RelayParts) {
+    this.#sql = sql;
+    this.#bus = bus;
+    this.#log = log;
+    this.#seat = seat;
+    this.#pace = pace;
+    const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
+    // Few wait at any time, and no index has their due times: there are some, or there are none.
+    const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
+    const isPaused = () => this.#seat.paused().isWhole;
+    this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...looks }, () => this.#publishBatch());
+    bus.onBack(() => this.wake());
+    // The server may be another than at the last start.
+    this.wake();
+  }
+
+  /** Says that a transaction with events has committed. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    clearTimeout(this.#resume);
+  }
+
+  /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
+  async #publishBatch(): Promise<boolean> {
+    if (!this.#bus.isConnected()) return false;
+    const { isWhole, accounts: paused } = this.#seat.paused();
+    if (isWhole) return false;
+    const waiting = this.#pace.waiting();
+    if (waiting.length > 0) {
+      clearTimeout(this.#resume);
+      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
+    }
+    // A bus that has stopped responding is waited for without a transaction.
+    await this.#bus.ready();
+    await this.#noteServer();
+    const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, waiting, paused));
+    await this.#bury(dead);
+    return hasMore;
+  }
+
+  /** Has what was published last sent again where NATS was started again: if its machine lost power, it may lack what it had acknowledged. */
+  async #noteServer(): Promise<void> {
+    const server = this.#bus.server();
+    if (server === undefined || server === this.#server) return;
+    const isSentAgain = await noteServer(this.#sql, this.#bus.part?.name ?? '', server);
+    this.#server = server;
+    if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
+  }
+
+  async #publishIn(tx: Sql, waiting: readonly string[], paused: readonly string[]): Promise<Round> {
+    const leftOut = [...waiting, ...paused];
+    const isByAccount = leftOut.length > 0 || this.#wasFull;
+    // Sent together: the lock is there before the rows are looked for.
+    const [, { rows, hasMore }] = await Promise.all([
+      lockRelay(tx, this.#bus.part),
+      isByAccount ? this.#lockByAccount(tx, leftOut) : this.#lockOldest(tx),
+    ]);
+    this.#wasFull = !isByAccount && hasMore;
+    if (rows.length === 0) return { hasMore, dead: [] };
+    const paid = new Map(
+      rows.map((row) => [row, row.audience === 'public' ? this.#pace.furtherOf(row.account_id) : 0]),
+    );
+    const results = await Promise.allSettled(rows.map((row) => this.#publish(row, paid.get(row)!)));
+    const refusals = rows.flatMap((row, index): Refusal[] => {
+      const result = results[index]!;
+      return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
+    });
+    // Where nothing goes, it is the bus: then no row is to blame.
+    const others = refusals.filter(({ error }) => !isOwnFault(error));
+    const missedBefore = this.#missed;
+    this.#missed = new Set(others.map(({ row }) => row.id));
+    if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
+    const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
+    await movePublished(tx, carried);
+    for (const [accountId, own] of Map.groupBy(carried, ({ account_id }) => account_id)) {
+      this.#pace.published(accountId, sum(own.map((row) => Math.max(1, row.size / countedBytes) + paid.get(row)!)));
+    }
+    // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
+    const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
+    const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
+    await postponeEvents(tx, refused, new Date(Date.now() + againMs));
+    // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
+    return { hasMore, dead: refused.filter(({ next }) => next.dueAt === null) };
+  }
+
+  #bounds(): BatchBounds {
+    return { ...mostInRound, each: this.#bus.mostBytes() };
+  }
+
+  async #lockOldest(tx: Sql): Promise<Batch> {
+    const bounds = this.#bounds();
+    const rows = await lockOutbox(tx, bounds, this.#bus.part);
+    const bytes = sum(rows.map((row) => (row.envelope === null ? 0 : row.size)));
+    return { rows, hasMore: rows.length === bounds.rows || bytes >= bounds.bytes };
+  }
+
+  /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
+  async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
+    const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
+    this.#lastAccount = next;
+    const others = [...new Set(accounts).difference(new Set(leftOut))];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, this.#bounds(), this.#bus.part) : [];
+    // Behind the last account the next look begins with the first.
+    return { rows, hasMore: rows.length > 0 || next !== undefined };
+  }
+
+  #afterRefusal({ row, error }: Refusal): RefusedRow {
+    // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
+    const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
+    this.#seat.failed(error);
+    return { row, next: failedTry(cause, row.tries + 1, row.created_at, new Date()) };
+  }
+
+  /** Takes dead events out of the outbox, each by itself: others' events are on their way, and one that cannot be buried keeps none. */
+  async #bury(dead: readonly RefusedRow[]): Promise<void> {
+    const untilMs = performance.now() + buryMs;
+    for (const refused of dead) {
+      if (performance.now() > untilMs) return;
+      const { id, kind, account_id } = refused.row;
+      const facts = { reason: refused.next.reason, event_id: id, kind, account: account_id };
+      try {
+        await buryEvent(this.#sql, refused, this.#bus.subjectOf(refused.row));
+        deadEvents.add(1, { queue: 'outbox' });
+        this.#log.error(facts, 'an event is dead: the bus does not carry it');
+      } catch (error) {
+        this.#log.error({ ...facts, err: error }, 'a dead event cannot be buried; it is tried again');
+      }
+    }
+  }
+
+  async #publish({ envelope, ...row }: StoredRow, paid: number): Promise<void> {
+    // Its size says it: reading it at each try would take memory and time that others' events need.
+    if (envelope === null) throw new InvalidArgumentError(`the event has ${row.size} bytes, more than the bus takes`);
+    await inSpan(
+      `publish ${row.kind}`,
+      {
+        kind: SpanKind.PRODUCER,
+        attributes: {
+          'messaging.system': 'nats',
+          'messaging.destination.name': row.kind,
+          'messaging.operation.name': 'publish',
+          'messaging.operation.type': 'send',
+          'messaging.message.id': row.id,
+          'platform.account': row.account_id,
+        },
+        parent: row.trace ?? undefined,
+      },
+      () => this.#bus.publish({ ...row, envelope, paid, trace: row.trace ? traceHeaders() : undefined }),
+    );
+  }
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+/** Outcome of a round: whether more may be waiting, and events that the bus will never take. */
+interface Round {
+  hasMore: boolean;
+  dead: RefusedRow[];
+}
+
+interface Batch {
+  rows: StoredRow[];
+  /** More may be waiting. */
+  hasMore: boolean;
+}
+
+const { InvalidArgumentError, InvalidSubjectError } = errors;
+/** JetStream's code for a message that is larger than the stream takes. */
+const messageTooLarge = 10_054;
+
+/** Returns whether the bus refused an event for what it is, rather than for the state of the bus. */
+function isOwnFault(error: unknown): boolean {
+  if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;
+  return error instanceof JetStreamApiError && error.code === messageTooLarge;
+}

@@ -1,0 +1,251 @@
+import { bytesBefore } from '../database/bytes-before.sql.ts';
+import type { Sql } from '../database/database.ts';
+import { isOfAccount } from '../database/of-account.sql.ts';
+import type { Fragment } from '../database/queue-rows.ts';
+import { hasFailed, type KeyedRows, nextLanes } from '../due-work/due-rows.ts';
+import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import type { FailedTry } from './failed-events.sql.ts';
+import type { OutboxPart } from './outbox-part.ts';
+
+/** An event that waits for its transaction's commit. */
+export interface OutboxRow {
+  account_id: string;
+  id: string;
+  kind: string;
+  audience: string;
+  envelope: string;
+  trace: TraceHeaders | null;
+}
+
+/** A row as the relay reads it. */
+export interface StoredRow extends Omit<OutboxRow, 'envelope'> {
+  /** Null where it is larger than what the bus takes: it is not read. */
+  envelope: string | null;
+  /** Bytes of the envelope. */
+  size: number;
+  sequence: number;
+  tries: number;
+  rounds: number;
+  created_at: Date;
+}
+
+/** Most rows of a batch, about how many bytes of them, and the most that one has that is read. */
+export interface BatchBounds {
+  rows: number;
+  bytes: number;
+  each: number;
+}
+
+/**
+ * Keeps other processes of the service from carrying events of the part, or of all accounts, until the transaction ends: of two that
+ * carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
+ * for the disk: where the server dies before it is there, events are carried once more that the bus knows by their ids.
+ */
+export async function lockRelay(tx: Sql, part: OutboxPart | undefined): Promise<void> {
+  const name = part ? ` of ${part.name}` : '';
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema() || ${name}::text, 0)),
+      set_config('synchronous_commit', 'off', true)`;
+}
+
+/** Locks the oldest events that are due, those of the part alone, until the transaction ends. */
+export async function lockOutbox(tx: Sql, bounds: BatchBounds, part?: OutboxPart): Promise<StoredRow[]> {
+  return await lockedRows(
+    tx,
+    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now() ${ofPart(tx, part)}
+      order by sequence limit ${bounds.rows} for update skip locked`,
+    bounds,
+    false,
+  );
+}
+
+/** Locks the oldest events of each of these accounts, in the same way: reads nothing of others, however much they have. */
+export async function lockOutboxOf(
+  tx: Sql,
+  accountIds: readonly string[],
+  bounds: BatchBounds,
+  part?: OutboxPart,
+): Promise<StoredRow[]> {
+  const ofEach = Math.max(1, Math.floor(bounds.rows / accountIds.length));
+  return await lockedRows(
+    tx,
+    tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
+        select account_id, sequence, octet_length(envelope) as size from outbox
+        where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now() ${ofPart(tx, part)}
+        order by sequence limit ${ofEach} for update skip locked) as due`,
+    bounds,
+    true,
+  );
+}
+
+function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
+  return part ? sql`and ${part.where(sql)}` : sql``;
+}
+
+/** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second. */
+async function lockedRows(
+  tx: Sql,
+  due: Fragment,
+  { bytes, each }: BatchBounds,
+  isByAccount: boolean,
+): Promise<StoredRow[]> {
+  return await tx<StoredRow[]>`
+    with due as (${due}), placed as (
+      select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
+    ), sized as (
+      select account_id, sequence, size, sum(size) filter (where size <= ${each}) over (order by nth, sequence) - size as bytes_before
+      from placed
+    )
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size,
+      case when size <= ${each} then o.envelope end as envelope
+    from sized join outbox o using (account_id, sequence) where coalesce(bytes_before, 0) < ${bytes} order by sequence`;
+}
+
+/** Events that wait, as a queue. */
+export const outboxRows: KeyedRows = {
+  name: 'outbox',
+  key: {},
+  due: 'due_at',
+  error: 'reason',
+  // What the bus was not there for has no try that counts, and is to be retried all the same.
+  failed: hasFailed('reason'),
+  // No index has their due times: they are counted from the rows.
+  countsFailed: true,
+};
+
+/** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */
+export async function nextAccounts(tx: Sql, last: string | undefined) {
+  const { due, last: next } = await nextLanes(tx, outboxRows, new Date(), {
+    last: last ? { account_id: last } : undefined,
+  });
+  return { accounts: due.map(({ account_id }) => account_id), next: next?.account_id };
+}
+
+/** Moves events that the bus has to those that were published. */
+export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const accounts = rows.map((row) => row.account_id);
+  const sequences = rows.map((row) => row.sequence);
+  await tx`
+    with moved as (
+      delete from outbox using unnest(${accounts}::uuid[], ${sequences}::bigint[]) as k (account_id, sequence)
+      where outbox.account_id = k.account_id and outbox.sequence = k.sequence returning outbox.*
+    )
+    insert into published (account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at)
+    select account_id, sequence, id, kind, audience, envelope, trace, rounds, created_at from moved
+    on conflict do nothing`;
+}
+
+/** A row that the bus did not take, and what becomes of it. */
+export interface RefusedRow {
+  row: StoredRow;
+  next: FailedTry;
+}
+
+/** Notes that the bus did not take events, and when each is offered again: one that never is, when it is buried, unless that is done by then. */
+export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[], buriedBy: Date): Promise<void> {
+  if (refused.length === 0) return;
+  const dueAt = refused.map(({ next }) => (next.dueAt ?? buriedBy).toISOString());
+  await tx`
+    update outbox o set tries = refused.tries, due_at = refused.due_at, reason = refused.reason
+    from unnest(${refused.map(({ row }) => row.account_id)}::uuid[], ${refused.map(({ row }) => row.sequence)}::bigint[],
+      ${refused.map(({ row, next }) => (next.dueAt ? next.tries : row.tries))}::int[], ${dueAt}::text[]::timestamptz[],
+      ${refused.map(({ next }) => next.reason)}::text[]) as refused (account_id, sequence, tries, due_at, reason)
+    where o.account_id = refused.account_id and o.sequence = refused.sequence`;
+}
+
+/** Takes an event out of the outbox that the bus will never take: it is dead. */
+export async function buryEvent(sql: Sql, { row, next }: RefusedRow, subject: string): Promise<void> {
+  const { reason, tries } = next;
+  await sql`
+    with buried as (
+      delete from outbox where account_id = ${row.account_id} and sequence = ${row.sequence} returning *
+    )
+    insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, dead_at)
+    select account_id, 'outbox', ${subject}, kind,
+      jsonb_build_object('Event-Sequence', sequence::text, 'Nats-Msg-Id', id) || coalesce(trace, '{}'),
+      convert_to(envelope, 'UTF8'), ${reason}, ${tries}, created_at, date_trunc('milliseconds', now())
+    from buried`;
+}
+
+/** Events that a request to send them again counts: a week of many more could not be counted within the time of a statement. */
+export const mostCounted = 100_000;
+
+/**
+ * Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is, 100,000 where there
+ * are more, those included that were sent again before and are too old for another time.
+ */
+export async function requestRepublication(tx: Sql, since: Date): Promise<number> {
+  const [row] = await tx<{ matched: number }[]>`
+    with requested as (
+      insert into republications (since, until) values (${since}, now())
+    )
+    select count(*)::int as matched from (
+      select from published where published_at >= ${since} and published_at <= now() limit ${mostCounted}) as counted`;
+  return row!.matched;
+}
+
+/** Seconds before the last publication whose events a server may have lost: NATS writes to its disk every two minutes, and acknowledges before. */
+const unwrittenSeconds = 150;
+
+/**
+ * Notes the server that a bus has. Where it is another than before, what was published in the last minutes is to be sent again; returns whether it is.
+ */
+export async function noteServer(sql: Sql, bus: string, server: string): Promise<boolean> {
+  const requested = await sql`
+    with known as (
+      select server_id from bus_servers where bus = ${bus} for update
+    ), noted as (
+      insert into bus_servers as s (bus, server_id) values (${bus}, ${server})
+      on conflict (bus) do update set server_id = excluded.server_id, noted_at = now() where s.server_id <> excluded.server_id
+    )
+    insert into republications (since, until)
+    select max(published_at) - make_interval(secs => ${unwrittenSeconds}), now() from published
+    where exists (select from known where server_id <> ${server}) having max(published_at) is not null`;
+  return requested.count > 0;
+}
+
+interface Republished {
+  most: number;
+  oldest: Date;
+  leftOut: readonly string[];
+}
+
+/** Events that a round looks at, at most: those of accounts that are left out stay the oldest, some minutes of one that is at its pace. */
+const mostLookedAt = 200_000;
+/** About how many bytes of events a round sends again. */
+const mostRepublishedBytes = 8 * 1_048_576;
+
+/**
+ * Moves a part of what was asked for back to the outbox, but of accounts `leftOut`, where no more than `most` events wait, those and paused accounts' aside: what is new must not
+ * wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
+ * took it. Those are deleted by their places: how many there are the planner cannot know, and would read a week's for them. Returns whether more may be asked for.
+ */
+export async function republishSome(tx: Sql, { most, oldest, leftOut }: Republished): Promise<boolean> {
+  const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
+    select account_id, id, since, until from republications order by id limit 1 for update skip locked`;
+  if (!request) return false;
+  const { since, until } = request;
+  const isAskedFor = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
+  const isInTime = tx`account_id <> all(${[...leftOut]}::uuid[])`;
+  const moved = await tx`
+    with waiting as (
+      select 1 from outbox where ${isInTime} and account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
+    ), oldest as (
+      select place, octet_length(envelope) as size, published_at from (
+        select ctid as place, account_id, envelope, published_at from published where ${isAskedFor}
+        order by published_at limit ${mostLookedAt}) as looked_at
+      where ${isInTime} order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
+    ), placed as (
+      select place, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
+    ), moved as (
+      delete from published where ctid = any(array(select place from placed where bytes_before < ${mostRepublishedBytes})) returning *
+    )
+    insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, rounds, created_at)
+    overriding system value
+    select sequence, account_id, id, kind, audience, envelope, trace, least(rounds, 32766) + 1, created_at from moved`;
+  if (moved.count > 0) return true;
+  const [left] = await tx`select 1 from published where ${isAskedFor} limit 1`;
+  if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;
+  return false;
+}

@@ -1,0 +1,43 @@
+import { type Database, openConnections, poolUse } from '../database/database.ts';
+import { collectLoopDelays } from '../telemetry/event-loop.ts';
+import { meter } from '../telemetry/meter.ts';
+import { metricsEnabled } from '../telemetry/telemetry.ts';
+
+const gauges = {
+  'nodejs.eventloop.delay.max': {
+    unit: 's',
+    description: 'Longest delay of the event loop since the last collection.',
+  },
+  'nodejs.eventloop.delay.p99': {
+    unit: 's',
+    description:
+      '99th percentile of its delays since then; where operators asked meanwhile, of the part in which that was highest.',
+  },
+  'process.memory.usage': { unit: 'By', description: 'Resident memory.' },
+  'v8js.memory.heap.used': { unit: 'By', description: 'Memory of JavaScript objects.' },
+  'db.client.connection.count': { unit: '{connection}', description: 'Open connections to PostgreSQL, by state.' },
+  'db.client.connection.max': { unit: '{connection}', description: 'Connections that the pool may open.' },
+  'db.client.connection.pending_requests': {
+    unit: '{request}',
+    description: 'Statements and transactions that wait for a connection.',
+  },
+};
+
+/** Observes a process and its pool whenever metrics are collected, until it ends. */
+export function observeProcess(sql: Database): void {
+  if (!metricsEnabled()) return;
+  meter.observe(gauges, (observe) => {
+    const { longestMs, p99Ms } = collectLoopDelays();
+    observe('nodejs.eventloop.delay.max', longestMs / 1_000);
+    observe('nodejs.eventloop.delay.p99', p99Ms / 1_000);
+    const { rss, heapUsed } = process.memoryUsage();
+    observe('process.memory.usage', rss);
+    observe('v8js.memory.heap.used', heapUsed);
+    const { size, used, waiting } = poolUse(sql);
+    observe('db.client.connection.count', used, { 'db.client.connection.state': 'used' });
+    const idle = Math.max(0, openConnections(sql) - used);
+    observe('db.client.connection.count', idle, { 'db.client.connection.state': 'idle' });
+    observe('db.client.connection.max', size);
+    observe('db.client.connection.pending_requests', waiting);
+  });
+}

@@ -1,0 +1,271 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServiceIn, ServiceName } from '@customer-platform/contracts/core';
+import type { z } from 'zod';
+import type { Bus } from '../bus/bus.ts';
+import type { ClockWork } from '../clocks/clock-work.ts';
+import { Clocks } from '../clocks/clocks.ts';
+import type { Consumer } from '../consumers/consumer.ts';
+import { startConsumer, startRetries } from '../consumers/consumers.ts';
+import { checkSessionSettings, type Database, openDatabase, standsStillMs } from '../database/database.ts';
+import { migrate } from '../database/schema/migrate.ts';
+import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
+import type { DueWatch } from '../due-work/due-watch.ts';
+import { Connections } from '../fairness/connections.ts';
+import { RequestCount } from '../fairness/request-count.ts';
+import { openStandby } from '../fairness/standby.ts';
+import { contextHeader, contextReader } from '../http/account-context.ts';
+import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
+import { bindHooks, type Hook } from '../http/hooks.ts';
+import { createApp, type Listener, listen } from '../http/listener.ts';
+import { endWithEnvelopes } from '../http/responses.ts';
+import { Streams } from '../http/streams/streams.ts';
+import type { AccountDirectory } from '../jobs/account-directory.ts';
+import { type Job, startJob, type WorkContext } from '../jobs/jobs.ts';
+import { endPatient, openPatientDatabase } from '../jobs/patient-database.ts';
+import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
+import { bindOperations } from '../operations/bind-operations.ts';
+import { ResponseSeal } from '../operations/idempotency.ts';
+import type { Ask, BoundOperation, Implements } from '../operations/operation.ts';
+import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
+import { Dependencies, describeItself } from '../operators/describe-process.ts';
+import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
+import { moveClocks } from '../operators/move-clocks.ts';
+import type { EventCarrier } from '../outbox/event-carrier.ts';
+import type { EventPace } from '../outbox/event-pace.ts';
+import { startRelays } from '../outbox/outbox-relays.ts';
+import type { Queues } from '../queues/queues.ts';
+import { createLogger, type Logger } from '../telemetry/logging.ts';
+import { startTelemetry } from '../telemetry/telemetry.ts';
+import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
+import { openAccounts, openBus, openDueWork } from './open-parts.ts';
+import { observeProcess } from './process-metrics.ts';
+import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
+import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
+
+/** Parts of every process, before its service's own. */
+export interface Foundation<Config extends BaseConfig = BaseConfig> {
+  config: Config;
+  log: Logger;
+  sql: Database;
+  bus: Bus;
+  /** The time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
+  clock: () => Date;
+  clocks: Clocks;
+  clockWork: ClockWork;
+  watch: DueWatch;
+  /** Says that a transaction with events has committed. */
+  eventsCommitted(): void;
+  /** Told of what an account's events cost beyond being carried. */
+  eventPace: EventPace;
+  accounts: AccountDirectory;
+  /** Requests under way: work of the process's own can wait for them. */
+  requests: RequestCount;
+  connections: Connections;
+  health: Health;
+  queues: Queues;
+  /** Those that the process describes to operators as waited for while they are unavailable. */
+  dependencies: Dependencies;
+}
+
+/** One service: its table of contents, complete by its contract. */
+export interface ServiceDefinition<Contract, Schema extends z.ZodObject = typeof baseConfig, Resources = undefined>
+  extends Startable<Schema, Resources> {
+  name: ServiceIn<Contract>;
+  operations: Implements<Contract, Resources>;
+  requests: RepliesTo<Contract, Resources>;
+}
+
+/** A service of any contract. */
+interface Startable<Schema extends z.ZodObject, Resources> {
+  name: ServiceName;
+  config: Schema;
+  /** The directory of its own migrations. */
+  migrations: URL;
+  /** Its tables that are partitioned by time, and for how long their rows are kept. */
+  partitions?(config: z.output<Schema> & BaseConfig): readonly PartitionedTable[];
+  operations: Readonly<Record<string, BoundOperation<Resources>>>;
+  requests: Readonly<Record<string, BoundRequest<Resources>>>;
+  hooks?: readonly Hook<Resources>[];
+  consumers?: readonly Consumer<Resources>[];
+  jobs?: readonly Job<Resources>[];
+  /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
+  resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
+}
+
+/** A loop over due work, as handlers see it: they wake it after the commit of what makes work due. */
+export interface Worker {
+  wake(): void;
+}
+
+const directUrlMissing =
+  'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
+const kitMigrations = new URL('../../migrations/', import.meta.url);
+
+/** Opens what carries a process's events, where that is not its own bus alone: each part of the accounts has one. */
+export type OpenCarriers = (
+  parts: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clocks'>,
+) => Promise<readonly EventCarrier[]>;
+
+/** Parts of a process that are its own. */
+interface OwnParts {
+  /** The directory of the migrations of its tables beside the kit's, and those tables that are partitioned by time. */
+  migrations: URL;
+  partitions?: readonly PartitionedTable[] | undefined;
+  clock: () => Date;
+  openCarriers?: OpenCarriers;
+}
+
+/** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
+export async function startFoundation<Config extends BaseConfig>(
+  name: ServiceName,
+  config: Config,
+  { migrations, partitions = [], clock, openCarriers }: OwnParts,
+) {
+  const log = createLogger(name, config.LOG_LEVEL);
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', migrations), 'utf8')) as {
+    version: string;
+  };
+  const stopTelemetry = await startTelemetry(config.OTEL_EXPORTER_OTLP_ENDPOINT, { service: name, version, log });
+  const isPooled = config.DATABASE_POOLER === 'transaction';
+  if (isPooled && !config.DATABASE_DIRECT_URL) throw new Error(directUrlMissing);
+  await migrate(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
+    log.warn(waiting, 'the schema is not up to date yet; it is tried again'),
+  );
+  if (isMigrationOnly()) throw new Migrated(name);
+  const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
+  if (isPooled) {
+    await checkSessionSettings(sql, name, (tries, err) => log.warn({ tries, err }, 'the pooler is unavailable'));
+  }
+  observeProcess(sql);
+  const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
+  await keeper.start();
+  const clocks = new Clocks(clock);
+  const bus = await openBus(name, config, { log, clocks });
+  // Before they are read: a move that comes meanwhile is not missed.
+  moveClocks(bus, { service: name, sql, clocks });
+  await clocks.start(sql, log);
+  const dueWork = await openDueWork(name, { sql, bus, log, clock, clocks, config });
+  const { queues, clockWork, watch } = dueWork;
+  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, ...dueWork });
+  const accounts = openAccounts(bus);
+  const requests = new RequestCount();
+  const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
+  const dependencies = new Dependencies();
+  const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
+  const foundation: Foundation<Config> = {
+    config,
+    log,
+    sql,
+    bus,
+    clock: clocks.now,
+    clocks,
+    ...dueWork,
+    eventsCommitted: () => relay.wake(),
+    accounts,
+    requests,
+    connections,
+    health,
+    dependencies,
+  };
+  const work = { ...foundation, resources: undefined };
+  handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
+  describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
+  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) =>
+    startJob(job, { ...work, resources: dueWork }),
+  );
+  const stop = async () => {
+    await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
+    await bus.close();
+    await sql.end({ timeout: 5 });
+    await stopTelemetry();
+  };
+  return { foundation, stop };
+}
+
+/** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
+export async function startService<Schema extends z.ZodObject, Resources>(
+  definition: Startable<Schema, Resources>,
+  env: NodeJS.ProcessEnv,
+  options: { clock?: () => Date } = {},
+): Promise<Running> {
+  const config = readConfig(definition.config, env) as z.output<Schema> & BaseConfig;
+  const { foundation, stop } = await startFoundation(definition.name, config, {
+    migrations: definition.migrations,
+    partitions: definition.partitions?.(config),
+    clock: options.clock ?? (() => new Date()),
+  });
+  const { log, sql, bus, requests, connections, health, queues, clockWork } = foundation;
+  const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
+  const work: WorkContext<Resources> = { ...foundation, resources };
+  const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
+  const app = createApp();
+  let isStopping = false;
+  const serveHealth = healthServer(health, () => !isStopping);
+  app.use((request, response, next) => {
+    if (!serveHealth(request, response)) next();
+  });
+  const streams = new Streams(log);
+  const standby = openStandby(config, { service: definition.name, primary: sql, requests, log });
+  bindOperations(app, Object.values(definition.operations), {
+    ...work,
+    standby,
+    requests,
+    connections,
+    authenticate: ({ headers, method, originalUrl }) =>
+      readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
+    askFor: (account) => askAs(bus, account.id),
+    seal: new ResponseSeal(config.CONTEXT_SECRET),
+    streams,
+  });
+  bindHooks(app, definition.hooks ?? [], work, connections);
+  endWithEnvelopes(app, log);
+  handleRequests(bus, Object.values(definition.requests), { ...work, connections });
+  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, connections, resources: undefined });
+  const retries = startRetries(bus, definition.consumers ?? [], work);
+  const retriesOf = (queue: string) =>
+    retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
+  const consumers = (definition.consumers ?? []).map((consumer) =>
+    startConsumer(bus, consumer, { ...work, retriesOf }),
+  );
+  for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
+  const patientSql = openPatientDatabase(definition, config, sql);
+  const jobs = (definition.jobs ?? []).map((job) =>
+    startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
+  );
+  const listener = await listen(app, config.PORT, config.HOST);
+  log.info({ url: listener.url }, 'listening');
+  const operations = Object.values(definition.operations).map(({ operation }) => operation);
+  const stopAnnouncing = announce(bus, { version: health.version, operations });
+  return {
+    url: listener.url,
+    async stop() {
+      isStopping = true;
+      stopAnnouncing();
+      await drained([listener, streams], config);
+      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork, standby].map((part) => part?.stop()));
+      if (patientSql) await endPatient(patientSql, stopped);
+      await stopped;
+      await resources?.stop?.();
+      await stop();
+    },
+  };
+}
+
+/**
+ * Closes listeners, whose readiness is over: they serve on for DRAIN_DELAY_SECONDS, in which balancers and clients turn to other processes,
+ * and then take DRAIN_SECONDS at most for what they have taken.
+ */
+export async function drained(
+  listeners: readonly Pick<Listener, 'drain' | 'close'>[],
+  { DRAIN_DELAY_SECONDS, DRAIN_SECONDS }: Pick<BaseConfig, 'DRAIN_DELAY_SECONDS' | 'DRAIN_SECONDS'>,
+): Promise<void> {
+  for (const listener of listeners) listener.drain();
+  await sleep(DRAIN_DELAY_SECONDS * 1_000);
+  await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
+}
+
+/** Asks other services in the name of one account. */
+export function askAs(bus: Bus, accountId: string): Ask {
+  return (request, input) => bus.ask(request, accountId, input);
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { everybody } from '../clocks/scope.ts';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
+import { requestRepublication } from '../outbox/outbox.sql.ts';
+import { noAccount } from '../values/no-account.ts';
+import { dayMs } from '../values/zoned-time.ts';
+import { forgetOldRecords, sendAgain } from './upkeep.ts';
+
+/** In transactions that nobody else sees, since the service has the same jobs. */
+let platform: Platform;
+let sql: Database;
+const now = new Date();
+const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs);
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['crm'] });
+  sql = platform.database('crm');
+});
+afterAll(() => platform?.stop());
+
+/** Rolls back what `work` did. */
+async function inVain(work: (tx: Sql) => Promise<void>): Promise<void> {
+  const isOver = new Error('over');
+  const rolledBack = inTransaction(sql, async (tx) => {
+    await work(tx);
+    throw isOver;
+  });
+  await expect(rolledBack).rejects.toBe(isOver);
+}
+
+/** Writes published events of 900 kB each, which PostgreSQL compresses. */
+async function publish(tx: Sql, count: number, at: Date, accountId: string = randomUUID()): Promise<void> {
+  await tx`
+    insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at, published_at)
+    select ${accountId}, n, gen_random_uuid(), 'deal.created', 'public', repeat('x', 900000), 0, ${at}, ${at} from generate_series(1, ${count}) n`;
+}
+
+const countOf = async (tx: Sql, table: string) => (await tx`select from ${tx(table)}`).count;
+
+/** Runs a job once, while accounts are beyond their pace; returns whether it has more to do. */
+async function round(tx: Sql, { run }: typeof sendAgain, beyondPace: string[] = []): Promise<boolean> {
+  const resources = { eventPace: { waiting: () => beyondPace } };
+  return await run({ tx, now, resources } as Parameters<typeof run>[0], everybody);
+}
+
+const waitMany = (tx: Sql, accountId: string) => tx`
+  insert into outbox (account_id, id, kind, audience, envelope)
+  select ${accountId}, gen_random_uuid(), 'deal.created', 'public', '{}' from generate_series(1, 1000)`;
+
+describe('what is old is deleted', () => {
+  it('about 64 MiB of it a round, however few rows these are, until there is none', async () => {
+    await inVain(async (tx) => {
+      await publish(tx, 200, daysAgo(8));
+      await publish(tx, 3, daysAgo(6));
+      const left: number[] = [];
+      do left.push(await countOf(tx, 'published'));
+      while ((await round(tx, forgetOldRecords)) && left.length < 10);
+      expect(left).toEqual([203, 128, 53]);
+      expect(await countOf(tx, 'published')).toBe(3);
+    });
+  });
+
+  it('of each kind after its own time', async () => {
+    await inVain(async (tx) => {
+      for (const days of [29, 31]) {
+        await tx`
+          insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, dead_at)
+          values (${randomUUID()}, 'outbox', 'x', '{}', '', 'x', 10, ${daysAgo(days)})`;
+      }
+      for (const [index, days] of [0.9, 1.1].entries()) {
+        await tx`
+          insert into idempotency (account_id, method, path, key, fingerprint, status, created_at)
+          values (${randomUUID()}, 'POST', '/', ${`k${index}`}, '', 204, ${daysAgo(days)})`;
+      }
+      expect(await round(tx, forgetOldRecords)).toBe(false);
+      expect([await countOf(tx, 'failed_events'), await countOf(tx, 'idempotency')]).toEqual([1, 1]);
+    });
+  });
+});
+
+describe('what is asked for again', () => {
+  it('is moved to the outbox about 8 MiB a round', async () => {
+    await inVain(async (tx) => {
+      await publish(tx, 25, daysAgo(1));
+      await requestRepublication(tx, daysAgo(2));
+      const moved: number[] = [];
+      while ((await round(tx, sendAgain)) && moved.length < 10) moved.push(await countOf(tx, 'outbox'));
+      expect(moved).toEqual([10, 20, 25]);
+    });
+  });
+
+  it('does not wait behind events of a paused account', async () => {
+    await inVain(async (tx) => {
+      const paused = randomUUID();
+      await tx`
+        insert into queue_pauses (account_id, queue, endpoint_id, reason, actor, paused_at)
+        values (${paused}, 'outbox', ${noAccount}, 'x', 'x', now())`;
+      await waitMany(tx, paused);
+      await publish(tx, 2, daysAgo(1));
+      await requestRepublication(tx, daysAgo(2));
+      expect(await round(tx, sendAgain)).toBe(true);
+      expect(await countOf(tx, 'outbox')).toBe(1_002);
+    });
+  });
+
+  it('does not wait behind events of an account that is beyond its pace, whose own come later', async () => {
+    await inVain(async (tx) => {
+      const [dear, other] = [randomUUID(), randomUUID()];
+      await waitMany(tx, dear);
+      await publish(tx, 2, daysAgo(1), dear);
+      await publish(tx, 2, daysAgo(1), other);
+      await requestRepublication(tx, daysAgo(2));
+      expect(await round(tx, sendAgain)).toBe(false);
+      expect(await round(tx, sendAgain, [dear])).toBe(true);
+      const waiting = await tx`select account_id, count(*)::int as count from outbox group by account_id`;
+      expect(new Map(waiting.map((row) => [row.account_id, row.count]))).toEqual(
+        new Map([
+          [dear, 1_000],
+          [other, 2],
+        ]),
+      );
+      expect(await round(tx, sendAgain, [dear])).toBe(false);
+      await tx`delete from outbox`;
+      expect(await round(tx, sendAgain)).toBe(true);
+      expect(await countOf(tx, 'outbox')).toBe(2);
+    });
+  });
+
+  it('does not wait behind minutes of such an account either', async () => {
+    await inVain(async (tx) => {
+      const [dear, other] = [randomUUID(), randomUUID()];
+      await tx`
+        insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at, published_at)
+        select ${dear}, n, gen_random_uuid(), 'deal.created', 'public', '{}', 0, ${daysAgo(1)}, ${daysAgo(1)} from generate_series(1, 50000) n`;
+      await publish(tx, 1, daysAgo(0.9), other);
+      await requestRepublication(tx, daysAgo(2));
+      expect(await round(tx, sendAgain, [dear])).toBe(true);
+      expect(await tx`select account_id from outbox`).toEqual([{ account_id: other }]);
+    });
+  });
+});

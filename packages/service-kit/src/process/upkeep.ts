@@ -1,0 +1,61 @@
+import { oldestEventMs } from '../bus/consume-loop.ts';
+import type { PartitionedTable } from '../database/schema/partitions.ts';
+import type { Job } from '../jobs/jobs.ts';
+import { retentionMs as responsesRetentionMs } from '../operations/idempotency.ts';
+import type { EventPace } from '../outbox/event-pace.ts';
+import { republishSome } from '../outbox/outbox.sql.ts';
+import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
+import { dayMs } from '../values/zoned-time.ts';
+import { forgetOldest } from './forget.sql.ts';
+
+/** Retention of published events, which may be sent again. */
+export const publishedRetentionMs = 7 * dayMs;
+const deadRetentionMs = 30 * dayMs;
+
+/** Inbox rows are kept for as long as events are taken at all, however they come again: from the bus, republished, or requeued when dead. */
+export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: oldestEventMs };
+
+const responses = { table: 'idempotency', at: 'created_at', bytes: 'answer' };
+const published = { table: 'published', at: 'published_at', bytes: 'envelope' };
+const deadEvents = { table: 'failed_events', at: 'dead_at', bytes: 'bytes' };
+
+/** Deletes keyed responses after 24 hours, published events after 7 days, dead events after 30. */
+export const forgetOldRecords: Job<unknown> = {
+  name: 'forget-old-records',
+  watched: [
+    { name: 'idempotency', due: 'created_at', afterMs: responsesRetentionMs },
+    { name: 'published', due: 'published_at', afterMs: publishedRetentionMs },
+    { name: 'failed_events', due: 'dead_at', afterMs: deadRetentionMs },
+  ],
+  everyMs: 60_000,
+  async run({ tx, now }) {
+    const before = (ms: number) => new Date(now.getTime() - ms);
+    const hasMore = [
+      await forgetOldest(tx, responses, before(responsesRetentionMs)),
+      await forgetOldest(tx, published, before(publishedRetentionMs)),
+      await forgetOldest(tx, deadEvents, before(deadRetentionMs)),
+    ];
+    return hasMore.includes(true);
+  },
+};
+
+/** Events that may wait for the bus while older ones are sent again. */
+const mostWaiting = 1_000;
+
+/** Sends what operators ask for to the bus again, a part a round: of accounts that are beyond their pace later, and nobody waits for them. */
+export const sendAgain: Job<{ eventPace: Pick<EventPace, 'waiting'> }> = {
+  name: 'republish-events',
+  watched: [{ name: 'republications', due: null }],
+  everyMs: 1_000,
+  async run({ tx, now, resources }) {
+    const oldest = new Date(now.getTime() - publishedRetentionMs);
+    return await republishSome(tx, { most: mostWaiting, oldest, leftOut: resources.eventPace.waiting() });
+  },
+};
+
+/** Goes on with events that were set aside for a pause just when it ended. */
+export const resumeSetAside: Job<unknown> = {
+  name: 'resume-set-aside',
+  everyMs: 60_000,
+  run: async ({ tx, now }) => (await resumeFailedEvents(tx, now)) === maxMoved,
+};

@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  type Attributes,
+  type Context,
+  context,
+  DiagLogLevel,
+  diag,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Logger } from 'pino';
+import { withTimeout } from '../values/with-timeout.ts';
+import { isReachable } from './is-reachable.ts';
+
+export type { Attributes, Span };
+export { SpanKind };
+
+/** Text headers that carry a trace over HTTP, NATS and rows: `traceparent` and, where set, `tracestate`. */
+export type TraceHeaders = Record<string, string>;
+
+/** Id of this process, new with each start. */
+export const processInstance = randomUUID();
+/** Time at which this process started. */
+export const processStartedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString();
+
+let tracing = false;
+let measuring = false;
+const tracer = trace.getTracer('customer-platform');
+
+/** Returns whether spans are recorded: hot paths skip their work for traces where not. */
+export function telemetryEnabled(): boolean {
+  return tracing;
+}
+
+/** Returns whether metrics are collected. */
+export function metricsEnabled(): boolean {
+  return measuring;
+}
+
+/**
+ * Starts traces and metrics over OTLP/HTTP where `endpoint` is set, and metrics for Prometheus where OTEL_METRICS_EXPORTER has it; the
+ * SDK is not even loaded otherwise. It takes everything else from its own OTEL_… variables. Returns a function that flushes and stops.
+ */
+export async function startTelemetry(
+  endpoint: string | undefined,
+  { service, version, log }: { service: string; version: string; log: Logger },
+): Promise<() => Promise<void>> {
+  const { env } = process;
+  const exporters = new Set(
+    (env.OTEL_METRICS_EXPORTER || (endpoint ? 'otlp' : 'none')).split(',').map((one) => one.trim()),
+  );
+  // Without a collector there is nowhere to send to: the SDK would try a port of its own choice.
+  if (!endpoint) exporters.delete('otlp');
+  const hasMetrics = exporters.size > 0 && !exporters.has('none');
+  if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || !(endpoint || hasMetrics)) return async () => undefined;
+  const { startNodeSdk } = await import('@opentelemetry/sdk-node');
+  env.OTEL_METRICS_EXPORTER = hasMetrics ? [...exporters].join(',') : 'none';
+  env.OTEL_LOGS_EXPORTER ||= 'none';
+  env.OTEL_EXPORTER_OTLP_PROTOCOL ||= 'http/protobuf';
+  env.OTEL_NODE_RESOURCE_DETECTORS ||= 'service,host';
+  const sdk = startNodeSdk({
+    logLevel: 'none',
+    resourceAttributes: {
+      'service.name': service,
+      'service.version': version,
+      'service.instance.id': processInstance,
+    },
+    ...(endpoint ? {} : { spanProcessors: [] }),
+  });
+  diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  tracing = endpoint !== undefined && env.OTEL_TRACES_EXPORTER !== 'none';
+  measuring = hasMetrics;
+  return async () => {
+    // The collector may have stopped before, as the gateway has with its own: that is no news, and nobody waits for retries.
+    diag.disable();
+    const ended = sdk.shutdown().catch(() => undefined);
+    const collector = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || endpoint;
+    if (!collector || (await isReachable(collector))) await withTimeout(flushMs, ended).catch(() => undefined);
+  };
+}
+
+/** Time that a process that stops has to export what is left. */
+const flushMs = 2_000;
+/** Interval at which problems of the SDK are logged, such as a collector that is unavailable: they come with every export. */
+const quietMs = 60_000;
+
+function quietLogger(log: Logger) {
+  let quietUntilMs = 0;
+  // Typed as text by the SDK, which also passes errors.
+  const tell = (message: unknown) => {
+    if (performance.now() < quietUntilMs) return;
+    quietUntilMs = performance.now() + quietMs;
+    log.warn({ detail: String(message).slice(0, 1_000) }, 'telemetry is not exported');
+  };
+  const ignore = () => undefined;
+  return { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** Options of a span. */
+export interface SpanOptions {
+  kind?: SpanKind;
+  attributes?: Attributes;
+  /** Continues the trace of these headers, instead of the active one. */
+  parent?: TraceHeaders | undefined;
+  /** No span where there is no trace to continue: for what polls do too, which would make traces without end. */
+  continuesOnly?: true;
+}
+
+/** Runs `work` in a span; an error that it throws is recorded on the span and thrown on. */
+export async function inSpan<Result>(
+  name: string,
+  options: SpanOptions,
+  work: (span: Span | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (!tracing) return work(undefined);
+  const from = options.parent ? contextFrom(options.parent) : context.active();
+  if (options.continuesOnly && !trace.getSpan(from)) return work(undefined);
+  const span = startSpan(name, options, from);
+  try {
+    return await context.with(trace.setSpan(from, span), () => work(span));
+  } catch (error) {
+    failSpan(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The trace of a request that comes from outside. */
+export interface RequestTrace {
+  id: string;
+  /** They continue it, recorded or not: each process after this one does as was decided here. */
+  headers: TraceHeaders;
+  /** Undefined where the trace is not recorded. To be ended by the caller. */
+  span: Span | undefined;
+  /** Runs work as its part; a trace that is not recorded has no parts, and this costs nothing. */
+  run<Result>(work: () => Result): Result;
+}
+
+/**
+ * Begins the trace of a request; undefined while telemetry is off. Its span is linked with the client's own, `linked`, instead of continuing
+ * it: what is recorded is for us to decide.
+ */
+export function traceRequest(
+  name: string,
+  attributes: Attributes,
+  linked: TraceHeaders | undefined,
+): RequestTrace | undefined {
+  if (!tracing) return undefined;
+  const client = linked && trace.getSpanContext(contextFrom(linked));
+  const links = client ? [{ context: client }] : [];
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes, links, root: true }, ROOT_CONTEXT);
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  const common = {
+    id: traceId,
+    // By hand, since the SDK's way by a context takes as long as the span itself; a trace that begins here has no state.
+    headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
+  };
+  if (!span.isRecording()) return { ...common, span: undefined, run: (work) => work() };
+  const own = trace.setSpan(ROOT_CONTEXT, span);
+  return { ...common, span, run: (work) => context.with(own, work) };
+}
+
+/** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
+export function childSpan(name: () => string, options: () => SpanOptions): Span | undefined {
+  if (!tracing || !trace.getActiveSpan()?.isRecording()) return undefined;
+  return startSpan(name(), options(), context.active());
+}
+
+function startSpan(name: string, { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions, from: Context): Span {
+  return tracer.startSpan(name, { kind, attributes }, from);
+}
+
+/**
+ * Runs one piece of work that serves several traces, such as a batch of events: a consumer span in each of them, active is
+ * the first. `work` gets the headers that continue each trace from its span (undefined: no trace, or telemetry is off).
+ * `each` has what the spans do not have in common.
+ */
+export async function inSpans<Result>(
+  name: string,
+  attributes: Attributes,
+  each: readonly { parent: TraceHeaders | undefined; attributes: Attributes }[],
+  work: (continued: readonly (TraceHeaders | undefined)[]) => Promise<Result>,
+): Promise<Result> {
+  if (!tracing) return work(each.map(({ parent }) => parent));
+  const contexts = each.map(({ parent, attributes: own }) => {
+    const from = parent ? contextFrom(parent) : ROOT_CONTEXT;
+    const options = { kind: SpanKind.CONSUMER, attributes: { ...attributes, ...own } };
+    return trace.setSpan(from, startSpan(name, options, from));
+  });
+  const spans = contexts.map((one) => trace.getSpan(one)!);
+  try {
+    const continued = contexts.map((one) => headersOf(one));
+    return await context.with(contexts[0] ?? ROOT_CONTEXT, () => work(continued));
+  } catch (error) {
+    for (const span of spans) failSpan(span, error);
+    throw error;
+  } finally {
+    for (const span of spans) span.end();
+  }
+}
+
+/** Marks a span as failed by `error`, whose message and stack it gets. */
+export function failSpan(span: Span, error: unknown): void {
+  span.recordException(error instanceof Error ? error : String(error));
+  markFailed(span, errorType(error));
+}
+
+/** Marks a span as failed; `type` is its error.type: a status, a code, or the name of an error's class. */
+export function markFailed(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** Returns what an error is called in spans and metrics. */
+export function errorType(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** Adds attributes to the active span, which are known only now. */
+export function describeSpan(attributes: Attributes): void {
+  if (tracing) trace.getActiveSpan()?.setAttributes(attributes);
+}
+
+/** Notes the status of a response on a span; from `failedFrom` on it is an error, of a server's own at least. */
+export function setHttpStatus(span: Span | undefined, status: number, failedFrom = 500): void {
+  if (!span) return;
+  span.setAttribute('http.response.status_code', status);
+  if (status >= failedFrom) markFailed(span, String(status));
+}
+
+/** Methods that the OpenTelemetry conventions know. */
+const httpMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
+
+/** Returns a method as spans and metrics have it: any other is `_OTHER`, so that no client makes names. */
+export function httpMethod(method: string): string {
+  return httpMethods.has(method) ? method : '_OTHER';
+}
+
+/** Returns the trace that a request over HTTP continues, if any. */
+export function traceOfRequest({ traceparent, tracestate }: IncomingHttpHeaders): TraceHeaders | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) };
+}
+
+/** The active trace as headers; empty while telemetry is off. */
+export function traceHeaders(): TraceHeaders {
+  return tracing ? headersOf(context.active()) : {};
+}
+
+/** The same for what keeps it in a row: null where there is none. */
+export function activeTrace(): TraceHeaders | null {
+  const headers = traceHeaders();
+  return headers.traceparent ? headers : null;
+}
+
+function headersOf(from: Context): TraceHeaders {
+  const headers: TraceHeaders = {};
+  propagation.inject(from, headers);
+  return headers;
+}
+
+function contextFrom(headers: TraceHeaders): Context {
+  return propagation.extract(ROOT_CONTEXT, headers);
+}

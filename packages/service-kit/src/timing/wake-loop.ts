@@ -1,0 +1,99 @@
+import type { Logger } from '../telemetry/logging.ts';
+import { meter } from '../telemetry/meter.ts';
+import { backoffMs } from '../values/backoff.ts';
+
+const rounds = meter.createSummedCounter(
+  'platform.loop.rounds',
+  { description: 'Rounds of background loops.' },
+  'loop',
+);
+
+/**
+ * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
+ * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
+ * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after
+ * the last one at the earliest: what is woken for many times in a row is done in one, and what comes alone at once. `everyMs` may be a function, which is asked after each round;
+ * an infinite time is that of a wake.
+ */
+export class WakeLoop {
+  readonly #name: string;
+  readonly #work: () => Promise<boolean | undefined>;
+  readonly #everyMs: () => number;
+  readonly #slowestRetryMs: number;
+  readonly #gatherMs: number;
+  readonly #log: Logger;
+  readonly #loop: Promise<void>;
+  #wakeUp: (() => void) | undefined;
+  #isWoken = false;
+  #isStopping = false;
+
+  constructor(
+    name: string,
+    options: { everyMs: number | (() => number); slowestRetryMs: number; gatherMs?: number; log: Logger },
+    work: () => Promise<boolean | undefined>,
+  ) {
+    this.#name = name;
+    this.#work = work;
+    const { everyMs } = options;
+    this.#everyMs = typeof everyMs === 'number' ? () => everyMs : everyMs;
+    this.#slowestRetryMs = options.slowestRetryMs;
+    this.#gatherMs = options.gatherMs ?? 0;
+    this.#log = options.log.child({ loop: name });
+    this.#loop = this.#run();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wakeUp?.();
+  }
+
+  /** Ends after the round under way. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wakeUp?.();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // whoever makes the loop has it before the first round
+    for (let failures = 0; !this.#isStopping; ) {
+      this.#isWoken = false;
+      rounds.add(1, this.#name);
+      let hasMore: boolean | undefined = false;
+      try {
+        hasMore = await this.#work();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        if (failures === 1 || failures % 30 === 0) {
+          this.#log.error({ err: error, failures }, 'a round of work failed; it is tried again');
+        }
+      }
+      const endedMs = performance.now();
+      if (failures > 0) {
+        const retryMs = backoffMs({ firstMs: 200, longestMs: this.#slowestRetryMs }, failures);
+        await this.#pause(retryMs, () => this.#isStopping);
+      } else if (!hasMore) {
+        await this.#pause(this.#everyMs(), () => this.#isWoken || this.#isStopping);
+        const gatherMs = endedMs + this.#gatherMs - performance.now();
+        if (gatherMs > 0 && this.#isWoken) await this.#pause(gatherMs, () => this.#isStopping);
+      }
+    }
+  }
+
+  /** Waits until the time is over, or until a wake finds `isOver`. */
+  #pause(delayMs: number, isOver: () => boolean): Promise<void> {
+    if (isOver()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#wakeUp = undefined;
+        resolve();
+      };
+      const timer = Number.isFinite(delayMs) ? setTimeout(end, Math.max(0, delayMs)) : undefined;
+      this.#wakeUp = () => {
+        if (isOver()) end();
+      };
+    });
+  }
+}
