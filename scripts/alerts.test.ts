@@ -75,7 +75,7 @@ it('each command of a page is one of the command-line tool, with its flags', () 
   }
   expect(commands.size).toBeGreaterThan(8);
   for (const [name, flags] of commands) {
-    const args = [join(root, 'gateway/src/cli.ts'), ...name.split(' '), '--help'];
+    const args = [join(root, 'packages/admin-cli/src/cli.ts'), ...name.split(' '), '--help'];
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
     expect({ name, status }).toEqual({ name, status: 0 });
     for (const flag of flags) expect(stdout).toContain(`${flag} `);

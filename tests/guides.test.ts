@@ -31,7 +31,7 @@ const guides = [
   'webhooks',
 ];
 
-const tool = new URL('../gateway/src/cli.ts', import.meta.url).pathname;
+const tool = new URL('../packages/admin-cli/src/cli.ts', import.meta.url).pathname;
 const separator = '\u001e';
 
 interface Block {

@@ -1,7 +1,7 @@
 import { readConfig } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { isInRanges } from './client-address.ts';
-import { redisServers } from './rate/redis-settings.ts';
+import { isInRanges } from './http/client-address.ts';
+import { redisServers } from './limits/redis-settings.ts';
 import { gatewayConfig } from './settings.ts';
 
 const needed = {

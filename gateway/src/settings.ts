@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { baseConfig, portSetting } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { type AddressRange, parseRange } from './client-address.ts';
-import { checkRedisSettings, redisSettings } from './rate/redis-settings.ts';
+import { type AddressRange, parseRange } from './http/client-address.ts';
+import { checkRedisSettings, redisSettings } from './limits/redis-settings.ts';
 
 const serviceUrl = z
   .url({ protocol: /^https?$/ })

@@ -8,7 +8,7 @@ const starts = /^(services\/[^/]+|gateway)\/src\/(main|start)\.ts$/;
 
 /** Files that may read the system's clock, each with the reason. */
 export const allowedClocks: Record<string, string> = {
-  'gateway/src/proxy/public-handler.ts':
+  'gateway/src/public/public-handler.ts':
     'the time of a signed context is what the service holds against its own system clock',
   'services/messaging/src/providers/http.ts': 'the provider holds the time of a signature against its own system clock',
 };

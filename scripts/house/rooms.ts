@@ -35,6 +35,7 @@ export const rooms: Room[] = [
   { folder: 'packages/phone-number', name: 'phone-number', mayImport: () => false },
   { folder: 'packages/client', name: 'client', mayImport: () => false },
   { folder: 'packages/console', name: 'console', mayImport: within(contracts) },
+  { folder: 'packages/admin-cli', name: 'admin-cli', mayImport: within(contracts) },
   { folder: 'packages/testkit', name: 'testkit', mayImport: within(contracts, kit, client, deploy, gateway) },
   { folder: 'gateway', name: 'gateway', mayImport: within(contracts, kit) },
   { folder: 'deploy', name: 'deploy', mayImport: () => false },

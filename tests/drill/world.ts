@@ -114,7 +114,7 @@ async function requestAs(platform: ProcessPlatform, key: string, [method, path]:
 
 async function runAdmin({ adminUrl, adminToken }: ProcessPlatform, say: (line: string) => void, args: string[]) {
   say(`admin ${args.map((arg) => (/^[\w.:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ')}`);
-  const file = join(root, 'gateway/src/cli.ts');
+  const file = join(root, 'packages/admin-cli/src/cli.ts');
   const env = { ...process.env, ADMIN_URL: adminUrl, ADMIN_TOKEN: adminToken };
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   execFile(process.execPath, [file, ...args, '--json'], { env, timeout: commandMs }, (error, stdout, stderr) => {

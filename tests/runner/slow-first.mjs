@@ -13,7 +13,7 @@ const slowest = [
   'services/agents/src/planning/planner-races.test.ts',
   'tests/outages.test.ts',
   'tests/kill-messages.test.ts',
-  'gateway/src/rate/redis-cluster.test.ts',
+  'gateway/src/limits/redis-cluster.test.ts',
   'tests/bad-input.test.ts',
   'services/webhooks/src/streaming/stream-events.test.ts',
   'tests/nats-cluster.test.ts',
@@ -23,7 +23,7 @@ const slowest = [
   'tests/kill-agents.test.ts',
   'services/cdp/src/duplicates/undo-duplicate.test.ts',
   'tests/drill.test.ts',
-  'gateway/src/operators/operators.test.ts',
+  'gateway/src/control-plane/services/operators.test.ts',
 ];
 
 /**

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, listen } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type StandInService, startStandIn } from '@customer-platform/testkit/stand-in-service';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SlowClient } from '../../test/slow-client.ts';
-import { type StandInService, startStandIn } from '../../test/stand-in-service.ts';
 import { startGateway } from '../main.ts';
 import { BodyIntake } from './body-intake.ts';
 

@@ -5,7 +5,7 @@ import { gunzip } from 'node:zlib';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
 import { tooLarge } from '../bodies/body-limit.ts';
-import { WrongTokens } from '../wrong-tokens.ts';
+import { WrongTokens } from '../limits/wrong-tokens.ts';
 import { MalformedExport } from './malformed-export.ts';
 import { readExport } from './otlp.ts';
 import { inSteps, type Steps } from './steps.ts';

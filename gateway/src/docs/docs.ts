@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { isReading, type Logger, pathOf } from '@customer-platform/service-kit';
-import { refuse } from '../proxy/respond.ts';
+import { refuse } from '../http/respond.ts';
 import type { CurrentApiDocument } from './api-document.ts';
 import { readReferenceScript } from './reference-script.ts';
 

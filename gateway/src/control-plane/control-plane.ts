@@ -1,0 +1,97 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import {
+  askAs,
+  type BoundOperation,
+  bindOperations,
+  createApp,
+  endWithEnvelopes,
+  type Foundation,
+  noAccount,
+  ResponseSeal,
+  refuseUnhandled,
+} from '@customer-platform/service-kit';
+import { requestLog, whenServed } from '../http/request-log.ts';
+import { WrongTokens } from '../limits/wrong-tokens.ts';
+import type { PublicParts } from '../public/public-handler.ts';
+import type { GatewayConfig } from '../settings.ts';
+import type { AdminResources } from './admin-operation.ts';
+import type { AdminTokens } from './admin-tokens.ts';
+import { serveConsole } from './console/console.ts';
+
+/** Header in which the name of a token's holder is passed on, whatever the client sent in it. */
+const actorHeader = 'admin-actor';
+
+/** Account under which the control plane's responses to idempotency keys are stored: it acts for none. Its name is the operator's. */
+const operator: AccountContext = {
+  id: noAccount,
+  owner: noAccount,
+  name: 'control plane',
+  mode: 'live',
+  timezone: 'UTC',
+  country: 'ZZ',
+  language: 'en',
+  currency: 'EUR',
+  modules: [],
+  suspended: false,
+};
+
+/**
+ * Returns the handler of the second listener's requests: the admin operations for the holder of the admin token, the
+ * console's files, and health.
+ */
+export function controlPlane(
+  foundation: Foundation<GatewayConfig>,
+  operations: readonly BoundOperation<AdminResources>[],
+  resources: AdminResources,
+  options: Pick<PublicParts, 'serveHealth' | 'addressOf'> & { tokens: AdminTokens },
+) {
+  const { log, config } = foundation;
+  const app = createApp();
+  const wrongTokens = new WrongTokens();
+  const lines = requestLog(log);
+  app.use((request, response, next) => {
+    const requestId = randomUUIDv7();
+    request.headers['request-id'] = requestId;
+    response.setHeader('Request-Id', requestId);
+    if (options.serveHealth(request, response) || serveConsole(request, response)) return;
+    if (resources.traces.receiver?.serve(request, response)) return;
+    const logged = lines?.request(request, response);
+    if (logged) whenServed(response, () => logged({ operation: response.locals.operation as string | undefined }));
+    // A stranger learns nothing here, not even which paths exist.
+    const actor = actorOf(request.headers.authorization, options.tokens);
+    if (typeof actor === 'string') {
+      request.headers[actorHeader] = actor;
+      next();
+      return;
+    }
+    const refusal = actor;
+    const address = options.addressOf(request);
+    if (refusal.code === 'invalid_key') wrongTokens.count(address);
+    wrongTokens.delay(address, response, () => refuseUnhandled(response, refusal, log));
+  });
+  bindOperations(app, operations, {
+    ...foundation,
+    resources,
+    authenticate: ({ headers }) => ({ ...operator, name: String(headers[actorHeader]) }),
+    askFor: (account) => askAs(foundation.bus, account.id),
+    readsAreUntraced: true,
+    seal: new ResponseSeal(config.CONTEXT_SECRET),
+  });
+  endWithEnvelopes(app, log);
+  return (request: IncomingMessage, response: ServerResponse, continues: boolean): void => {
+    if (continues) response.writeContinue();
+    app(request, response);
+  };
+}
+
+/** Returns the name of the operator who sent a request, or its refusal where it has no admin token. */
+function actorOf(authorization: string | undefined, tokens: AdminTokens): string | ApiError {
+  const headers = { 'WWW-Authenticate': 'Bearer' };
+  const given = /^bearer +(\S.*)$/i.exec(authorization ?? '')?.[1];
+  if (given === undefined) {
+    return new ApiError('key_required', 'Send the admin token: Authorization: Bearer <ADMIN_TOKEN>', { headers });
+  }
+  return tokens.actorOf(given.trim()) ?? new ApiError('invalid_key', 'The admin token is wrong', { headers });
+}

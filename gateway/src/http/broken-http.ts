@@ -1,0 +1,164 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ApiError } from '@customer-platform/contracts/core';
+import { type LimitName, type Logger, limitReached, meter, sendRefusal } from '@customer-platform/service-kit';
+import { type RequestLog, requestLog, whenServed } from './request-log.ts';
+
+/** Sets the headers of every response but the pages and files of the documentation. */
+export function setProtectiveHeaders(response: ServerResponse): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+}
+
+/**
+ * Time and bytes that a refused client may go on sending before its connection is cut: it gets to read the response.
+ */
+const lingerMs = 2_000;
+const lingerBytes = 8 * 1_048_576;
+
+const maxHeaders = 500;
+/** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
+export const keptHeaders = maxHeaders + 1;
+
+/** Headers that would be read as one that nobody sent, were they sent twice. */
+const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
+
+/**
+ * Returns the refusal of a request without a Host header (HTTP/1.1), with two of one that must be sent once, or with more than 500 headers;
+ * undefined if it is valid.
+ */
+export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  if (rawHeaders.length > 2 * maxHeaders) {
+    limitReached('head_size');
+    return new ApiError('invalid_request', `A request has at most ${maxHeaders} headers`, { status: 431 });
+  }
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
+  }
+  const twice = sentOnce.find(({ lowerCase }) => isSentTwice(rawHeaders, lowerCase));
+  return twice && new ApiError('invalid_request', `The ${twice.name} header must be sent once`, { field: twice.name });
+}
+
+function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === lowerCase.length && name.toLowerCase() === lowerCase) count++;
+  }
+  return count > 1;
+}
+
+/** Refuses requests that no handler sees, each with a line in the log and in a metric. */
+export class UnreadRequests {
+  readonly #log: RequestLog | undefined;
+  readonly #underWay = new WeakMap<Duplex, ServerResponse>();
+
+  constructor(log: Logger) {
+    this.#log = requestLog(log);
+  }
+
+  /** Refuses one whose head could be read, and ends its connection. */
+  refuse(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
+    const logged = this.#log?.request(request, response);
+    if (logged) whenServed(response, () => logged({}));
+    countRefused(refusal.status);
+    response.setHeader('Request-Id', randomUUIDv7());
+    response.setHeader('Connection', 'close');
+    sendRefusal(response, refusal);
+  }
+
+  /** Notes the response that is under way on a connection, until `end`: it holds the request's whole head. */
+  begin(socket: Duplex, response: ServerResponse): void {
+    this.#underWay.set(socket, response);
+  }
+
+  end(socket: Duplex, response: ServerResponse): void {
+    if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
+  }
+
+  /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */
+  refuseConnect(socket: Duplex): void {
+    // Nobody else reads what still arrives, and looks at what fails, once Node has handed the connection over.
+    socket.on('error', () => socket.destroy()).resume();
+    this.#refuseLast(socket, { status: 405 });
+  }
+
+  /** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
+  refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (lingering.has(socket)) {
+      // Read and drop what still arrives: closing a connection with unread data loses the response.
+      if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
+      return;
+    }
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else this.#refuseLast(socket, refusals[error.code ?? ''] ?? { status: 400 });
+  }
+
+  /**
+   * Responds last on a connection: after the response that is under way, unless what is broken is its own request, whose body then never
+   * comes; and not at all where that response has begun, for it may never end.
+   */
+  #refuseLast(socket: Duplex, refusal: Refusal): void {
+    if (!lingering.has(socket)) lingering.set(socket, (socket as Socket).bytesRead);
+    const before = this.#underWay.get(socket);
+    if (before && !before.writableFinished && (before.headersSent || before.req.complete)) {
+      if (before.headersSent) socket.destroy();
+      else before.once('close', () => this.#refuseLast(socket, refusal));
+    } else if (socket.writable) this.#respond(socket, refusal);
+    else socket.destroy();
+  }
+
+  #respond(socket: Duplex, { status, limit }: Refusal): void {
+    const requestId = randomUUIDv7();
+    const envelope = envelopeOf(status, requestId);
+    socket.end(envelope);
+    if (limit) limitReached(limit);
+    countRefused(status);
+    this.#log?.unread({ request_id: requestId, status, bytes: Buffer.byteLength(envelope) });
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('end', () => socket.destroy());
+  }
+}
+
+const refused = meter.createCounter('gateway.requests.unread', {
+  unit: '{request}',
+  description: 'Requests that were refused unread, by status.',
+});
+
+function countRefused(status: number): void {
+  refused.add(1, { 'http.response.status_code': status });
+}
+
+/** Refused connections, with the bytes that they had sent by then. */
+const lingering = new WeakMap<Duplex, number>();
+
+interface Refusal {
+  status: number;
+  limit?: LimitName;
+}
+
+/** Refusals of Node's errors; all others are 400. */
+const refusals: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: { status: 431, limit: 'head_size' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, limit: 'head_time' },
+};
+
+function envelopeOf(status: number, requestId: string): string {
+  const reason = STATUS_CODES[status];
+  const message =
+    status === 405 ? 'There is no method CONNECT here' : `The request is not valid HTTP, or not complete: ${reason}`;
+  const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Request-Id: ${requestId}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}

@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
+import { limitReached, methodRefusal } from '@customer-platform/service-kit';
+import { isInRanges } from '../http/client-address.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
+import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { UseLog } from '../keys/use-log.ts';
+import { type AddressBlock, isShared } from '../limits/blocked-addresses.ts';
+import type { InvalidKeyGuard } from '../limits/invalid-key-guard.ts';
+import type { RateLimiter } from '../limits/rate-limiter.ts';
+import { rateLimited, rateLimitHeader } from '../limits/rate-policy.ts';
+import type { Route } from '../routes/route-table.ts';
+
+/** Dependencies of the checks of a request. */
+export interface AdmissionParts {
+  keys: KeyCache;
+  uses: UseLog;
+  guard: InvalidKeyGuard;
+  limiter: RateLimiter;
+  clock: () => Date;
+}
+
+const bearer = { 'WWW-Authenticate': 'Bearer' };
+
+/** Interval of look-ups of keys that are not cached, for one blocked address. */
+const lookUpMs = 100;
+
+/**
+ * Refuses everything from an address that tried too many keys, unless it is shared. Valid keys that are refused make it a shared one, too: else
+ * whoever comes first behind a proxy that nobody named would have all others refused, again and again.
+ */
+export async function checkBlock(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<void> {
+  const block = parts.guard.blockOf(address);
+  if (!block || isShared(block)) return;
+  const record = await keyAtBlock(parts, request, block);
+  if (record && record.expiresAtMs > parts.clock().getTime()) parts.guard.noteAtBlock(block, record, address);
+  if (!isShared(block)) throw tooManyKeys(block);
+}
+
+/**
+ * Returns the record of a key from a blocked address. Of those that nobody has used here ten a second are looked up, most of which whoever sends most
+ * keys takes: keys that are in use must not depend on them.
+ */
+async function keyAtBlock({ keys }: AdmissionParts, request: IncomingMessage, block: AddressBlock) {
+  const key = keyOf(request);
+  if (key === undefined || !isWellFormedKey(key)) return undefined;
+  const hash = hashOfKey(key);
+  const last = keys.last(hash);
+  const nowMs = performance.now();
+  if (last !== undefined || nowMs < block.lookUpFromMs) return last;
+  block.lookUpFromMs = nowMs + lookUpMs;
+  return await keys.find(hash);
+}
+
+function tooManyKeys({ untilMs }: AddressBlock): ApiError {
+  limitReached('invalid_keys');
+  const message = 'Too many invalid keys from this address; try again after Retry-After seconds';
+  return rateLimited(untilMs - performance.now(), () => message);
+}
+
+/**
+ * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
+ * response carries the rate's headers; a refusal before the rate takes nothing of it.
+ */
+export async function admit(
+  parts: AdmissionParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string,
+): Promise<KeyRecord> {
+  const record = await identify(parts, request, address);
+  const nowMs = parts.clock().getTime();
+  if (record.expiresAtMs <= nowMs) throw await invalidKey(parts, address);
+  parts.guard.note(record, address);
+  parts.uses.note(record, nowMs);
+  const refusal = refusalOf(record, address);
+  const state = await parts.limiter.take(record.rate, refusal ? 0 : 1);
+  response.setHeader('RateLimit-Policy', record.rate.header);
+  response.setHeader('RateLimit', rateLimitHeader(record.rate, state));
+  if (refusal) throw refusal;
+  if (state < 0) {
+    limitReached('key_rate');
+    throw rateLimited(-state / 1_000, (seconds) => `This key is over its rate limit; try again in ${seconds} s`);
+  }
+  return record;
+}
+
+/** A request that passed all checks. */
+export interface Admitted {
+  record: KeyRecord;
+  operation: RoutedOperation;
+  address: string;
+}
+
+/** Checks an admitted request again, but for its rate: returns its key's record as it is by now. Throws as `admit` and `authorise` do. */
+export async function admitAgain(
+  parts: AdmissionParts,
+  request: IncomingMessage,
+  { record, operation, address }: Admitted,
+): Promise<KeyRecord> {
+  const hash = hashOfKey(keyOf(request)!);
+  const known = parts.keys.peek(hash);
+  const current = known === undefined ? await parts.keys.find(hash) : known;
+  if (!current || current.expiresAtMs <= parts.clock().getTime()) throw unusable();
+  if (current === record) return record;
+  const refusal = refusalOf(current, address);
+  if (refusal) throw refusal;
+  authorise(current, operation);
+  return current;
+}
+
+/** Returns the key that a request was sent with, whatever it is; undefined without one. */
+export function keyOf({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
+}
+
+async function identify(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<KeyRecord> {
+  const key = keyOf(request);
+  if (key === undefined) {
+    throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_… (see /docs)', {
+      headers: bearer,
+    });
+  }
+  const hash = hashOfKey(key);
+  let record = parts.keys.peek(hash);
+  if (record === undefined) record = isWellFormedKey(key) ? await parts.keys.find(hash) : null;
+  if (record) return record;
+  throw await invalidKey(parts, address);
+}
+
+/** Counts an invalid key; returns its refusal, 429 if its address is blocked as a shared one. */
+async function invalidKey({ guard }: AdmissionParts, address: string): Promise<ApiError> {
+  const block = guard.blockOf(address);
+  if (block) {
+    block.invalidKeys++;
+    return tooManyKeys(block);
+  }
+  await guard.count(address);
+  return unusable();
+}
+
+function unusable(): ApiError {
+  return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', { headers: bearer });
+}
+
+/** Returns the refusal of a key that is valid and may not be used: by its account, its plan, or the address. */
+export function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
+  if (record.account.suspended) return new ApiError('account_suspended', 'This account is suspended');
+  if (!record.planHasApi) {
+    return new ApiError('plan_excludes_api', "This account's plan does not include the API; change the plan");
+  }
+  if (record.allowedAddresses.length > 0 && !isInRanges(address, record.allowedAddresses)) {
+    return new ApiError(
+      'address_not_allowed',
+      `This key may not be used from ${address}; add it to the key's allowed_addresses`,
+    );
+  }
+  return undefined;
+}
+
+/** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow. */
+export function operationAt(route: Route | undefined, method: string): RoutedOperation {
+  if (!route) throw new ApiError('not_found', 'No operation exists at this path');
+  const operation = route.byMethod.get(method === 'HEAD' ? 'GET' : method);
+  if (operation) return operation;
+  throw methodRefusal(method, route.allow);
+}
+
+/** Checks what an operation requires: its module, then its scope. */
+export function authorise(record: KeyRecord, operation: RoutedOperation): void {
+  const { gate, scope } = operation;
+  if (gate !== null && !record.modules.has(gate)) {
+    const why = record.planModules.has(gate) ? 'is switched off for this account' : "is not in this account's plan";
+    throw new ApiError('module_off', `The module ${gate} ${why}`);
+  }
+  if (scope !== null && !record.scopes.has(scope) && !record.scopes.has('*')) {
+    throw new ApiError('scope_missing', `This key lacks the scope ${scope}`);
+  }
+}

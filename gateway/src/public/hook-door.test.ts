@@ -1,0 +1,232 @@
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type StandInService, startStandIn } from '@customer-platform/testkit/stand-in-service';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SlowClient } from '../../test/slow-client.ts';
+
+const path = '/v1/messages/channels';
+let service: StandInService;
+let platform: Platform;
+let neighbour: TestAccount;
+let clients: SlowClient[];
+
+beforeEach(async () => {
+  clients = [];
+  service = await startStandIn();
+});
+afterEach(async () => {
+  for (const client of clients) client.end();
+  await platform?.stop();
+  await service?.stop();
+});
+
+async function start(env: Record<string, string> = {}): Promise<void> {
+  const common = { MESSAGING_URL: service.url, TRUSTED_PROXIES: '127.0.0.1', BODY_WINDOW_SECONDS: '600' };
+  platform = await startPlatform({ services: [], env: { ...common, ...env, DRAIN_SECONDS: '0' } });
+  neighbour = await platform.account();
+}
+
+function open(text: string): SlowClient {
+  const client = new SlowClient(platform.gatewayUrl, text);
+  clients.push(client);
+  return client;
+}
+
+const hook = (token: string, from = '203.0.113.1', text: string | undefined = '{}') =>
+  rawRequest(platform.gatewayUrl, 'POST', `/hooks/messages/${token}`, {
+    rawBody: text,
+    headers: { 'x-forwarded-for': from },
+  });
+
+async function expectNeighbourServed(): Promise<void> {
+  const asked = Promise.all(
+    Array.from({ length: 20 }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: neighbour.key })),
+  );
+  const responses = await waitFor('the responses', () => Promise.race([asked, undefined]), 20_000);
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
+}
+
+/** Has the service find these tokens alone, and respond to their POSTs as told. */
+function serve(tokens: Record<string, number>): void {
+  const { respond } = service;
+  service.respond = (seen, response) => {
+    const token = /^\/hooks\/messages\/([^?]+)/.exec(seen.url)?.[1];
+    if (token === undefined) return respond(seen, response);
+    const status = tokens[token] ?? 404;
+    response.writeHead(seen.method === 'HEAD' && status !== 404 ? 200 : status, { 'content-type': 'text/plain' }).end();
+  };
+}
+
+/** Has the service take POSTs of hooks and never respond to them. */
+function hang(): void {
+  const { respond } = service;
+  service.respond = (seen, response) => {
+    if (seen.method === 'POST' && seen.url.startsWith('/hooks/')) return;
+    respond(seen, response);
+  };
+}
+
+describe('hooks that take long', () => {
+  it('take nothing of a neighbour on the same module, sent one behind another over four connections', async () => {
+    hang();
+    await start();
+    const call = 'POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}';
+    for (let count = 0; count < 4; count++) open(call.repeat(99));
+    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 4);
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(4);
+  });
+
+  it('take half of the sockets of hooks at most, and nothing of it, over very many connections of many addresses', async () => {
+    hang();
+    await start();
+    for (let count = 0; count < 600; count++) {
+      const from = `X-Forwarded-For: 203.0.113.${count % 20}`;
+      open(`POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\n${from}\r\nContent-Length: 2\r\n\r\n{}`);
+    }
+    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 32);
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(32);
+  });
+
+  it('are 429 beyond 64 of one address, whose network counts in IPv6, and no body of them takes a socket', async () => {
+    await start();
+    const post = (count: number) => {
+      const from = `X-Forwarded-For: 2001:db8:0:1::${(count + 1).toString(16)}`;
+      const lines = ['POST /hooks/messages/token HTTP/1.1', 'Host: x', from, 'Content-Length: 100'];
+      return open([...lines, 'Expect: 100-continue', '', ''].join('\r\n'));
+    };
+    const slow = Array.from({ length: 200 }, (_none, count) => post(count));
+    await waitFor('every response', () => slow.every((client) => client.isContinued || client.status), 20_000);
+    expect(slow.filter(({ isContinued }) => isContinued)).toHaveLength(64);
+    const refused = slow.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(136);
+    expect(refused[0]!.all).toContain('\r\nRetry-After: 1\r\n');
+    expect(refused[0]!.all).toContain('"code":"rate_limited"');
+    await expectNeighbourServed();
+    expect(service.seen.filter(({ method }) => method === 'POST')).toEqual([]);
+    expect((await hook('token', '2001:db8:0:2::1')).status).toBe(200);
+  });
+
+  it('leave places of their address to the hooks of other accounts, and give them back', async () => {
+    serve({ slow: 200, other: 200 });
+    await start();
+    const slow = Array.from({ length: 100 }, () =>
+      open(
+        'POST /hooks/messages/slow HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+      ),
+    );
+    await waitFor('every response', () => slow.every((client) => client.isContinued || client.status), 20_000);
+    const held = slow.filter(({ isContinued }) => isContinued);
+    expect(held).toHaveLength(64);
+    expect([(await hook('slow')).status, (await hook('other')).status]).toEqual([429, 200]);
+    for (const client of held) client.send('{}');
+    await Promise.all(held.map((client) => client.responseStatus()));
+    expect(held.filter(({ status }) => status === 200)).toHaveLength(64);
+    await waitFor('a place', async () => (await hook('slow')).status === 200);
+  });
+
+  it('are 408 where their body does not come', async () => {
+    await start({ BODY_WINDOW_SECONDS: '0.1' });
+    const client = open('POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    expect(await client.responseStatus()).toBe(408);
+    expect(client.all).toMatch(/\r\nConnection: close\r\n/i);
+    expect(service.seen.map(({ method }) => method)).toEqual(['HEAD']);
+  });
+});
+
+describe('a token', () => {
+  it('that is unknown is 404 before the body is sent', async () => {
+    serve({ known: 200 });
+    await start();
+    const client = open('POST /hooks/messages/none?a=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n');
+    expect(await client.responseStatus()).toBe(404);
+    expect(client.all).toContain('"code":"not_found"');
+    expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual(['HEAD /hooks/messages/none']);
+    expect((await hook(`${'x'.repeat(1_000)}`)).status).toBe(404);
+    expect(service.seen).toHaveLength(1);
+  });
+
+  it('that is known is asked for once, until the service does not find it', async () => {
+    const tokens: Record<string, number> = { known: 200 };
+    serve(tokens);
+    await start();
+    for (let count = 0; count < 3; count++) expect((await hook('known')).status).toBe(200);
+    expect(service.seen.map(({ method }) => method)).toEqual(['HEAD', 'POST', 'POST', 'POST']);
+    delete tokens.known;
+    expect((await hook('known')).status).toBe(404);
+    expect((await hook('known')).status).toBe(404);
+    expect(service.seen.slice(4).map(({ method }) => method)).toEqual(['POST', 'HEAD']);
+  });
+
+  it('that is tried among many unknown ones is 429 after some, and the known ones go on', async () => {
+    serve({ known: 200 });
+    await start({ HOOK_REFUSALS_PER_SECOND: '1' });
+    expect((await hook('known')).status).toBe(200);
+    let count = 0;
+    const refused = await waitFor('a refusal', async () => {
+      const response = await hook(`guess-${count++}`);
+      expect([404, 429]).toContain(response.status);
+      return response.status === 429 ? response : undefined;
+    });
+    expect(count).toBeGreaterThan(10);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await hook('known')).status).toBe(200);
+    expect((await hook('guess', '203.0.113.2')).status).toBe(404);
+  });
+
+  it('whose calls the service refuses is 429 for that address after some, and others are not', async () => {
+    serve({ wrong: 401, right: 200 });
+    await start({ HOOK_REFUSALS_PER_SECOND: '1' });
+    let count = 0;
+    await waitFor('a refusal', async () => {
+      count++;
+      return (await hook('wrong')).status === 429;
+    });
+    expect(count).toBeGreaterThan(10);
+    expect((await hook('right')).status).toBe(200);
+    expect((await hook('wrong', '203.0.113.2')).status).toBe(401);
+  });
+
+  it('is 503 where the service cannot say whether there is one', async () => {
+    service.respond = (_seen, response) => response.writeHead(500).end();
+    await start();
+    const response = await hook('any');
+    expect([response.status, response.body.error.code, response.headers.get('retry-after')]).toEqual([
+      503,
+      'service_unavailable',
+      '1',
+    ]);
+  });
+});
+
+describe('the hooks of an account', () => {
+  it('share its part of the memory for bodies, however many it has, and other accounts have theirs', async () => {
+    const { respond } = service;
+    service.respond = (seen, response) => {
+      const owner = seen.url.includes('/theirs') ? 'theirs' : 'ours';
+      if (seen.method === 'HEAD') response.writeHead(200, { 'hook-account': owner }).end();
+      else respond(seen, response);
+    };
+    await start({ BODY_MEMORY_MIB: '8' });
+    // Of the 2 MiB for hooks an account has a quarter: two bodies of 400 KiB are more than that.
+    const head = (token: string) =>
+      `POST /hooks/messages/${token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n`;
+    const all = ['one', 'another'].map((token) => open(head(token) + 'x'.repeat(409_600)));
+    await waitFor('a refusal', () => all.some(({ status }) => status === 429));
+    expect((await hook('theirs', '203.0.113.2', 'x'.repeat(300_000))).status).toBe(200);
+    expect((await hook('theirs')).headers.has('hook-account')).toBe(false);
+  });
+});
+
+describe('the calls of an address', () => {
+  it('have a rate; over it they are 429, and another address is not', async () => {
+    await start({ HOOK_RATE_PER_ADDRESS: '1' });
+    let count = 0;
+    await waitFor('a refusal', async () => {
+      count++;
+      return (await hook('token')).status === 429;
+    });
+    expect(count).toBeGreaterThan(2);
+    expect((await hook('token', '203.0.113.2')).status).toBe(200);
+  });
+});

@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import { ClientGone, FairPermits, limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
+import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
+import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import type { Upstream } from '../forward/upstream.ts';
+import { networkOf } from '../http/client-address.ts';
+import type { RequestHead, RequestHeads } from '../http/request-heads.ts';
+import { LocalRate } from '../limits/local-rate.ts';
+import { rateLimited } from '../limits/rate-policy.ts';
+import type { GatewayConfig } from '../settings.ts';
+import { HookTokens, type KnownHook } from './hook-tokens.ts';
+
+const refused = meter.createCounter('gateway.hooks.refused', {
+  description: 'Calls of hooks that the gateway refused, by reason.',
+});
+
+/** Bounds of what hook calls keep in memory. */
+export interface HookBounds {
+  heads: RequestHeads;
+  bodies: BodyIntake;
+}
+
+/** An incoming hook call. */
+interface HookRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  head: RequestHead;
+  /** The path in the form in which it is forwarded, without its query. */
+  path: string;
+  address: string;
+  requestId: string;
+  continues: boolean;
+}
+
+/**
+ * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits, which the accounts whose
+ * hooks it calls share: a provider's address serves many, and any of them can have it call theirs. Unverified calls (an unknown token, a refused
+ * signature) have tighter ones than those that the service accepts. Refusals count per address and hook: misusing or misconfiguring a hook closes
+ * it to that address alone.
+ */
+export class HookDoor {
+  readonly #heads: RequestHeads;
+  readonly #bodies: BodyIntake;
+  readonly #config: GatewayConfig;
+  readonly #tokens: HookTokens;
+  readonly #requests: LocalRate;
+  readonly #unknown: LocalRate;
+  readonly #refused: LocalRate;
+  /** Calls whose hook is not known yet, by address. */
+  readonly #entering = new Map<string, number>();
+  /** Places of calls of known hooks, by address. */
+  readonly #places = new Map<string, FairPermits>();
+
+  /** Opens the door to the messaging services of all cells. */
+  constructor(upstreams: readonly Upstream[], { heads, bodies }: HookBounds, config: GatewayConfig) {
+    this.#heads = heads;
+    this.#bodies = bodies;
+    this.#config = config;
+    this.#tokens = new HookTokens(upstreams);
+    const { HOOK_RATE_PER_ADDRESS: requests, HOOK_REFUSALS_PER_SECOND: refusals } = config;
+    this.#requests = new LocalRate(requests, requests * 2);
+    this.#unknown = new LocalRate(refusals, refusals * 10);
+    this.#refused = new LocalRate(refusals, refusals * 10);
+  }
+
+  /**
+   * Checks a call, buffers its body, and forwards it after `prepare`. Throws 404 for an unknown token before the body
+   * is read, and 408, 413, 429 and 503.
+   */
+  async pass(call: HookRequest, prepare: () => void): Promise<void> {
+    const { request, response, head, path, continues } = call;
+    const from = networkOf(call.address);
+    const entered = this.#enter(from);
+    const { upstream, owner } = await this.#check(call, from).finally(entered);
+    this.#admit(from, owner, response);
+    // Whoever calls an account's hooks takes nothing of what its own requests need.
+    this.#heads.own(head, `hooks of ${owner}`);
+    limitBody(request, defaultBodyLimit);
+    // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
+    const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;
+    const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
+    response.once('finish', () => this.#learn(response.statusCode, path, from));
+    prepare();
+    upstream.forward(request, response, owner, body);
+  }
+
+  /** Counts a call until its hook is known; returns what ends that. */
+  #enter(from: string): () => void {
+    const entering = this.#entering.get(from) ?? 0;
+    if (entering >= this.#config.HOOK_REQUESTS_PER_ADDRESS) throw tooMany('under_way', 1_000);
+    const waitMs = this.#requests.take(from);
+    if (waitMs > 0) throw tooMany('rate', waitMs);
+    this.#entering.set(from, entering + 1);
+    return () => {
+      const left = this.#entering.get(from)! - 1;
+      if (left > 0) this.#entering.set(from, left);
+      else this.#entering.delete(from);
+    };
+  }
+
+  /** Counts a call of an account's hook until its response is closed: one account alone gets half of the places of an address. */
+  #admit(from: string, owner: string, response: ServerResponse): void {
+    if (response.closed) throw new ClientGone();
+    const places = this.#places.get(from) ?? new FairPermits(2 * this.#config.HOOK_REQUESTS_PER_ADDRESS);
+    if (!places.tryTake(owner)) throw tooMany('under_way', 1_000);
+    this.#places.set(from, places);
+    response.once('close', () => {
+      places.giveBack(owner);
+      if (places.isUnused) this.#places.delete(from);
+    });
+  }
+
+  /** Returns the hook that is called. */
+  async #check({ path, requestId }: HookRequest, from: string): Promise<KnownHook> {
+    // Only tokens that were never known are limited: a provider's address serves many accounts' hooks.
+    let hook = this.#tokens.peek(path);
+    if (hook === undefined) {
+      const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
+      if (waitMs > 0) throw tooMany('unknown', waitMs);
+      hook = await this.#tokens.ask(path, requestId).catch((error: unknown) => {
+        throw serviceUnavailable('Hooks cannot be received right now; try again shortly', error);
+      });
+      if (!hook) this.#unknown.charge(from);
+    }
+    if (!hook) {
+      refused.add(1, { reason: 'not_found' });
+      throw new ApiError('not_found', 'No hook exists at this URL');
+    }
+    const waitMs = this.#refused.waitMs(`${from} ${path}`);
+    if (waitMs > 0) throw tooMany('refused', waitMs);
+    return hook;
+  }
+
+  /** Updates tokens and refusals by the status of the service's response. */
+  #learn(status: number, path: string, from: string): void {
+    if (status === 404) this.#tokens.forget(path);
+    if (status >= 400 && status < 500 && status !== 429) this.#refused.charge(`${from} ${path}`);
+  }
+}
+
+function tooMany(reason: string, waitMs: number): ApiError {
+  refused.add(1, { reason });
+  limitReached('hooks');
+  return rateLimited(waitMs, (seconds) => `Too many hook requests from this address; try again in ${seconds} s`);
+}

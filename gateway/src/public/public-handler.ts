@@ -1,0 +1,188 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { getMe } from '@customer-platform/contracts/accounts';
+import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
+import {
+  ClientGone,
+  type Logger,
+  pathOf,
+  sendAllow,
+  serviceUnavailable,
+  signContext,
+} from '@customer-platform/service-kit';
+import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
+import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import type { UpstreamsByCell } from '../forward/upstreams.ts';
+import { forwardedHeaders } from '../http/forwarded-headers.ts';
+import type { RequestHandler } from '../http/listener.ts';
+import { observeRequest, type PublicCall } from '../http/observe-request.ts';
+import type { RequestHeads } from '../http/request-heads.ts';
+import { requestLog } from '../http/request-log.ts';
+import { readRequestPath } from '../http/request-path.ts';
+import { refuse } from '../http/respond.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { AnnouncedOperations } from '../routes/announced-operations.ts';
+import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
+import {
+  type AdmissionParts,
+  type Admitted,
+  admit,
+  admitAgain,
+  authorise,
+  checkBlock,
+  operationAt,
+} from './admission.ts';
+import type { HookDoor } from './hook-door.ts';
+import { sendMe } from './me.ts';
+import type { StreamDoor } from './stream-door.ts';
+
+/** Lifetime of a signed context: the longest time that a request may take to arrive. */
+const contextLifetimeMs = 90_000;
+/** Longer than any hook's token: keeps the cache of tokens small. */
+const maxTokenLength = 200;
+
+/** Dependencies of the public listener. */
+export interface PublicParts extends AdmissionParts {
+  log: Logger;
+  routes: Pick<AnnouncedOperations, 'find'>;
+  upstreams: UpstreamsByCell;
+  heads: RequestHeads;
+  bodies: BodyIntake;
+  streams: StreamDoor;
+  /** Undefined where no messaging is set up. */
+  hooks: HookDoor | undefined;
+  addressOf(request: IncomingMessage): string;
+  /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
+  serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
+  serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
+  serveClock: ServeClock;
+}
+
+/** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
+export function publicHandler(parts: PublicParts): RequestHandler {
+  const log = requestLog(parts.log)?.request;
+  return (request, response, continues, head) => {
+    const requestId = randomUUIDv7();
+    response.setHeader('Request-Id', requestId);
+    const call: PublicCall = { requestId, continues, head };
+    // Probes come every few seconds, and say nothing.
+    if (isProbe(request)) void serve(parts, request, response, call);
+    else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
+  };
+}
+
+function isProbe(request: IncomingMessage): boolean {
+  const path = pathOf(request);
+  return path === '/healthz' || path === '/readyz';
+}
+
+/** Serves one request; notes in `call` what it finds out. */
+async function serve(
+  parts: PublicParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: PublicCall,
+): Promise<void> {
+  const { requestId, continues } = call;
+  try {
+    if (parts.serveHealth(request, response)) return;
+    const address = parts.addressOf(request);
+    if (parts.guard.blockOf(address)) await checkBlock(parts, request, address);
+    if (parts.serveDocs(request, response)) return;
+    if (request.url!.startsWith('/hooks/')) {
+      call.isHook = true;
+      await forwardHook(parts, request, response, { ...call, address });
+      return;
+    }
+    const path = readRequestPath(request.url!);
+    const route = path && parts.routes.find(path.segments);
+    const found = route?.byMethod.get(request.method === 'HEAD' ? 'GET' : request.method!);
+    if (found) call.operation = found;
+    const record = await admit(parts, request, response, address);
+    call.accountId = record.account.id;
+    parts.heads.own(call.head, record.ownerId);
+    if (route && request.method === 'OPTIONS') {
+      sendAllow(response, route.allow);
+      return;
+    }
+    const operation = operationAt(route, request.method!);
+    authorise(record, operation);
+    const admitted = { record, operation, address };
+    if (operation.key === getMe.key) sendMe(request, response, record);
+    else if (operation.service === 'gateway') {
+      const takeBody = async () => (await takeWhole(parts, request, response, { ...admitted, continues })).body;
+      request.url = path!.target;
+      await parts.serveClock(request, response, { record, operation, requestId, takeBody });
+    } else {
+      const { service } = operation;
+      const upstream = parts.upstreams.get(record.cell)?.services.get(service);
+      if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
+      const { target } = path!;
+      const prepare = ({ signer }: KeyRecord) => {
+        const scope = { service, method: request.method!, target };
+        const context = signContext(signer, scope, Date.now() + contextLifetimeMs);
+        request.url = target;
+        setHeaders(request, { context, requestId, trace: call.trace });
+      };
+      if (operation.streams) {
+        limitBody(request, bodyLimitOf(operation));
+        await parts.streams.pass({ request, response, ...admitted, upstream, prepare: () => prepare(record) });
+        return;
+      }
+      const whole = await takeWhole(parts, request, response, { ...admitted, continues });
+      prepare(whole.record);
+      upstream.forward(request, response, record.ownerId, whole.body);
+    }
+  } catch (error) {
+    if (error instanceof ClientGone) return;
+    // The body that the client holds back will not arrive: the connection cannot be reused.
+    if (continues && !response.headersSent) response.setHeader('Connection', 'close');
+    refuse(response, error, parts.log);
+  } finally {
+    if (hasBody(request)) parts.bodies.drain(request);
+  }
+}
+
+/**
+ * Takes the body of an admitted request. If it did not come with the head, its key is checked again once it is whole: a client may take minutes for it,
+ * and decide what it says when the key has been revoked.
+ */
+async function takeWhole(
+  parts: PublicParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { continues, ...admitted }: Admitted & { continues: boolean },
+): Promise<{ body: Body | undefined; record: KeyRecord }> {
+  const { record, operation } = admitted;
+  const limit = bodyLimitOf(operation);
+  limitBody(request, limit);
+  if (!hasBody(request)) return { body: undefined, record };
+  const taken = parts.bodies.take(request, response, { kind: 'account', owner: record.ownerId, limit, continues });
+  if (!(taken instanceof Promise)) return { body: taken, record };
+  const body = await taken;
+  return { body, record: await admitAgain(parts, request, admitted) };
+}
+
+const bodyLimitOf = ({ bodyLimit }: RoutedOperation): number => bodyLimit ?? defaultBodyLimit;
+
+/** Forwards a hook call: messaging providers have no key, and the service verifies what they send. */
+async function forwardHook(
+  parts: PublicParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: PublicCall & { address: string },
+): Promise<void> {
+  const path = readRequestPath(request.url!);
+  const [, module, token, ...more] = path?.segments ?? [];
+  const isHook = module === 'messages' && token !== undefined && token.length <= maxTokenLength && more.length === 0;
+  if (!isHook || !parts.hooks) throw new ApiError('not_found', 'No hook exists at this URL');
+  const { target } = path!;
+  await parts.hooks.pass({ ...call, request, response, path: target.split('?', 1)[0]! }, () => {
+    request.url = target;
+    setHeaders(request, { context: undefined, requestId: call.requestId, trace: call.trace });
+  });
+}
+
+function setHeaders(request: IncomingMessage, ours: Parameters<typeof forwardedHeaders>[1]): void {
+  request.headers = forwardedHeaders(request.headers, ours);
+}

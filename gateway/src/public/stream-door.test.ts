@@ -1,0 +1,88 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { ClientGone, createLogger } from '@customer-platform/service-kit';
+import { type StandInService, startStandIn } from '@customer-platform/testkit/stand-in-service';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { forwarder } from '../forward/forward.ts';
+import type { StreamSlots } from '../limits/stream-slots.ts';
+import { type OpenStream, OpenStreams } from './open-streams.ts';
+import { type StreamCall, StreamDoor } from './stream-door.ts';
+
+let service: StandInService;
+let taken: number;
+let open: OpenStreams;
+let door: StreamDoor;
+beforeEach(async () => {
+  service = await startStandIn();
+  taken = 0;
+  const slots = { take: async () => `slot-${++taken}`, giveBack: () => undefined } as unknown as StreamSlots;
+  // The key is looked at a quarter of a second after its stream was opened: that is still going on when a test ends.
+  const { promise: isLookedAt } = Promise.withResolvers<null>();
+  open = new OpenStreams({
+    keys: { forget: () => undefined, peek: () => undefined, find: () => isLookedAt },
+    changes: { isDatabaseUnavailable: false, lastGoodMs: 0 },
+    clock: () => new Date(),
+    log: createLogger('gateway', 'silent'),
+  });
+  door = new StreamDoor(slots, open);
+});
+afterEach(async () => {
+  await open.close();
+  await service.stop();
+});
+
+/** Sends a request for a stream to a server of ours, and returns both of its ends, and the end of that. */
+async function request(): Promise<{ call: StreamCall; leave(): Promise<void>; stop(): void }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+  const arrived = once(server, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+  client.write('GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer cp_test_1\r\n\r\n');
+  const [incoming, response] = await arrived;
+  const upstream = forwarder(service.url, 'webhooks', createLogger('gateway', 'silent'));
+  const record = { keyId: 'key', ownerId: 'owner', expiresAtMs: Number.POSITIVE_INFINITY };
+  const call = { request: incoming, response, record, upstream, address: '127.0.0.1', prepare: () => undefined };
+  return {
+    call: call as unknown as StreamCall,
+    leave: async () => {
+      client.destroy();
+      await once(response, 'close');
+    },
+    stop: () => {
+      client.destroy();
+      upstream.close();
+      server.close();
+    },
+  };
+}
+
+describe('a stream', () => {
+  it('whose reader has left while its key was looked up is not opened, and not kept', async () => {
+    const { call, leave, stop } = await request();
+    await leave();
+    await expect(door.pass(call)).rejects.toThrow(ClientGone);
+    expect([taken, service.seen]).toEqual([0, []]);
+    stop();
+  });
+
+  it('is refused with 429 where its account has a hundred, and the same account’s next one is not once one has ended', async () => {
+    const { call, stop } = await request();
+    const others = Array.from({ length: 100 }, () => new EventEmitter() as ServerResponse);
+    for (const response of others) open.add({ ...call, response, ownerId: 'owner' } as unknown as OpenStream);
+    await expect(door.pass(call)).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(taken).toBe(0);
+    others[0]!.emit('close');
+    await door.pass(call);
+    expect(taken).toBe(1);
+    stop();
+    for (const response of others.slice(1)) response.emit('close');
+  });
+
+  it('that its service refuses with a page of a balancer is 503', async () => {
+    service.respond = (_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502</h1>');
+    const { call, stop } = await request();
+    await expect(door.pass(call)).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
+    stop();
+  });
+});

@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { failingEndpoint, liveProcess, page, queue } from '../test/operator-fixtures.ts';
+import { type StandInControlPlane, standInNow, startStandInControlPlane } from '../test/stand-in-control-plane.ts';
+import { runCommand } from './cli.ts';
+
+const token = 'a token of the operators, long enough';
+const program = join(import.meta.dirname, 'cli.ts');
+const [enter, leave] = ['\u001b[?1049h', '\u001b[?1049l'];
+let plane: StandInControlPlane;
+const children: ChildProcess[] = [];
+const inputs: PassThrough[] = [];
+
+beforeAll(async () => {
+  plane = await startStandInControlPlane(token);
+});
+beforeEach(() => {
+  plane.reset();
+  plane.give('listQueues', { data: [queue({ ready: 4711, lag_seconds: 90 })], gone: [] });
+  plane.give('listEndpoints', { ...page(failingEndpoint({})), gone: [] });
+  plane.give('listServices', { data: [liveProcess({})], gone: ['crm'] });
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const input of inputs.splice(0)) input.destroy();
+});
+afterAll(async () => await plane.stop());
+
+const env = () => ({ ADMIN_URL: plane.url, ADMIN_TOKEN: token });
+
+/** Starts the tool as a process, under a real terminal of 20 rows and 100 columns where `isTerminal`. */
+function start(args: string[], isTerminal: boolean, preloaded?: string) {
+  const node = preloaded === undefined ? [process.execPath] : [process.execPath, '--import', preloaded];
+  const quoted = [...node, program, ...args].map((each) => `'${each}'`).join(' ');
+  const command = `stty rows 20 cols 100; before=$(stty -g); ${quoted}; code=$?; [ "$before" = "$(stty -g)" ] && echo restored $code`;
+  const [file, given] = isTerminal
+    ? ['script', ['-qec', command, '/dev/null']]
+    : [process.execPath, [program, ...args]];
+  const child = spawn(file as string, given as string[], { env: { ...process.env, ...env() } });
+  children.push(child);
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { child, text: () => text, ended };
+}
+
+/** Returns how many times the view was drawn: each begins at the top left. */
+function framesIn(text: string): number {
+  return text.split('\u001b[H').length - 1;
+}
+
+/** A terminal that is none of a process, to look at from within. */
+function fakeTerminal() {
+  const rawModes: boolean[] = [];
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => rawModes.push(isRaw) });
+  inputs.push(input);
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 100, rows: 20 });
+  let text = '';
+  output.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  return { input, output, rawModes, text: () => text };
+}
+
+describe('top at a terminal', () => {
+  it.each([
+    ['q', 'q'],
+    ['Ctrl-C', '\u0003'],
+  ])('redraws until %s, and then restores the terminal', async (_name, key) => {
+    const { child, text, ended } = start(['top'], true);
+    await waitFor('two frames', () => framesIn(text()) >= 2);
+    const shown = text();
+    expect(shown).toContain('lag     webhooks deliveries  1m, 4711 ready');
+    expect(shown).toContain('gone    crm');
+    expect(shown).toContain('503 Service Unavailable');
+    child.stdin.write(key);
+    expect(await ended).toBe(0);
+    expect(text()).toMatch(/restored 0\s*$/);
+    expect(text().indexOf(enter)).toBeGreaterThanOrEqual(0);
+    expect(text().indexOf(leave)).toBeGreaterThan(text().indexOf(enter));
+  });
+
+  it('restores the terminal when a signal ends it', async () => {
+    const { input, output, rawModes, text } = fakeTerminal();
+    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+    await waitFor('a frame', () => text().includes('4711'));
+    process.emit('SIGTERM');
+    expect(await outcome).toEqual({ exitCode: 0, output: '' });
+    expect(rawModes).toEqual([true, false]);
+    expect(text().endsWith(leave)).toBe(true);
+    expect([process.listenerCount('SIGTERM'), input.listenerCount('keypress')]).toEqual([0, 0]);
+  });
+
+  it('restores the terminal when the tool fails', async () => {
+    const fail = 'process.stdin.on("keypress", (text) => { if (text === "x") throw new Error("boom"); });';
+    const { child, text, ended } = start(['top'], true, `data:text/javascript,${encodeURIComponent(fail)}`);
+    await waitFor('a frame', () => text().includes('4711'));
+    child.stdin.write('x');
+    await ended;
+    expect(text()).toContain('boom');
+    expect(text()).toMatch(/restored 1\s*$/);
+    expect(text().lastIndexOf(leave)).toBeGreaterThan(text().indexOf(enter));
+  });
+
+  it('redraws when the terminal changes its size', async () => {
+    const { input, output, text } = fakeTerminal();
+    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+    await waitFor('a frame', () => text().includes('4711'));
+    output.columns = 20;
+    output.emit('resize');
+    await waitFor('a narrow frame', () => text().includes('lag     webhooks de…'));
+    input.write('q');
+    await outcome;
+  });
+
+  it('says from its first frame on what it still asks for', async () => {
+    for (const key of ['listQueues', 'listEndpoints', 'listServices'] as const) plane.held.add(key);
+    const { input, output, text } = fakeTerminal();
+    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+    await waitFor('a frame', () => framesIn(text()) > 0);
+    expect(text()).toContain('asking for: queues, endpoints that fail, services');
+    expect(text()).not.toContain('nothing needs attention');
+    input.write('q');
+    await outcome;
+  });
+
+  it('shows a refusal and goes on', async () => {
+    const { input, output, text } = fakeTerminal();
+    const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+    await waitFor('a frame', () => text().includes('4711'));
+    plane.respondWith('listQueues', 503, { error: { code: 'rate_limited', message: 'Too many' } });
+    await waitFor('the refusal', () => /! as of \d+s ago: refused \(rate_limited\): Too many/.test(text()));
+    const before = text().length;
+    plane.respondWith('listQueues', 200, { data: [queue({ ready: 815 })], gone: [] });
+    await waitFor('a frame without it', () => text().slice(before).includes('815'));
+    input.write('q');
+    expect((await outcome).exitCode).toBe(0);
+  });
+
+  it('never has more than three requests under way, and gives each up after its deadline', async () => {
+    /** Returns how many requests there were at each frame until the deadline of the first ones. */
+    const requestsUntilDeadline = async () => {
+      plane.seen.length = 0;
+      for (const key of ['listQueues', 'listEndpoints', 'listServices'] as const) plane.held.add(key);
+      const { input, output, text } = fakeTerminal();
+      const seenBefore: number[] = [];
+      output.on('data', () => {
+        if (text().includes('does not respond')) plane.held.clear();
+        else seenBefore.push(plane.seen.length);
+      });
+      const outcome = runCommand(['top'], env(), tmpdir(), { input, output });
+      await waitFor('the deadline', () => text().includes('does not respond'));
+      await waitFor('a frame', () => text().includes('4711'));
+      input.write('q');
+      await outcome;
+      return seenBefore;
+    };
+    let seenBefore = await requestsUntilDeadline();
+    // A machine that stalls draws fewer frames until then: it is looked at again.
+    for (let made = 1; seenBefore.length <= 3 && made < 5; made++) seenBefore = await requestsUntilDeadline();
+    expect(seenBefore.length).toBeGreaterThan(3);
+    expect(Math.max(...seenBefore)).toBe(3);
+  });
+
+  it('is refused without a terminal', async () => {
+    const { ended, text } = start(['top'], false);
+    expect([await ended, text()]).toEqual([2, '']);
+    const within = await runCommand(['top'], env(), tmpdir(), { input: new PassThrough(), output: new PassThrough() });
+    expect(within).toEqual({ exitCode: 2, output: expect.stringMatching(/^top needs a terminal, or --json/) });
+  });
+});
+
+describe('top --json', () => {
+  const parts = { queues: { gone: [] }, endpoints: { has_more: false }, services: { gone: ['crm'] }, errors: [] };
+
+  type Line = { queues: unknown; endpoints: unknown; services: unknown; errors: unknown[] };
+  /** Lines after each part had its outcome: a machine that stalls for a second prints one before. */
+  const wholeLines = (text: string) => {
+    const lines = text.split('\n').slice(0, -1);
+    const isWhole = ({ queues, endpoints, services, errors }: Line) =>
+      [queues, endpoints, services].filter(Boolean).length + errors.length === 3;
+    return lines.map((line) => JSON.parse(line) as Line).filter(isWhole);
+  };
+
+  it('prints a line of JSON a second until a signal ends it', async () => {
+    const { child, text, ended } = start(['top', '--json'], false);
+    await waitFor('two lines', () => wholeLines(text()).length > 1);
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    for (const line of wholeLines(text())) expect(line).toMatchObject({ at: standInNow.toISOString(), ...parts });
+  });
+
+  it('ends when nothing reads its lines any more', async () => {
+    const { child, text, ended } = start(['top', '--json'], false);
+    await waitFor('a line', () => text().includes('\n'));
+    child.stdout.destroy();
+    expect(await ended).toBe(0);
+  });
+
+  it('has null and the reason for what is refused', async () => {
+    plane.respondWith('listEndpoints', 503, { error: { code: 'service_unavailable', message: 'webhooks is down' } });
+    const { text } = start(['top', '--json'], false);
+    const line = await waitFor('a line', () => wholeLines(text())[0]);
+    expect(line).toMatchObject({
+      queues: { data: [{ ready: 4711 }] },
+      endpoints: null,
+      errors: [{ operation: 'listEndpoints', code: 'service_unavailable', message: 'webhooks is down' }],
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http';
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import type { Operation } from '@customer-platform/contracts/core';
+import { type Seen, startStandIn } from '@customer-platform/testkit/stand-in-service';
+import { z } from 'zod';
+
+type OperationKey = keyof typeof adminOperations;
+
+/** A request that the contract allows, as its schemas parsed it. */
+export interface AdminRequest {
+  operation: string;
+  params: Record<string, string>;
+  /** The body, or the query of a GET. */
+  fields: unknown;
+}
+
+/** The time that its Date header says. */
+export const standInNow = new Date('2026-11-20T12:00:00.000Z');
+
+/**
+ * A control plane that responds as it is told, and only what the contract allows: requests and responses are parsed by
+ * the contract's schemas, so that neither a test's fixtures nor the tool can make up their own.
+ */
+export async function startStandInControlPlane(token: string) {
+  const service = await startStandIn();
+  const bodies = new Map<string, unknown>();
+  const others = new Map<string, { status: number; body: string }>();
+  const plane = {
+    url: service.url,
+    seen: [] as AdminRequest[],
+    /** Operations that get no response. */
+    held: new Set<OperationKey>(),
+    /** Gives an operation its response. Throws if the contract does not allow it. */
+    give<Key extends OperationKey>(key: Key, body: ResponseInput<Key>): void {
+      const { response }: Operation = adminOperations[key];
+      bodies.set(key, response!.parse(body));
+    },
+    /** Gives an operation another status and a body of any kind. */
+    respondWith(key: OperationKey, status: number, body: unknown): void {
+      others.set(key, { status, body: typeof body === 'string' ? body : JSON.stringify(body) });
+    },
+    /** Forgets what was seen, given and held. */
+    reset(): void {
+      plane.seen.length = 0;
+      bodies.clear();
+      others.clear();
+      plane.held.clear();
+    },
+    stop: async () => await service.stop(),
+  };
+  service.respond = (seen, response) => {
+    response.setHeader('date', standInNow.toUTCString());
+    const request = requestOf(seen, token);
+    if ('status' in request) return respond(response, request.status, JSON.stringify(request.body));
+    plane.seen.push(request);
+    const key = request.operation;
+    if ([...plane.held].some((held) => held === key)) return;
+    const other = others.get(key);
+    if (other) return respond(response, other.status, other.body);
+    const { status } = findOperation((each) => each.key === key)!;
+    respond(response, status, status === 204 ? '' : JSON.stringify(bodies.get(key)));
+  };
+  return plane;
+}
+
+export type StandInControlPlane = Awaited<ReturnType<typeof startStandInControlPlane>>;
+
+type ResponseInput<Key extends OperationKey> = (typeof adminOperations)[Key] extends { response: infer Schema }
+  ? z.input<Schema>
+  : never;
+
+function respond(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
+
+function requestOf({ method, url, headers, body }: Seen, token: string) {
+  if (headers.authorization !== `Bearer ${token}`) return refused(401, 'invalid_key', 'the admin token is wrong');
+  const { pathname, searchParams } = new URL(url, 'http://stand-in');
+  const operation = findOperation((each) => each.method === method && paramsOf(each.path, pathname) !== undefined);
+  if (!operation) return refused(404, 'not_found', `there is no ${method} ${pathname}`);
+  const schema = operation.body ?? operation.query ?? z.object({});
+  const given = operation.body ? JSON.parse(body) : Object.fromEntries([...searchParams].map(fieldOf));
+  const fields = z.strictObject(schema.shape).safeParse(given);
+  if (!fields.success) return refused(400, 'invalid_request', z.prettifyError(fields.error));
+  const params = paramsOf(operation.path, pathname)!;
+  if (operation.params?.safeParse(params).success === false) return refused(404, 'not_found', 'malformed id');
+  return { operation: operation.key, params, fields: given };
+}
+
+function refused(status: number, code: string, message: string) {
+  return { status, body: { error: { code, message } } };
+}
+
+function findOperation(isWanted: (operation: Operation) => boolean): Operation | undefined {
+  return Object.values<Operation>(adminOperations).find(isWanted);
+}
+
+function paramsOf(template: string, pathname: string): Record<string, string> | undefined {
+  const [wanted, given] = [template.split('/'), pathname.split('/').map(decodeURIComponent)];
+  const names = wanted.map((segment) => /^\{(\w+)\}$/.exec(segment)?.[1]);
+  const fits = wanted.every((segment, index) => names[index] !== undefined || segment === given[index]);
+  if (!fits || wanted.length !== given.length) return undefined;
+  return Object.fromEntries(names.flatMap((name, index) => (name === undefined ? [] : [[name, given[index]!]])));
+}
+
+function fieldOf([name, text]: [string, string]): [string, unknown] {
+  return [name, /^(?:true|false|\d+)$/.test(text) ? JSON.parse(text) : text];
+}
