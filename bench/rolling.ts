@@ -11,7 +11,7 @@ import {
   services,
 } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ManagedProcess, spawnManaged, stopChild } from '@customer-platform/deploy/managed-process';
+import { type ManagedProcess, spawnManaged, stopChild } from '@customer-platform/deploy/supervisor/managed-process';
 import type { ProcessPlatform } from '@customer-platform/testkit';
 import postgres from 'postgres';
 import { type Balancer, type Member, startBalancer } from './balancer.ts';

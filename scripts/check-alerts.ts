@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram, type Program } from '@customer-platform/deploy/server-binary';
+import { findProgram, type Program } from '@customer-platform/deploy/servers/server-binary';
 
 // Tests the alert rules with promtool where it is there. What needs Prometheus itself downloads it; a check does not.
 

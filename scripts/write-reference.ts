@@ -4,7 +4,7 @@ import { operations } from '@customer-platform/contracts';
 import { type ErrorCode, errorMeaning, errorStatus } from '@customer-platform/contracts/core';
 import { eventKinds, openApiDocument } from '@customer-platform/contracts/openapi';
 import { services } from '@customer-platform/deploy/deployables';
-import { authorizationBlock, defaultPrefix, passwordVariable } from '@customer-platform/deploy/nats-config';
+import { authorizationBlock, defaultPrefix, passwordVariable } from '@customer-platform/deploy/servers/nats-config';
 import type { z } from 'zod';
 import { busPermissions } from './bus-permissions.ts';
 import { chartFiles } from './chart/chart-files.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { AuditEntry, LiveProcess, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import { getAccountContext } from '@customer-platform/contracts/core';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
+import { natsServer } from '@customer-platform/deploy/servers/nats';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { Bus, createLogger, type Database, openDatabase } from '@customer-platform/service-kit';
 import {
   environment,

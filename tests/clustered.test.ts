@@ -9,7 +9,7 @@ import { startRedisCluster } from '@customer-platform/testkit/redis-cluster';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Balancer, startBalancer } from './second-process.ts';
 
-const blackBox = join(import.meta.dirname, '../deploy/compose/black-box.ts');
+const blackBox = join(import.meta.dirname, 'black-box/black-box.ts');
 /** Customers at the same time: each has connections of its own, which the balancers spread. */
 const customers = 3;
 

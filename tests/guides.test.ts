@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { errorStatus } from '@customer-platform/contracts/core';
-import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo-sandbox';
+import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo/demo-sandbox';
 import {
   type Platform,
   type Receiver,

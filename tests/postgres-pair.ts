@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { postgresServer } from '@customer-platform/deploy/postgres';
+import { postgresServer } from '@customer-platform/deploy/servers/postgres';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, type Platform, startPlatform, type TestedService, waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 

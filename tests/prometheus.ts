@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/managed-process';
-import { findProgram, type Program } from '@customer-platform/deploy/server-binary';
+import { findProgram, type Program } from '@customer-platform/deploy/servers/server-binary';
+import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from '@customer-platform/testkit';
 
 /** Series or result of a query: its labels and its latest value. */

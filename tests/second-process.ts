@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { type Deployable, type Platform as Deployment, describeProcess } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { isAlive, spawnManaged, stopChild } from '@customer-platform/deploy/managed-process';
+import { isAlive, spawnManaged, stopChild } from '@customer-platform/deploy/supervisor/managed-process';
 import { joinSockets, waitFor } from '@customer-platform/testkit';
 
 /** A second process of a deployable, at a port of its own beside the one that the platform runs. */

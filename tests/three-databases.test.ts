@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/managed-process';
-import { postgresServer } from '@customer-platform/deploy/postgres';
+import { postgresServer } from '@customer-platform/deploy/servers/postgres';
+import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { type Database, openDatabase } from '@customer-platform/service-kit';
 import {
   environment,

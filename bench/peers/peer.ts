@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/managed-process';
-import { findProgram } from '@customer-platform/deploy/server-binary';
+import { findProgram } from '@customer-platform/deploy/servers/server-binary';
+import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { programsFolder } from '@customer-platform/testkit';
 
 /** A running system of others that is measured beside this one. */

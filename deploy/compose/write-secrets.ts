@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } fr
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway, services } from '../local/deployables.ts';
-import { passwordVariable } from '../local/nats-config.ts';
+import { passwordVariable } from '../local/servers/nats-config.ts';
 
 const preface = `# Secrets of the platform in containers: keep this file from others, and back it up apart from the data.
 # docs/deployment.md tells how each is changed.

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ManagedProcess } from './managed-process.ts';
 import { docsKeyFile, type Secrets } from './platform-directory.ts';
 import { roleUrl } from './provision.ts';
+import type { ManagedProcess } from './supervisor/managed-process.ts';
 
 /** Folders, ports and secrets of the platform on this machine. */
 export interface Platform {

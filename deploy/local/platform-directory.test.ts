@@ -23,7 +23,7 @@ import {
   openDirectory,
   releaseDirectory,
 } from './platform-directory.ts';
-import { processIdentity, recordProcess } from './process-record.ts';
+import { processIdentity, recordProcess } from './supervisor/process-record.ts';
 
 describe("the platform's directory", () => {
   let directory = '';

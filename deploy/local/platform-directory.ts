@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, portIsFree } from './local-port.ts';
-import { recordProcess, runningRecord, stopRecorded } from './process-record.ts';
+import { recordProcess, runningRecord, stopRecorded } from './supervisor/process-record.ts';
 
 // Kept by --fresh: downloads and compiled code contain none of the platform's data.
 const kept = new Set(['debian', 'compile-cache', 'generators']);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { freePort } from './local-port.ts';
-import { startServer } from './managed-process.ts';
-import { postgresServer } from './postgres.ts';
 import { databaseUrl, provision, roleUrl } from './provision.ts';
+import { postgresServer } from './servers/postgres.ts';
+import { startServer } from './supervisor/managed-process.ts';
 
 const roles = [
   { name: 'calendar', password: "calendar'password" },

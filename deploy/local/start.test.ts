@@ -48,7 +48,7 @@ it.each(['--help', '-h'])(
 
 it('the usage names no setting that nothing reads', () => {
   const root = join(import.meta.dirname, '../..');
-  const read = ['docs/reference/config.md', ...globSync('deploy/local/*.ts', { cwd: root })]
+  const read = ['docs/reference/config.md', ...globSync('deploy/local/**/*.ts', { cwd: root })]
     .filter((file) => !file.endsWith('start-options.ts') && !file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(root, file), 'utf8'))
     .join('\n');

@@ -1,19 +1,19 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Demo, nextFreeTime, openDemo } from './demo.ts';
+import { type Demo, nextFreeTime, openDemo } from './demo/demo.ts';
+import { describeSimulated, simulatedUrl } from './demo/simulated.ts';
 import { describeProcess, gateway, isUp, type Platform, readyFile, services } from './deployables.ts';
 import { portIsFree } from './local-port.ts';
-import type { ServerProcess } from './managed-process.ts';
-import { busUrl, natsServer } from './nats.ts';
-import { defaultPrefix } from './nats-config.ts';
 import * as platformDirectory from './platform-directory.ts';
-import { postgresServer } from './postgres.ts';
 import { databaseUrl, provision } from './provision.ts';
-import { redisServer } from './redis.ts';
-import { describeSimulated, simulatedUrl } from './simulated.ts';
+import { busUrl, natsServer } from './servers/nats.ts';
+import { defaultPrefix } from './servers/nats-config.ts';
+import { postgresServer } from './servers/postgres.ts';
+import { redisServer } from './servers/redis.ts';
 import { type Options, readOptions, UsageError, usage } from './start-options.ts';
-import { createSupervisor, type Supervisor } from './supervisor.ts';
-import { waitUntil } from './wait-until.ts';
+import type { ServerProcess } from './supervisor/managed-process.ts';
+import { createSupervisor, type Supervisor } from './supervisor/supervisor.ts';
+import { waitUntil } from './supervisor/wait-until.ts';
 
 const database = 'platform';
 const names = services.map(({ name }) => name);

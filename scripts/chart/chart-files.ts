@@ -1,7 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gateway, services } from '@customer-platform/deploy/deployables';
-import { type BusPermissions, defaultPrefix, passwordVariable, pings } from '@customer-platform/deploy/nats-config';
+import {
+  type BusPermissions,
+  defaultPrefix,
+  passwordVariable,
+  pings,
+} from '@customer-platform/deploy/servers/nats-config';
 import { stringify } from 'yaml';
 
 /** The chart's folder, relative to the repository. */

@@ -54,7 +54,9 @@ async function checkoutOf(name: string): Promise<string> {
 async function check(before: string, name: string | undefined): Promise<void> {
   const env = { OTEL_SDK_DISABLED: 'true' };
   const platform = await startProcessPlatform(env, (process) => (process === name ? before : root));
-  const box = join(before, 'deploy/compose/black-box.ts');
+  // Older releases have theirs beside the Compose file.
+  const boxes = ['tests/black-box/black-box.ts', 'deploy/compose/black-box.ts'].map((file) => join(before, file));
+  const box = boxes.find(existsSync)!;
   const entrances = ['--gateway', platform.gatewayUrl, '--admin', platform.adminUrl];
   const beside = name ? `with ${name} of the release before` : 'with every process of this checkout';
   try {

@@ -1,4 +1,4 @@
-import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo-sandbox';
+import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo/demo-sandbox';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
-import type { ServerProcess } from '@customer-platform/deploy/managed-process';
+import type { ServerProcess } from '@customer-platform/deploy/supervisor/managed-process';
 import {
   type Platform,
   rawRequest,

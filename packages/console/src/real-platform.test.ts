@@ -1,5 +1,5 @@
 import { createClient } from '@customer-platform/client';
-import { defaultPrefix } from '@customer-platform/deploy/nats-config';
+import { defaultPrefix } from '@customer-platform/deploy/servers/nats-config';
 import {
   type ProcessPlatform,
   type Receiver,

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
+import { natsServer } from '@customer-platform/deploy/servers/nats';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 
 /** Servers of the cluster. */

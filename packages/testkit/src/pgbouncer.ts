@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gateway, services } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/managed-process';
-import { findProgram } from '@customer-platform/deploy/server-binary';
+import { findProgram } from '@customer-platform/deploy/servers/server-binary';
+import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import postgres from 'postgres';
 import { programsFolder } from './data-folder.ts';
 

@@ -8,15 +8,19 @@ import {
   services,
 } from '@customer-platform/deploy/deployables';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ManagedProcess, type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { busUrl, natsServer } from '@customer-platform/deploy/nats';
-import { defaultPrefix } from '@customer-platform/deploy/nats-config';
 import { choosePorts, loadSecrets } from '@customer-platform/deploy/platform-directory';
-import { postgresServer } from '@customer-platform/deploy/postgres';
-import { runningRecord } from '@customer-platform/deploy/process-record';
 import { databaseUrl, provision } from '@customer-platform/deploy/provision';
-import { redisServer } from '@customer-platform/deploy/redis';
-import { createSupervisor } from '@customer-platform/deploy/supervisor';
+import { busUrl, natsServer } from '@customer-platform/deploy/servers/nats';
+import { defaultPrefix } from '@customer-platform/deploy/servers/nats-config';
+import { postgresServer } from '@customer-platform/deploy/servers/postgres';
+import { redisServer } from '@customer-platform/deploy/servers/redis';
+import {
+  type ManagedProcess,
+  type ServerProcess,
+  startServer,
+} from '@customer-platform/deploy/supervisor/managed-process';
+import { runningRecord } from '@customer-platform/deploy/supervisor/process-record';
+import { createSupervisor } from '@customer-platform/deploy/supervisor/supervisor';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 import { rawRequest } from './platform.ts';
 import { waitFor } from './wait-for.ts';

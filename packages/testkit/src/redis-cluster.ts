@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { redisServer } from '@customer-platform/deploy/redis';
+import { redisServer } from '@customer-platform/deploy/servers/redis';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { Redis } from 'ioredis';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 import { waitFor } from './wait-for.ts';

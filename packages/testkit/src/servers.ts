@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type ServerProcess, startServer } from '@customer-platform/deploy/managed-process';
-import { natsServer } from '@customer-platform/deploy/nats';
-import { postgresServer } from '@customer-platform/deploy/postgres';
-import { redisServer } from '@customer-platform/deploy/redis';
+import { natsServer } from '@customer-platform/deploy/servers/nats';
+import { postgresServer } from '@customer-platform/deploy/servers/postgres';
+import { redisServer } from '@customer-platform/deploy/servers/redis';
+import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 
 /** Real servers of a test run. */

@@ -1,8 +1,8 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstLine } from './local-port.ts';
-import type { ServerProcess } from './managed-process.ts';
-import { writeSecretFile } from './platform-directory.ts';
+import { firstLine } from '../local-port.ts';
+import { writeSecretFile } from '../platform-directory.ts';
+import type { ServerProcess } from '../supervisor/managed-process.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
 /**

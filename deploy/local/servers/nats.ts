@@ -1,9 +1,9 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstLine } from './local-port.ts';
-import type { ServerProcess } from './managed-process.ts';
+import { firstLine } from '../local-port.ts';
+import { writeSecretFile } from '../platform-directory.ts';
+import type { ServerProcess } from '../supervisor/managed-process.ts';
 import { authorizationBlock, busPermissions, pings } from './nats-config.ts';
-import { writeSecretFile } from './platform-directory.ts';
 import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
 
 /**

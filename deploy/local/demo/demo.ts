@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { docsKeyFile, readJson, writeSecretFile, writeSecretJson } from '../platform-directory.ts';
 import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
 import { exampleMember, fillSandbox } from './demo-sandbox.ts';
-import { docsKeyFile, readJson, writeSecretFile, writeSecretJson } from './platform-directory.ts';
 
 /** Content of demo.json: addresses of the platform and its keys. */
 export interface Demo {

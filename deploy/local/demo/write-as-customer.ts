@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import { readJson } from '../platform-directory.ts';
 import type { Demo } from './demo.ts';
-import { readJson } from './platform-directory.ts';
 
 const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturdays?"';
 
@@ -9,7 +9,7 @@ const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturda
 async function main(): Promise<string> {
   const text = process.argv.slice(2).join(' ').trim();
   if (text === '' || text === '--help') throw new Error(usage);
-  const file = resolve(import.meta.dirname, '../../.platform/demo.json');
+  const file = resolve(import.meta.dirname, '../../../.platform/demo.json');
   const demo = readJson<Demo>(file);
   if (!demo?.whatsapp)
     throw new Error('there is no demo account with a channel: npm start, or npm start -- --fresh, makes one');

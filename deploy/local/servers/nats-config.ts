@@ -14,7 +14,7 @@ export const defaultPrefix = 'platform';
 
 /** Returns the permissions that are derived from the services' sources. */
 export function busPermissions(): BusPermissions {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../nats/permissions.json'), 'utf8')) as BusPermissions;
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../../nats/permissions.json'), 'utf8')) as BusPermissions;
 }
 
 /**

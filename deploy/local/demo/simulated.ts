@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isUp, type Platform } from './deployables.ts';
-import type { ManagedProcess } from './managed-process.ts';
+import { isUp, type Platform } from '../deployables.ts';
+import type { ManagedProcess } from '../supervisor/managed-process.ts';
 
 const entryFile = 'services/agents/src/planning/simulated-server.ts';
 

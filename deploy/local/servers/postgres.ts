@@ -22,9 +22,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
-import type { ServerProcess } from './managed-process.ts';
-import { processIdentity, signalProcess } from './process-record.ts';
-import { waitUntil } from './wait-until.ts';
+import type { ServerProcess } from '../supervisor/managed-process.ts';
+import { processIdentity, signalProcess } from '../supervisor/process-record.ts';
+import { waitUntil } from '../supervisor/wait-until.ts';
 
 type Owner = { uid: number; gid: number } | undefined;
 

@@ -5,18 +5,24 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import postgres from 'postgres';
-import { firstLine, freePort, portIsFree } from './local-port.ts';
-import { type ServerProcess, spawnManaged, startServer } from './managed-process.ts';
+import { firstLine, freePort, portIsFree } from '../local-port.ts';
+import { type ServerProcess, spawnManaged, startServer } from '../supervisor/managed-process.ts';
+import {
+  processIdentity,
+  recordProcess,
+  runningRecord,
+  signalProcess,
+  stopRecorded,
+} from '../supervisor/process-record.ts';
+import { waitUntil } from '../supervisor/wait-until.ts';
 import { busUrl, natsServer } from './nats.ts';
 import { busPermissions, passwordVariable } from './nats-config.ts';
 import { postgresServer } from './postgres.ts';
-import { processIdentity, recordProcess, runningRecord, signalProcess, stopRecorded } from './process-record.ts';
 import { redisServer } from './redis.ts';
 import { findProgram } from './server-binary.ts';
-import { waitUntil } from './wait-until.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'servers-'));
-const cacheDirectory = join(import.meta.dirname, '../../.platform/debian'); // the launcher's, so that one download serves both
+const cacheDirectory = join(import.meta.dirname, '../../../.platform/debian'); // the launcher's, so that one download serves both
 
 async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
@@ -137,7 +143,7 @@ describe('NATS and Redis of our own', () => {
 
   it('NATS takes the configuration of the containers, whatever a password begins with', async () => {
     const { command, env } = await natsServer({ directory: join(root, 'no-nats'), port: 1, cacheDirectory });
-    const file = join(import.meta.dirname, '../nats/server.conf');
+    const file = join(import.meta.dirname, '../../nats/server.conf');
     const passwords = Object.keys(busPermissions()).map((name) => [passwordVariable(name), '"1e5-_k"']);
     const check = (given: Record<string, string>) =>
       spawnSync(command, ['--config', file, '-t'], { env: { ...env, ...given }, encoding: 'utf8', timeout: 20_000 });
