@@ -1,4 +1,3 @@
-import type { Exception, Numbers } from './ratchet.ts';
 import { importsOf, type Source, targetOf } from './source.ts';
 
 /** An import of one file by another, as the innermost folder around both sees it: between two of its children. */
@@ -11,34 +10,15 @@ interface Edge {
 }
 
 /**
- * Returns a sentence for each circle of imports among the files and folders that lie in one folder, types counted as
- * values are. As an import counts between the children of the innermost folder around both files, no circle there
- * means none between files and none between folders. Tests are left out: nothing imports them. Imports that
- * `allowed` names, as `folder: child -> child`, are left out too.
+ * Returns a sentence for each circle of imports among the files and folders that lie in one folder; imports of types count as
+ * imports of values do. An import counts between the children of the innermost folder around both files, so that no circle there
+ * means none between files and none between folders. Tests are left out: nothing imports them.
  */
-export function circleFaultsOf(sources: Source[], allowed: Numbers): string[] {
-  return circlesOf(edgesOf(sources).filter((edge) => !(nameOf(edge) in allowed))).map(sentenceOf);
+export function circleFaultsOf(sources: readonly Source[]): string[] {
+  return circlesOf(edgesOf(sources)).map(sentenceOf);
 }
 
-/** Returns the imports of each allowed pair that the others lead back from: with them there would be a circle. */
-export function circleExceptionsOf(sources: Source[], allowed: Numbers): Exception[] {
-  const edges = edgesOf(sources);
-  const rest = edges.filter((edge) => !(nameOf(edge) in allowed));
-  return Object.keys(allowed).flatMap((name) => {
-    const against = edges.filter((edge) => nameOf(edge) === name);
-    const [first] = against;
-    if (!first) return [];
-    const beside = Map.groupBy(
-      rest.filter(({ folder }) => folder === first.folder),
-      ({ from }) => from,
-    );
-    if (pathBetween(first.to, first.from, beside).length === 0) return [];
-    const sentence = `closes a circle, as others do between the same two (${name}); import in one direction only`;
-    return [{ name, number: against.length, where: against.at(-1)!.text.split(' ', 1)[0]!, sentence }];
-  });
-}
-
-function edgesOf(sources: Source[]): Edge[] {
+function edgesOf(sources: readonly Source[]): Edge[] {
   return sources
     .filter(({ isTest }) => !isTest)
     .flatMap((source) => importsOf(source).map((each) => ({ ...each, file: source.file })))
@@ -51,10 +31,6 @@ function edgesOf(sources: Source[]): Edge[] {
       const folder = left.slice(0, depth).join('/');
       return { folder, from: left[depth]!, to: right[depth]!, text: `${file}:${line} imports ${target}` };
     });
-}
-
-function nameOf({ folder, from, to }: Edge): string {
-  return `${folder}: ${from} -> ${to}`;
 }
 
 /** Circles, each as the imports that make it: the last one leads back to where the first one starts. */

@@ -38,12 +38,3 @@ export function importsOf({ syntax }: Source): Import[] {
 export function targetOf(file: string, specifier: string): string {
   return relative('.', resolve(dirname(file), specifier));
 }
-
-const maxLines = { code: 300, test: 500 };
-
-/** Returns a sentence if a file is too long. */
-export function lengthFaultsOf({ file, text, isTest }: Source): string[] {
-  const lines = text.split('\n').length - 1;
-  const most = isTest ? maxLines.test : maxLines.code;
-  return lines > most ? [`${file}: has ${lines} lines; ${most} are the most`] : [];
-}
