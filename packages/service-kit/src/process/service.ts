@@ -123,7 +123,7 @@ export async function startFoundation<Config extends BaseConfig>(
   { migrations, partitions = [], clock, openCarriers }: OwnParts,
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
-  const { version } = JSON.parse(await readFile(new URL('../../package.json', migrations), 'utf8')) as {
+  const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as {
     version: string;
   };
   const stopTelemetry = await startTelemetry(config.OTEL_EXPORTER_OTLP_ENDPOINT, { service: name, version, log });
