@@ -45,7 +45,7 @@ beforeAll(async () => {
   described = await natsServer(place);
   nats = await startServer(described);
   const ports = Object.fromEntries(await Promise.all(services.map(async (name) => [name, String(await freePort())])));
-  const settings = await environment([...services], { ...common, NATS_URL: described.url });
+  const settings = await environment({ ...common, NATS_URL: described.url });
   // At the same addresses whenever they are started.
   eastEnv = (name) => ({ ...settings(name), PORT: ports[name]! });
   east = await startServices(services, eastEnv, new MovableClock());

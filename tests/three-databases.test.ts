@@ -64,7 +64,7 @@ async function startMachine(name: 'crm' | 'cdp'): Promise<Machine> {
   const server = await startServer(described);
   process.env.TEST_DATABASE_URL = described.url;
   try {
-    const env = await environment([name], common);
+    const env = await environment(common);
     const services = await startServices([name], env, new MovableClock());
     return { server, services, database: openDatabase(env(name).DATABASE_URL!, { pool: 1, service: name }) };
   } finally {

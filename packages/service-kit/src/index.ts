@@ -15,7 +15,7 @@ export { hasRow, isOfAccount } from './database/of-account.sql.ts';
 export type { PoolUse } from './database/pool/statement-watch.ts';
 export type { Fragment, QueueRows } from './database/queue-rows.ts';
 export * from './database/read-under-lock.ts';
-export { migrate } from './database/schema/migrate.ts';
+export { kitMigrations, migrate } from './database/schema/migrate.ts';
 export type { PartitionedTable } from './database/schema/partitions.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
 export { BatchWriter } from './due-work/batch-writer.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
+import { databaseUrl, roleUrl } from '@customer-platform/deploy/provision';
 import { openDatabase, startService } from '@customer-platform/service-kit';
 import type { MovableClock } from './clock.ts';
+import { createTestDatabase, testPassword } from './template-database.ts';
 
 /** Services that a test platform can run. */
 export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
@@ -38,17 +39,15 @@ export async function startServices(
   };
 }
 
-/** Creates a database, roles, secrets and a bus prefix; returns the environment of each process. `extra` goes before all of it. */
+/** Creates a database, secrets and a bus prefix; returns the environment of each process. `extra` goes before all of it. */
 export async function environment(
-  names: string[],
   extra: Record<string, string>,
   databaseEnv?: DatabaseEnv,
 ): Promise<(name: string) => Record<string, string>> {
   const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_REDIS_URL } = process.env as Record<string, string>;
   const id = randomBytes(6).toString('hex');
   const database = `test_${id}`;
-  const password = 'test-only';
-  await provision(TEST_DATABASE_URL!, { database, roles: names.map((name) => ({ name, password })) });
+  await createTestDatabase(TEST_DATABASE_URL!, database);
   const admin = databaseUrl(TEST_DATABASE_URL!, database);
   const common = {
     TEST_DATABASE: database,
@@ -77,7 +76,7 @@ export async function environment(
     ...extra,
   };
   const ofDatabase = databaseEnv ?? ((direct) => ({ DATABASE_URL: direct }));
-  return (name: string): Record<string, string> => ({ ...common, ...ofDatabase(roleUrl(admin, name, password)) });
+  return (name: string): Record<string, string> => ({ ...common, ...ofDatabase(roleUrl(admin, name, testPassword)) });
 }
 
 /** Deletes the database of an environment from the test's server: hundreds of them would cost a run memory, and its vacuum time. */

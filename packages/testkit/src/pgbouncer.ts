@@ -7,6 +7,7 @@ import { findProgram } from '@customer-platform/deploy/servers/server-binary';
 import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import postgres from 'postgres';
 import { programsFolder } from './data-folder.ts';
+import { testPassword } from './template-database.ts';
 
 /** Connections to PostgreSQL for each role and database: fewer than a process has to the pooler. */
 const serverConnections = 4;
@@ -31,7 +32,7 @@ export async function startPooler(): Promise<Pooler> {
   const port = await freePort();
   const file = join(directory, 'pgbouncer.ini');
   const users = join(directory, 'users.txt');
-  writeFileSync(users, [gateway, ...services].map(({ name }) => `"platform_${name}" "test-only"\n`).join(''), {
+  writeFileSync(users, [gateway, ...services].map(({ name }) => `"platform_${name}" "${testPassword}"\n`).join(''), {
     mode: 0o644,
   });
   writeFileSync(file, configOf(port, users), { mode: 0o644 });

@@ -80,7 +80,7 @@ export async function startPlatform(
 ): Promise<Platform> {
   const services = options.services ?? allServices.map(({ name }) => name);
   const clock = new MovableClock();
-  const env = await environment([...services, 'gateway'], options.env ?? {}, options.databaseEnv);
+  const env = await environment(options.env ?? {}, options.databaseEnv);
   const databases = new Map<string, Database>();
   const running = await startServices(services, env, clock);
   const urls = Object.fromEntries(

@@ -8,7 +8,7 @@ import { Clocks } from '../clocks/clocks.ts';
 import type { Consumer } from '../consumers/consumer.ts';
 import { startConsumer, startRetries } from '../consumers/consumers.ts';
 import { checkSessionSettings, type Database, openDatabase, standsStillMs } from '../database/database.ts';
-import { migrate } from '../database/schema/migrate.ts';
+import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/connections.ts';
@@ -100,7 +100,6 @@ export interface Worker {
 
 const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
-const kitMigrations = new URL('../../migrations/', import.meta.url);
 
 /** Opens what carries a process's events, where that is not its own bus alone: each part of the accounts has one. */
 export type OpenCarriers = (

@@ -8,6 +8,9 @@ import { isDatabaseUnavailable } from '../database-errors.ts';
 import { whenAvailable } from '../when-available.ts';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
 
+/** The migrations of the tables that every process has; they come before its own. */
+export const kitMigrations = new URL('../../../migrations/', import.meta.url);
+
 /** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
 const gaveWay = ['55P03', '40P01'];
 /**
