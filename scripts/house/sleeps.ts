@@ -5,7 +5,7 @@ import type { Source } from './source.ts';
 export const allowedSleeps: Record<string, string> = {
   'packages/service-kit/src/values/with-timeout.test.ts':
     'the timer comes due while the process is busy, which is what the test is about',
-  'tests/kill-customer-data.test.ts':
+  'tests/kill-customer-data.long.test.ts':
     'a process is killed at several moments of work that nothing outside sees; what it asserts holds at any of them',
 };
 
