@@ -14,7 +14,6 @@ import type { DueRow, DueWork, WorkFoundation } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
 import { clockedRowsOf, RowClock } from './row-clock.ts';
 import { lanesEveryMs, RowFinder } from './row-finder.ts';
-import { LeaseLost, type Outcome, Stopped } from './run-outcome.ts';
 
 const slowestRetryMs = 10_000;
 /** Time that aborted runs have to end. */
@@ -40,6 +39,16 @@ interface Run<Row> extends Timed, LeasedRow {
   readonly stop: AbortController;
   isSlow: boolean;
 }
+
+/** End of a run: with a result, to be run again, or of a row that is another's by now. */
+type Outcome<Result> =
+  | { kind: 'done'; result: Result; isLast?: boolean }
+  | { kind: 'again'; dueAt: Date; counts: boolean; error: string | null }
+  | { kind: 'lost' };
+
+/** Why a run was aborted. */
+class LeaseLost extends Error {}
+class Stopped extends Error {}
 
 /**
  * Runs the due rows of one queue until stopped: claims as many as there is room for, runs them side by side, writes what they came to in
