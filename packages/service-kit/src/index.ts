@@ -59,7 +59,32 @@ export { type LimitName, limitReached } from './telemetry/limits.ts';
 export { bufferedLogger, createLogger, type Logger } from './telemetry/logging.ts';
 export { meter } from './telemetry/meter.ts';
 export { activeRequests, requestDuration } from './telemetry/request-metrics.ts';
-export * from './telemetry/telemetry.ts';
+export {
+  type Attributes,
+  activeTrace,
+  childSpan,
+  describeSpan,
+  errorType,
+  failSpan,
+  httpMethod,
+  inSpan,
+  inSpans,
+  markFailed,
+  metricsEnabled,
+  processInstance,
+  processStartedAt,
+  type RequestTrace,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  setHttpStatus,
+  startTelemetry,
+  type TraceHeaders,
+  telemetryEnabled,
+  traceHeaders,
+  traceOfRequest,
+  traceRequest,
+} from './telemetry/telemetry.ts';
 export * from './timing/deadline-watch.ts';
 export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';
