@@ -84,16 +84,14 @@ export {
   traceRequest,
 } from './telemetry/telemetry.ts';
 export * from './timing/deadline-watch.ts';
+export { onceAtATime } from './timing/single-flight.ts';
 export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';
-export * from './values/changed-values.ts';
 export * from './values/config.ts';
 export { countWithin } from './values/count-within.ts';
-export { jsonBytes } from './values/json-bytes.ts';
-export { isBeyond, someStructural } from './values/json-structure.ts';
+export { isBeyond, jsonBytes, someStructural } from './values/json.ts';
 export { noAccount } from './values/no-account.ts';
-export { onceAtATime } from './values/once-at-a-time.ts';
-export { mergedByKey, withGiven } from './values/patches.ts';
+export { changedValues, isSameValue, mergedByKey, withGiven } from './values/patches.ts';
 export * from './values/sealed-text.ts';
 export { oldestIdKept, uuidAt } from './values/timed-ids.ts';
 export * from './values/with-timeout.ts';

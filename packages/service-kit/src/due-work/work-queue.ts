@@ -1,11 +1,10 @@
 import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
-import type { QueueSeat, ReportedQueue } from '../queues/queues.ts';
+import { errorText, type QueueSeat, type ReportedQueue } from '../queues/queues.ts';
 import { meter } from '../telemetry/meter.ts';
 import { inSpan } from '../telemetry/telemetry.ts';
 import { DeadlineWatch, type Timed } from '../timing/deadline-watch.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { backoffMs } from '../values/backoff.ts';
-import { errorText } from '../values/error-text.ts';
 import { waitUntil } from '../values/with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
