@@ -30,8 +30,8 @@ import type { Ask, BoundOperation, Implements } from '../operations/operation.ts
 import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
 import { Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
-import type { EventCarrier } from '../outbox/event-carrier.ts';
 import type { EventPace } from '../outbox/event-pace.ts';
+import type { EventCarrier } from '../outbox/outbox-relay.ts';
 import { startRelays } from '../outbox/outbox-relays.ts';
 import type { Queues } from '../queues/queues.ts';
 import { createLogger, type Logger } from '../telemetry/logging.ts';
