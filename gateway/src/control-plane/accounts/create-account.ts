@@ -2,8 +2,7 @@ import { accountCreated, adminOperations, defaultRateLimit } from '@customer-pla
 import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
 import { toAccount, toContext } from '../../accounts/account-shape.ts';
 import { insertAccount, type NewAccount, sandboxName } from '../../accounts/accounts.sql.ts';
-import { countryOfZone, isCountry } from '../../accounts/country-of-zone.ts';
-import { timezoneName } from '../../accounts/timezone-name.ts';
+import { countryOfZone, isCountry, timezoneName } from '../../accounts/time-zones.ts';
 import { mainCell } from '../../cells/read-cells.ts';
 import { emitFor, implement } from '../admin-operation.ts';
 import { recordChange } from '../audit/record-change.ts';

@@ -10,7 +10,7 @@ import {
   lockAccount,
   updateAccountRows,
 } from '../../accounts/accounts.sql.ts';
-import { timezoneName } from '../../accounts/timezone-name.ts';
+import { timezoneName } from '../../accounts/time-zones.ts';
 import { emitFor, implement } from '../admin-operation.ts';
 import { differenceOf, recordChange } from '../audit/record-change.ts';
 import { inOrder } from './create-account.ts';
