@@ -13,9 +13,7 @@ import {
   startJob,
 } from '@customer-platform/service-kit';
 import { findCell } from './accounts/accounts.sql.ts';
-import { handleAccountContext } from './accounts/handle-account-context.ts';
-import { handleMember } from './accounts/handle-member.ts';
-import { handleMembers } from './accounts/handle-members.ts';
+import { handleAccountContext, handleMember, handleMembers } from './accounts/internal-requests.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
 import { cellCarriers } from './cells/cell-carriers.ts';
 import { type AskedIn, Cells } from './cells/cells.ts';

@@ -1,5 +1,10 @@
-import { type EventCarrier, type OutboxPart, onceAtATime, serviceUnavailable } from '@customer-platform/service-kit';
-import { cellOfRow } from './cell-carriers.sql.ts';
+import {
+  type EventCarrier,
+  type OutboxPart,
+  onceAtATime,
+  type Sql,
+  serviceUnavailable,
+} from '@customer-platform/service-kit';
 import type { Cell, Cells } from './cells.ts';
 
 type FindCell = (accountId: string) => Promise<string | undefined>;
@@ -40,6 +45,11 @@ function partOf({ name }: Cell): OutboxPart {
 function restOf(others: readonly Cell[]): OutboxPart {
   const names = others.map(({ name }) => name);
   return { name: 'main', where: (sql) => sql`coalesce(${cellOfRow(sql)}, 'main') <> all(${names}::text[])` };
+}
+
+/** The cell of an outbox row's account: looked up row by row, since a join could read all accounts for a few events. */
+function cellOfRow(sql: Sql): ReturnType<Sql> {
+  return sql`(select cell from accounts where accounts.account_id = outbox.account_id)`;
 }
 
 async function publishInMain(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { MalformedExport } from './malformed-export.ts';
 import { readExport } from './otlp.ts';
+import { MalformedExport } from './split-spans.ts';
 import { atOnce } from './steps.ts';
 
 const span = { traceId: '1'.padStart(32, '0'), spanId: '2'.repeat(16), startTimeUnixNano: '1', endTimeUnixNano: 2 };

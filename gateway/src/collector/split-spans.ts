@@ -1,4 +1,3 @@
-import { MalformedExport } from './malformed-export.ts';
 import { type Steps, stepBytes, stepNodes } from './steps.ts';
 
 /** Spans of an export that are read: eight times as many as our own exporters send (OTEL_BSP_MAX_EXPORT_BATCH_SIZE, 512 by default). */
@@ -10,6 +9,9 @@ const maxSpanNodes = 2_048;
 const maxFrameBytes = 131_072;
 const maxFrameNodes = 4_096;
 const maxDepth = 64;
+
+/** A body that is no export of spans in OTLP/JSON, or none of the size of one. */
+export class MalformedExport extends Error {}
 
 /** An export in parts that are small enough to be parsed each in one step. */
 export interface SplitExport {

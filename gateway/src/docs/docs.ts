@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
 import { isReading, type Logger, pathOf } from '@customer-platform/service-kit';
-import { refuse } from '../http/respond.ts';
+import { refuse } from '../http/listener.ts';
 import type { CurrentApiDocument } from './api-document.ts';
-import { readReferenceScript } from './reference-script.ts';
 
 /**
  * Restricts every load to this origin: the page works without the internet. Style sheets that the reference inserts carry the nonce; the
@@ -182,6 +182,27 @@ function servedOnce(): (text: string) => Promise<Served> {
     if (last?.text !== text) last = { text, served: served(json, text) };
     return last.served;
   };
+}
+
+/** Time in which a thread reads the script; it takes about a second. */
+const readMs = 60_000;
+
+/**
+ * Returns the script that draws the reference (Scalar, with all that it needs), plain and compressed. A thread reads it: the package has it
+ * as text amid its code, which would stay in memory, and compressing 5 MB would keep requests waiting.
+ */
+async function readReferenceScript(): Promise<{ bytes: Uint8Array; gzipped: Uint8Array }> {
+  const worker = new Worker(new URL('./reference-script-worker.ts', import.meta.url));
+  const { promise, resolve, reject } = Promise.withResolvers<{ bytes: Uint8Array; gzipped: Uint8Array }>();
+  worker.once('message', resolve).once('error', reject);
+  worker.once('exit', () => reject(new Error('the thread that reads the script of the reference ended without it')));
+  const late = setTimeout(() => reject(new Error(`the script was not read within ${readMs} ms`)), readMs);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    void worker.terminate();
+  }
 }
 
 /** Returns a weak tag: the same for the plain and for the compressed bytes. */

@@ -10,11 +10,9 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, FairPermits, hookAccountHeader, type Logger, PermitQueue } from '@customer-platform/service-kit';
 import { createProxyMiddleware, type Options, type Plugin } from 'http-proxy-middleware';
 import type { Body } from '../bodies/body-intake.ts';
-import { refuse } from '../http/respond.ts';
-import { connectsWithin } from './connect-deadline.ts';
-import { codeOf, isUnconnected, noResponse } from './connection-errors.ts';
-import { isForeignFailure } from './foreign-failure.ts';
+import { refuse } from '../http/listener.ts';
 import { Outage } from './outage.ts';
+import { codeOf, connectTimeout, isForeignFailure, isUnconnected, noResponse } from './service-failures.ts';
 import { streamOpener } from './stream-opener.ts';
 import { UnsentRests } from './unsent-rests.ts';
 import type { Upstream } from './upstream.ts';
@@ -149,6 +147,24 @@ function openAgents({ protocol }: URL, { sockets, connectMs }: { sockets: number
     // Streams need none either: the keys that have them bound their number.
     streamAgent: connectsWithin(connectMs, new Agent({ keepAlive: false })),
   };
+}
+
+/**
+ * Has an agent give up a connection that is not made within `connectMs`: to a machine that is gone nobody is refused, and each request would
+ * wait for as long as for a response. Returns the agent.
+ */
+function connectsWithin<Connecting extends HttpAgent>(connectMs: number, agent: Connecting): Connecting {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (...options) => {
+    const socket = connect(...options);
+    if (!socket) return socket;
+    const error = () => Object.assign(new Error(`no connection within ${connectMs} ms`), { code: connectTimeout });
+    const timer = setTimeout(() => socket.destroy(error()), connectMs);
+    const end = () => clearTimeout(timer);
+    socket.once('connect', end).once('close', end);
+    return socket;
+  };
+  return agent;
 }
 
 function probe(url: URL, agent: HttpAgent, requestId: string, limitMs: number): Promise<IncomingMessage> {

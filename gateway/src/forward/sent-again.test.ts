@@ -6,7 +6,7 @@ import { type RawResponse, rawRequest, waitFor } from '@customer-platform/testki
 import { startStandIn } from '@customer-platform/testkit/stand-in-service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { BodyIntake, hasBody } from '../bodies/body-intake.ts';
-import { refuse } from '../http/respond.ts';
+import { refuse } from '../http/listener.ts';
 import { forwarder } from './forward.ts';
 import { Outage } from './outage.ts';
 

@@ -2,9 +2,8 @@ import { type Agent, request as httpRequest, type IncomingMessage } from 'node:h
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from '@customer-platform/service-kit';
-import { isUnconnected, noResponse } from './connection-errors.ts';
-import { isForeignFailure } from './foreign-failure.ts';
 import type { Outage } from './outage.ts';
+import { isForeignFailure, isUnconnected, noResponse } from './service-failures.ts';
 
 /** Time in which a service has to begin a stream. */
 const beginMs = 30_000;

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { gatewayHeadBytes, type Logger, listen } from '@customer-platform/service-kit';
+import { ApiError } from '@customer-platform/contracts/core';
+import { gatewayHeadBytes, internalError, type Logger, listen, sendRefusal } from '@customer-platform/service-kit';
 import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { type RequestHead, RequestHeads } from './request-heads.ts';
@@ -86,6 +87,16 @@ export async function listenWithEnvelopes(
     heads.stop();
   });
   return listener;
+}
+
+/** Sends a refusal's envelope; for any other error 500, logged once with its cause, which is not sent. */
+export function refuse(response: ServerResponse, error: unknown, log: Logger): void {
+  if (error instanceof ApiError) {
+    sendRefusal(response, error);
+    return;
+  }
+  log.error({ err: error, request_id: response.getHeader('request-id') }, 'request failed');
+  sendRefusal(response, internalError());
 }
 
 /**

@@ -7,14 +7,12 @@ export type { ClockedRows, Look } from './clocks/clocked-rows.ts';
 export { Clocks } from './clocks/clocks.ts';
 export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts';
 export { type Consumer, onEvent } from './consumers/consumer.ts';
-export { countSerially } from './database/count-serially.ts';
 export * from './database/database.ts';
 export * from './database/database-errors.ts';
-export { lockNumber } from './database/lock-number.ts';
+export { countSerially, lockNumber, readUnderLock } from './database/locks.ts';
 export { hasRow, isOfAccount } from './database/of-account.sql.ts';
 export type { PoolUse } from './database/pool/statement-watch.ts';
 export type { Fragment, QueueRows } from './database/queue-rows.ts';
-export * from './database/read-under-lock.ts';
 export { kitMigrations, migrate } from './database/schema/migrate.ts';
 export type { PartitionedTable } from './database/schema/partitions.ts';
 export { AccountSlots, type RunEnd } from './due-work/account-slots.ts';
@@ -42,11 +40,11 @@ export { bindOperations } from './operations/bind-operations.ts';
 export { ResponseSeal } from './operations/idempotency.ts';
 export * from './operations/operation.ts';
 export { type GivenFilters, readOrSearch, search, searchInBackground } from './operations/read-or-search.ts';
-export { AccountsLocked } from './outbox/accounts-locked.ts';
-export type { EventCarrier } from './outbox/event-carrier.ts';
 export type { EventPace } from './outbox/event-pace.ts';
+export { AccountsLocked } from './outbox/failed-try.ts';
+export type { OutboxPart } from './outbox/outbox.sql.ts';
 export * from './outbox/outbox.ts';
-export type { OutboxPart } from './outbox/outbox-part.ts';
+export type { EventCarrier } from './outbox/outbox-relay.ts';
 export { openBus } from './process/open-parts.ts';
 export { type Running, runProcess } from './process/run-process.ts';
 export * from './process/service.ts';
@@ -59,18 +57,41 @@ export { type LimitName, limitReached } from './telemetry/limits.ts';
 export { bufferedLogger, createLogger, type Logger } from './telemetry/logging.ts';
 export { meter } from './telemetry/meter.ts';
 export { activeRequests, requestDuration } from './telemetry/request-metrics.ts';
-export * from './telemetry/telemetry.ts';
+export {
+  type Attributes,
+  activeTrace,
+  childSpan,
+  describeSpan,
+  errorType,
+  failSpan,
+  httpMethod,
+  inSpan,
+  inSpans,
+  markFailed,
+  metricsEnabled,
+  processInstance,
+  processStartedAt,
+  type RequestTrace,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  setHttpStatus,
+  startTelemetry,
+  type TraceHeaders,
+  telemetryEnabled,
+  traceHeaders,
+  traceOfRequest,
+  traceRequest,
+} from './telemetry/telemetry.ts';
 export * from './timing/deadline-watch.ts';
+export { onceAtATime } from './timing/single-flight.ts';
 export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';
-export * from './values/changed-values.ts';
 export * from './values/config.ts';
 export { countWithin } from './values/count-within.ts';
-export { jsonBytes } from './values/json-bytes.ts';
-export { isBeyond, someStructural } from './values/json-structure.ts';
+export { isBeyond, jsonBytes, someStructural } from './values/json.ts';
 export { noAccount } from './values/no-account.ts';
-export { onceAtATime } from './values/once-at-a-time.ts';
-export { mergedByKey, withGiven } from './values/patches.ts';
+export { changedValues, isSameValue, mergedByKey, withGiven } from './values/patches.ts';
 export * from './values/sealed-text.ts';
 export { oldestIdKept, uuidAt } from './values/timed-ids.ts';
 export * from './values/with-timeout.ts';

@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Bus } from '../bus/bus.ts';
+import type { Bus, Consuming } from '../bus/bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import { isDatabaseUnavailable } from '../database/database-errors.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
-import { AccountsLocked } from '../outbox/accounts-locked.ts';
 import { deleteFailedEvent, type FailedEventRow, type HeldTry } from '../outbox/failed-events.sql.ts';
+import { AccountsLocked } from '../outbox/failed-try.ts';
 import type { OwnerRuns } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
 import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
-import { PendingLag } from './pending-lag.ts';
 import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
 
 /**
@@ -133,6 +132,26 @@ function giveBackWhatFails(
       }
     }
   };
+}
+
+/** Measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more. */
+class PendingLag {
+  readonly #consuming: Consuming;
+  readonly #clock: () => Date;
+  #since: Date | undefined;
+
+  constructor(consuming: Consuming, clock: () => Date) {
+    this.#consuming = consuming;
+    this.#clock = clock;
+  }
+
+  /** Undefined while the bus is unavailable: nobody knows then. */
+  async measure(): Promise<{ ready: number; oldest: Date | null } | undefined> {
+    const pending = await this.#consuming.pending().catch(() => undefined);
+    if (!pending) return undefined;
+    this.#since = pending.count === 0 ? undefined : (pending.oldestAt ?? this.#since ?? this.#clock());
+    return { ready: pending.count, oldest: this.#since ?? null };
+  }
 }
 
 /** Takes events again that the consumers could not take at first, until stopped. */

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { consumerRunner } from '../../test/consumer-runner.ts';
 import type { ReceivedEvent } from '../bus/consume-loop.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { AccountsLocked } from '../outbox/accounts-locked.ts';
+import { AccountsLocked } from '../outbox/failed-try.ts';
 import { noAccount } from '../values/no-account.ts';
 import { uuidAt } from '../values/timed-ids.ts';
 

@@ -4,7 +4,7 @@ import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Sql } from '../database/database.ts';
 import { isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import { inWorkTransaction, type WorkContext } from '../jobs/jobs.ts';
-import type { AccountsLocked } from '../outbox/accounts-locked.ts';
+import type { AccountsLocked } from '../outbox/failed-try.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
 import { inSpans } from '../telemetry/telemetry.ts';
 import type { Consumer } from './consumer.ts';

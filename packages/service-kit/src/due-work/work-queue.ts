@@ -1,11 +1,10 @@
 import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
-import type { QueueSeat, ReportedQueue } from '../queues/queues.ts';
+import { errorText, type QueueSeat, type ReportedQueue } from '../queues/queues.ts';
 import { meter } from '../telemetry/meter.ts';
 import { inSpan } from '../telemetry/telemetry.ts';
 import { DeadlineWatch, type Timed } from '../timing/deadline-watch.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { backoffMs } from '../values/backoff.ts';
-import { errorText } from '../values/error-text.ts';
 import { waitUntil } from '../values/with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -14,7 +13,6 @@ import type { DueRow, DueWork, WorkFoundation } from './due-work.ts';
 import { FairSlots, type Lane, type Room } from './fair-slots.ts';
 import { clockedRowsOf, RowClock } from './row-clock.ts';
 import { lanesEveryMs, RowFinder } from './row-finder.ts';
-import { LeaseLost, type Outcome, Stopped } from './run-outcome.ts';
 
 const slowestRetryMs = 10_000;
 /** Time that aborted runs have to end. */
@@ -40,6 +38,16 @@ interface Run<Row> extends Timed, LeasedRow {
   readonly stop: AbortController;
   isSlow: boolean;
 }
+
+/** End of a run: with a result, to be run again, or of a row that is another's by now. */
+type Outcome<Result> =
+  | { kind: 'done'; result: Result; isLast?: boolean }
+  | { kind: 'again'; dueAt: Date; counts: boolean; error: string | null }
+  | { kind: 'lost' };
+
+/** Why a run was aborted. */
+class LeaseLost extends Error {}
+class Stopped extends Error {}
 
 /**
  * Runs the due rows of one queue until stopped: claims as many as there is room for, runs them side by side, writes what they came to in

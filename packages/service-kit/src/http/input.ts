@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
-import { someStructural } from '../values/json-structure.ts';
+import { someStructural } from '../values/json.ts';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
 
 /** Maximum depth of a JSON body. */

@@ -1,5 +1,5 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Express, Request, Response } from 'express';
+import type { AccountContext, Deprecation } from '@customer-platform/contracts/core';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { bodyReader, releaseBody } from '../http/bodies/request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
@@ -11,7 +11,6 @@ import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfReque
 import { noAccount } from '../values/no-account.ts';
 import { type BindingContext, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
-import { markDeprecated } from './mark-deprecated.ts';
 import type { BoundOperation } from './operation.ts';
 import { openStream, read } from './read.ts';
 import { UnsentResponses } from './unsent-responses.ts';
@@ -48,6 +47,21 @@ export function bindOperations<Resources>(
     else route[operation.method.toLowerCase() as 'post'](...marks, bodyReader(operation, ownerOf), handle);
   }
   for (const [path, allowed] of methods) refuseOtherMethods(app, path, [...allowed, 'OPTIONS'].join(', '));
+}
+
+/**
+ * Returns a handler that marks every response of an operation that will end, refusals too: `Deprecation` (RFC 9745) and `Sunset`
+ * (RFC 8594) have the days, `Link` the path of its successor, with the values of the parameters that both paths have.
+ */
+function markDeprecated({ since, sunset, instead }: Deprecation): RequestHandler {
+  const headers = { Deprecation: `@${Date.parse(since) / 1_000}`, Sunset: new Date(sunset).toUTCString() };
+  return ({ params }, response, next) => {
+    const path = instead.path.replaceAll(/\{(\w+)\}/g, (braced, name: string) =>
+      encodeURIComponent(String(params[name] ?? braced)),
+    );
+    response.set({ ...headers, Link: `<${path}>; rel="successor-version"` });
+    next();
+  };
 }
 
 /** Responds to a request, whatever happens, and measures how long that takes; returns the status. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { inTransaction } from '../database/database.ts';
-import { lockNumber } from '../database/lock-number.ts';
+import { lockNumber } from '../database/locks.ts';
 import { claimKey } from './idempotency.ts';
 
 let platform: Platform;

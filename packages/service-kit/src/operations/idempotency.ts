@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
-import { lockNumber } from '../database/lock-number.ts';
+import { lockNumber } from '../database/locks.ts';
 import { limitReached } from '../telemetry/limits.ts';
 import { openText, sealText } from '../values/sealed-text.ts';
 

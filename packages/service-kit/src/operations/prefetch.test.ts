@@ -3,7 +3,7 @@ import { type AccountContext, ApiError, operationsOf } from '@customer-platform/
 import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { lockNumber } from '../database/lock-number.ts';
+import { lockNumber } from '../database/locks.ts';
 import { Connections } from '../fairness/connections.ts';
 import { RequestCount } from '../fairness/request-count.ts';
 import {

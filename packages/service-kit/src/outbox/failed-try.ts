@@ -1,7 +1,6 @@
 import { isUnavailable } from '../database/database-errors.ts';
 import { meter } from '../telemetry/meter.ts';
 import { type Backoff, backoffMs } from '../values/backoff.ts';
-import { AccountsLocked } from './accounts-locked.ts';
 import { type FailedTry, storable } from './failed-events.sql.ts';
 
 /** Counts events that are dead, by their queue. */
@@ -15,6 +14,19 @@ export const maxEventTries = 10;
 export const eventBackoff: Backoff = { firstMs: 2_000, longestMs: 300_000 };
 /** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
 const patienceMs = 24 * 3_600_000;
+
+/**
+ * Thrown by a consumer that could not have a lock of these accounts: of its batch only their events are set aside, and the rest is taken
+ * again at once.
+ */
+export class AccountsLocked extends Error {
+  readonly accounts: ReadonlySet<string>;
+
+  constructor(accountIds: readonly string[], cause?: unknown) {
+    super(`another transaction holds the lock of ${accountIds.join(', ')}`, { cause });
+    this.accounts = new Set(accountIds);
+  }
+}
 
 /** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
 export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {

@@ -5,10 +5,9 @@ import type { Database } from '../database/database.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import { createLogger } from '../telemetry/logging.ts';
-import type { EventCarrier } from './event-carrier.ts';
 import { EventPace } from './event-pace.ts';
 import { lockOutboxOf } from './outbox.sql.ts';
-import { OutboxRelay } from './outbox-relay.ts';
+import { type EventCarrier, OutboxRelay } from './outbox-relay.ts';
 
 let platform: Platform;
 let sql: Database;

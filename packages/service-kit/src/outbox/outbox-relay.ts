@@ -1,5 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
+import type { Bus, PublishedEvent } from '../bus/bus.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
@@ -7,7 +8,6 @@ import type { QueueSeat } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
-import type { EventCarrier } from './event-carrier.ts';
 import type { EventPace } from './event-pace.ts';
 import { deadEvents, failedTry } from './failed-try.ts';
 import {
@@ -19,6 +19,7 @@ import {
   movePublished,
   nextAccounts,
   noteServer,
+  type OutboxPart,
   postponeEvents,
   type RefusedRow,
   type StoredRow,
@@ -37,6 +38,14 @@ const gatherMs = 8;
 
 /** Time in which dead events are buried after a round: each is read and written whole. Those that are left are tried again a second later. */
 const buryMs = 100;
+
+/** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
+export interface EventCarrier
+  extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'mostBytes' | 'subjectOf'> {
+  part?: OutboxPart;
+  /** Resolves once the event is stored; throws where it is not. */
+  publish(event: PublishedEvent & { account_id: string }): Promise<void>;
+}
 
 /** Dependencies of the relay beside database and bus. */
 interface RelayParts {

@@ -2,10 +2,9 @@ import type { Database } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
-import type { EventCarrier } from './event-carrier.ts';
 import type { EventPace } from './event-pace.ts';
 import { outboxRows } from './outbox.sql.ts';
-import { OutboxRelay } from './outbox-relay.ts';
+import { type EventCarrier, OutboxRelay } from './outbox-relay.ts';
 
 interface RelaysParts {
   log: Logger;

@@ -1,3 +1,4 @@
+import type { PendingQuery, Row } from 'postgres';
 import { bytesBefore } from '../database/bytes-before.sql.ts';
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
@@ -5,7 +6,6 @@ import type { Fragment } from '../database/queue-rows.ts';
 import { hasFailed, type KeyedRows, nextLanes } from '../due-work/due-rows.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import type { FailedTry } from './failed-events.sql.ts';
-import type { OutboxPart } from './outbox-part.ts';
 
 /** An event that waits for its transaction's commit. */
 export interface OutboxRow {
@@ -34,6 +34,13 @@ export interface BatchBounds {
   rows: number;
   bytes: number;
   each: number;
+}
+
+/** Accounts whose events are carried apart from all others. */
+export interface OutboxPart {
+  name: string;
+  /** Condition of their rows, by `outbox.account_id`. */
+  where(sql: Sql): PendingQuery<Row[]>;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServiceIn, ServiceName } from '@customer-platform/contracts/core';
+import { moveClock, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from '../bus/bus.ts';
 import type { ClockWork } from '../clocks/clock-work.ts';
@@ -30,13 +30,12 @@ import type { Ask, BoundOperation, Implements } from '../operations/operation.ts
 import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
 import { Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
-import { moveClocks } from '../operators/move-clocks.ts';
-import type { EventCarrier } from '../outbox/event-carrier.ts';
 import type { EventPace } from '../outbox/event-pace.ts';
+import type { EventCarrier } from '../outbox/outbox-relay.ts';
 import { startRelays } from '../outbox/outbox-relays.ts';
 import type { Queues } from '../queues/queues.ts';
 import { createLogger, type Logger } from '../telemetry/logging.ts';
-import { startTelemetry } from '../telemetry/telemetry.ts';
+import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
 import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
 import { openAccounts, openBus, openDueWork } from './open-parts.ts';
 import { observeProcess } from './process-metrics.ts';
@@ -180,6 +179,15 @@ export async function startFoundation<Config extends BaseConfig>(
     await stopTelemetry();
   };
   return { foundation, stop };
+}
+
+/** Has this process go by clocks as they are moved, once its service's database has each move. */
+function moveClocks(bus: Bus, { service, sql, clocks }: { service: ServiceName; sql: Database; clocks: Clocks }): void {
+  bus.onBack(() => clocks.refresh());
+  bus.handleAll(moveClock, async ({ account, aheadMs }) => {
+    await clocks.move(sql, account, aheadMs);
+    return { service, instance: processInstance };
+  });
 }
 
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */

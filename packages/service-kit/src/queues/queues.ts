@@ -4,8 +4,7 @@ import type { Database, Sql } from '../database/database.ts';
 import type { QueueRows } from '../database/queue-rows.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
-import { coalesced } from '../values/coalesced.ts';
-import { errorText } from '../values/error-text.ts';
+import { coalesced } from '../timing/single-flight.ts';
 import { selectPauses } from './pauses.sql.ts';
 import { type Paused, Pauses } from './pauses.ts';
 import {
@@ -280,4 +279,13 @@ function added(one: OwnerDepth, other: OwnerDepth): OwnerDepth {
 
 function depthOf({ ready, later, dead }: OwnerDepth): number {
   return ready + later + dead;
+}
+
+/** Most characters of an error that are kept. */
+const maxLength = 500;
+
+/** Returns an error's text as it is kept and shown. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll('\0', '').toWellFormed().slice(0, maxLength);
 }

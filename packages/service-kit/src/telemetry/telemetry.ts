@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import {
   type Attributes,
   type Context,
@@ -15,7 +16,6 @@ import {
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { withTimeout } from '../values/with-timeout.ts';
-import { isReachable } from './is-reachable.ts';
 
 export type { Attributes, Span };
 export { SpanKind };
@@ -99,6 +99,29 @@ function quietLogger(log: Logger) {
   };
   const ignore = () => undefined;
   return { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** Time in which a server takes a connection, or counts as unreachable. */
+const connectMs = 1_000;
+
+/** Returns whether something listens at a URL's host and port; false for a URL that is none. */
+export async function isReachable(url: string): Promise<boolean> {
+  if (!URL.canParse(url)) return false;
+  const { hostname, port, protocol } = new URL(url);
+  const socket = connect({
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    timeout: connectMs,
+  });
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('connect', () => resolve(true));
+  socket.once('timeout', () => resolve(false));
+  socket.once('error', () => resolve(false));
+  try {
+    return await promise;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Options of a span. */

@@ -1,5 +1,5 @@
-import { expect, it } from '@jest/globals';
-import { mergedByKey, withGiven } from './patches.ts';
+import { describe, expect, it } from '@jest/globals';
+import { changedValues, mergedByKey, withGiven } from './patches.ts';
 
 it('replaces what is given, null, false and empty texts too, and nothing else', () => {
   const before = { name: 'Ada', phone: '+491' as string | null, active: true, notes: 'a' };
@@ -17,4 +17,17 @@ it('merges by key, and null removes', () => {
   expect(mergedByKey(before, { color: null, weight: 3, shape: null })).toEqual({ size: 1, weight: 3 });
   expect(mergedByKey(before)).toEqual(before);
   expect(before.color).toBe(2);
+});
+
+describe('changed values', () => {
+  const before = { name: 'Ada', tags: ['a', 'b'], fields: { size: 1, color: 'red' }, phone: null as string | null };
+
+  it('of a change are the former values of what it replaced, and of nothing else', () => {
+    const after = { ...before, name: 'Bo', phone: '+491', tags: ['b', 'a'], more: 'unknown before' };
+    expect(changedValues(before, after)).toEqual({ name: 'Ada', phone: null, tags: ['a', 'b'] });
+  });
+
+  it('of a change that replaces nothing are undefined, whatever the order of keys', () => {
+    expect(changedValues(before, { ...before, fields: { color: 'red', size: 1 } })).toBeUndefined();
+  });
 });

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type EventReader, readStream, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../../telemetry/logging.ts';
-import { eventText } from './server-sent-events.ts';
-import { type StreamPage, type StreamSource, Streams } from './streams.ts';
+import { eventText, type StreamPage, type StreamSource, Streams } from './streams.ts';
 
 let streams: Streams;
 let server: Server;

@@ -5,7 +5,13 @@ import type { Logger } from '../../telemetry/logging.ts';
 import { meter } from '../../telemetry/meter.ts';
 import { TimedOut, withTimeout } from '../../values/with-timeout.ts';
 import type { Listener } from '../listener.ts';
-import { commentText, eventText, retryText, type StreamedEvent } from './server-sent-events.ts';
+
+/** One event of a stream. `id` and `event` are without line ends. */
+export interface StreamedEvent {
+  id: string;
+  event: string;
+  data: string;
+}
 
 /** A part of a stream. */
 export interface StreamPage {
@@ -161,6 +167,19 @@ export function beginEventStream(response: ServerResponse): void {
 /** Returns the line that has the reader of a stream that ends connect again, some time later at random. */
 export function retrySoon(): string {
   return retryText(Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest)));
+}
+
+/** Returns an event as Server-Sent Events have it; a line end in the data stays one for the reader. */
+export function eventText({ id, event, data }: StreamedEvent): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${data.replaceAll(/\r\n|\r|\n/g, '\ndata: ')}\n\n`;
+}
+
+/** A comment, which readers ignore: it says that the stream is alive. */
+const commentText = ': alive\n\n';
+
+/** Returns the line that has a reader wait for `ms` before it connects again. */
+function retryText(ms: number): string {
+  return `retry: ${ms}\n\n`;
 }
 
 function isOver(response: ServerResponse): boolean {

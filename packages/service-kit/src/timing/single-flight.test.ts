@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { coalesced } from './coalesced.ts';
+import { coalesced } from './single-flight.ts';
 
 it('runs once for those who call during a run, after it, and goes on after a failure', async () => {
   const runs: { resolve(value: number): void; reject(error: Error): void }[] = [];

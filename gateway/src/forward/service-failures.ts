@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '@customer-platform/service-kit';
 
@@ -20,4 +21,13 @@ export function isUnconnected(error: Error): boolean {
 /** The refusal of a request that its service does not respond to. */
 export function noResponse(service: string): ApiError {
   return serviceUnavailable(`${service} does not respond; try again shortly`);
+}
+
+/**
+ * Returns whether a 5xx is of something before a service, such as a balancer, and no envelope. Balancers have pages of 5xx in JSON as well: those of our
+ * services are told from them by their whole content type.
+ */
+export function isForeignFailure({ statusCode, headers }: IncomingMessage): boolean {
+  if (statusCode! < 500) return false;
+  return headers['content-type']?.toLowerCase().replaceAll(' ', '') !== 'application/json;charset=utf-8';
 }

@@ -1,3 +1,8 @@
+/** Returns the length of a value's JSON in bytes of UTF-8. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
 /**
  * Returns whether `isFound` holds for a comma or bracket of JSON that is outside of its texts, given as UTF-16 units in their order: what there is of
  * it is known in one pass, before it is parsed. It ends with the first that is found; of what is no JSON it says nothing.

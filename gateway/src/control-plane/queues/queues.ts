@@ -1,0 +1,142 @@
+import { type AuditEntry, adminOperations } from '@customer-platform/contracts/accounts';
+import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
+import { needsAttention } from '@customer-platform/contracts/operators';
+import type { PrefetchCall } from '@customer-platform/service-kit';
+import { cellOfRequest } from '../../accounts/cell-of-account.ts';
+import { implement } from '../admin-operation.ts';
+import { type Done, recordAround } from '../audit/record-change.ts';
+import { type Place, type Services, serviceNamed } from '../services.ts';
+import { toOwners, toQueue } from './queue-shape.ts';
+import { readQueues } from './read-queues.ts';
+
+/** Lists the queues of every service that replies: all, or those that need attention. */
+export const listQueues = implement(adminOperations.listQueues, {
+  async handle({ query, resources: { cells, services, queueHistory }, now }) {
+    const { data: all, gone } = await readQueues(services, now);
+    const { attention } = query;
+    const chosen = attention === undefined ? all : all.filter((queue) => needsAttention(queue) === attention);
+    const data = chosen.map((queue) => ({
+      ...cells.shown(queue),
+      ...(query.history && { history: queueHistory.of(queue) }),
+    }));
+    return { data, ...services.shownGone(gone) };
+  },
+});
+
+/** Retrieves a queue with its deepest owners. */
+export const getQueue = implement(adminOperations.getQueue, {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({
+    found: service,
+    params: { queue },
+    query: { by, history, cell },
+    resources: { cells, services, queueHistory },
+    now,
+  }) {
+    const place = services.place(service, cell);
+    const [{ queues }, { owners }, processes] = await Promise.all([
+      services.ask(place, 'measureQueues', {}),
+      services.ask(place, 'measureOwners', { queue, by }),
+      services.processes({ ...place, queue }),
+    ]);
+    const measured = queues.find((one) => one.queue === queue);
+    if (!measured || !owners)
+      throw noSuchQueue(
+        service,
+        queue,
+        queues.map((one) => one.queue),
+      );
+    return {
+      ...cells.shown(toQueue(place, measured, processes, now)),
+      ...(history && { history: queueHistory.of({ ...place, queue }) }),
+      top: toOwners(measured, owners, processes, by),
+    };
+  },
+});
+
+/** Pauses a queue, or a part of it. */
+export const pauseQueue = implement(adminOperations.pauseQueue, {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+    prefetch((call) =>
+      changeQueue(call, { service: found, queue, body, services }, 'queues.pause', async (place, part) => {
+        const pause = { ...part, reason: body.reason, actor: call.account.name };
+        const reply = await services.ask(place, 'pauseQueue', pause, 'change');
+        if (reply.matched > 0) await services.spreadPauses(place);
+        return { ...reply, after: body };
+      }),
+    );
+    return undefined;
+  },
+});
+
+/** Lifts the pause of a queue, or of a part of it. */
+export const resumeQueue = implement(adminOperations.resumeQueue, {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+    prefetch((call) =>
+      changeQueue(call, { service: found, queue, body, services }, 'queues.resume', (place, part) =>
+        services.ask(place, 'resumeQueue', part, 'change'),
+      ),
+    );
+    return undefined;
+  },
+});
+
+/** Has what waits after a failure run now. */
+export const retryQueue = implement(adminOperations.retryQueue, {
+  find: async ({ params }) => serviceNamed(params.service),
+  async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
+    const matched = prefetch((call) =>
+      changeQueue(call, { service: found, queue, body, services }, 'queues.retry', async (place, part) => {
+        const reply = await services.ask(place, 'retryQueue', part, 'change');
+        return { ...reply, after: { ...body, matched: reply.matched } };
+      }),
+    );
+    return { matched };
+  },
+});
+
+/** A part of a queue, as a path and a body name it. */
+interface Named {
+  service: ServiceName;
+  queue: string;
+  body: { account?: string | undefined; endpoint?: string | undefined; cell?: string | undefined };
+  services: Services;
+}
+
+/** A service's reply to a change. */
+type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
+
+/** Changes a part of a queue in its service, in the cell named or that of the account, and records that. Throws what it is refused with. */
+async function changeQueue(
+  call: PrefetchCall,
+  { service, queue, body, services }: Named,
+  action: AuditEntry['action'],
+  change: (place: Place, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
+): Promise<number> {
+  const { account, endpoint } = body;
+  const place = services.place(service, await call.onConnection((sql) => cellOfRequest(sql, body)));
+  const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
+  const target = `${service}/${queue}`;
+  return await recordAround(call, { action, target, account }, async () => {
+    const { matched, queues, refusal, before, after } = await change(place, part);
+    if (queues) throw noSuchQueue(service, queue, queues);
+    if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
+    if (refusal === 'no_endpoints') {
+      const message = `endpoint must be left out: ${target} has no endpoints`;
+      throw new ApiError('invalid_request', message, { field: 'endpoint' });
+    }
+    return {
+      isChanged: matched > 0,
+      result: matched,
+      ...(before && { before: { ...body, ...before } }),
+      ...(after && { after }),
+    };
+  });
+}
+
+/** The refusal for a queue that is not there: it says which are. */
+export function noSuchQueue(service: ServiceName, queue: string, queues: readonly string[]): ApiError {
+  return new ApiError('not_found', `${service} has no queue ${queue}; it has: ${[...queues].sort().join(', ')}`);
+}
