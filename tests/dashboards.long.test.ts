@@ -8,13 +8,11 @@ import { findPrometheus, type Prometheus, startPrometheus } from './prometheus.t
 /** Panels that show nothing here, and why. */
 const emptyHere = new Map([
   ['API: Operations that fail', 'has the names of operations, and none of them responds with 500 or above'],
-  ['Database: Lag of the standby', 'there is no standby'],
 ]);
 /** Metrics that do not exist here, and why. */
 const missingHere = new Map([
   ['gateway_requests_unread_total', 'clients send HTTP that can be read'],
   ['gateway_rate_limit_fallback_total', 'Redis is available'],
-  ['db_standby_lag', 'there is no standby'],
 ]);
 
 /** Rounds a second of a loop, far above what this load needs and far below those of one that does not sleep. */

@@ -1,3 +1,4 @@
+import { inTransaction } from '@customer-platform/service-kit';
 import {
   type Platform,
   type Receiver,
@@ -64,7 +65,7 @@ it('an event that could not be taken is tried again at its time', async () => {
 it('a scheduled message goes out while another table of its service is locked', async () => {
   const message = { to: '+4930901820', channels: [{ channel: 'sms' as const, body: 'Hello' }], send_at: inSeconds(8) };
   const { id } = await account.testClient.sendMessage({ body: message });
-  await platform.database('messaging').begin(async (tx) => {
+  await inTransaction(platform.database('messaging'), async (tx) => {
     await tx`lock table inbound_messages in access exclusive mode`;
     await waitFor('the message to be sent', async () => {
       await tx`select 1`; // an idle transaction would be ended

@@ -152,7 +152,7 @@ function callersSettings(isWanted: (key: string) => boolean): Record<string, str
 
 /** Returns the URLs of the database, and of its other addresses that the caller names, with the role of a process. */
 function databaseUrls({ databaseUrl, secrets }: Platform, name: string): Record<string, string> {
-  const others = ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'].filter((key) => !isOfAnotherServer(key));
+  const others = ['DATABASE_DIRECT_URL'].filter((key) => !isOfAnotherServer(key));
   const urls = { DATABASE_URL: databaseUrl, ...Object.fromEntries(others.map((key) => [key, process.env[key]])) };
   const named = Object.entries(urls).flatMap(([key, url]) =>
     url ? [[key, roleUrl(url, name, secrets.roles[name] ?? '')]] : [],
@@ -165,7 +165,7 @@ const ofGatewayAlone = () => callersSettings((key) => /^(ADMIN_TOKENS$|REDIS_)/.
 
 /** Settings that say how the server of a URL is reached: they are of no use to one that is started here. */
 const ofServer: Record<string, RegExp> = {
-  DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL|READ_URL)$/,
+  DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL)$/,
   NATS_URL: /^NATS_/,
   REDIS_URL: /^REDIS_(MODE$|SENTINEL_)/,
 };

@@ -1,4 +1,4 @@
-import { type Database, openDatabase, type Sql } from '@customer-platform/service-kit';
+import { type Database, inTransaction, openDatabase, type Sql } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { recordChange } from './changes.sql.ts';
@@ -33,7 +33,7 @@ async function lose(tx: Sql, count: number): Promise<void> {
 async function knownAccount(): Promise<TestAccount> {
   const [account, last] = [await platform.account(), await platform.account()];
   expect([await statusOf(account), await statusOf(last)]).toEqual([200, 200]);
-  await sql.begin((tx) => revoke(tx, last));
+  await inTransaction(sql, (tx) => revoke(tx, last));
   await waitFor('the last change to be seen', async () => (await statusOf(last)) === 401);
   return account;
 }
@@ -42,19 +42,19 @@ const isRefused = (account: TestAccount) => async () => (await statusOf(account)
 
 it('hears of a revocation by a database that took over without the last changes', async () => {
   const account = await knownAccount();
-  await sql.begin((tx) => lose(tx, 5));
-  await sql.begin((tx) => revoke(tx, account));
+  await inTransaction(sql, (tx) => lose(tx, 5));
+  await inTransaction(sql, (tx) => revoke(tx, account));
   await waitFor('the revocation', isRefused(account), 30_000);
 });
 
 it('hears of one that has the number of a change that is lost', async () => {
   const account = await knownAccount();
-  await sql.begin(async (tx) => {
+  await inTransaction(sql, async (tx) => {
     await lose(tx, 1);
     await revoke(tx, account);
   });
   await waitFor('the revocation', isRefused(account), 30_000);
   const other = await knownAccount();
-  await sql.begin((tx) => revoke(tx, other));
+  await inTransaction(sql, (tx) => revoke(tx, other));
   await waitFor('one after it', isRefused(other), 30_000);
 });

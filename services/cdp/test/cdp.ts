@@ -1,4 +1,4 @@
-import { Bus, createLogger, type Database, type Sql } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** Returns the shape of a refusal with this status, and field if given. */
@@ -86,7 +86,7 @@ export async function during<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const transaction = sql.begin(async (tx) => {
+  const transaction = inTransaction(sql, async (tx) => {
     await begin(tx);
     begun.resolve();
     await over.promise;

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { firstLine, freePort } from '@customer-platform/deploy/local-port';
-import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { natsServer } from '@customer-platform/deploy/servers/nats';
+import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from '@customer-platform/testkit/data-folder';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';

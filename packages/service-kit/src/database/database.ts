@@ -1,13 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
 import { telemetryEnabled } from '../telemetry/telemetry.ts';
-import { DeadlineWatch, type Timed } from '../timing/deadline-watch.ts';
+import { NotConnected } from '../values/handshake.ts';
 import { columnTypes } from './column-types.ts';
-import { isDatabaseUnavailable } from './database-errors.ts';
-import { watchOwn } from './pool/beginning-connections.ts';
-import { endTransaction, type RunningStatement } from './pool/running-statement.ts';
-import { padding } from './pool/start-up-message.ts';
-import { type PoolUse, StatementTimeout, StatementWatch } from './pool/statement-watch.ts';
+import type { DriverOptions } from './pool/connection.ts';
+import { Pool, type PoolUse } from './pool/pool.ts';
+import { type Send, Statement, statementsFor } from './pool/statement.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
 import { whenAvailable } from './when-available.ts';
 
@@ -18,8 +16,8 @@ interface TypeMap extends Record<string, unknown> {
 /** The pool or a transaction. Integers of 64 bits come as numbers; ours stay below 2^53. */
 export type Sql = postgres.ISql<TypeMap>;
 
-/** The pool of one process. */
-export type Database = postgres.Sql<TypeMap>;
+/** The pool of one process. Transactions are begun by `inTransaction`. */
+export type Database = Sql & Pick<postgres.Sql<TypeMap>, 'options' | 'end'>;
 
 /** JavaScript value of a json or jsonb column. */
 export type JsonValue = postgres.JSONValue;
@@ -29,66 +27,68 @@ const usualStatementMs = 5_000;
 /** Longest pause between two statements of a transaction. */
 const idleTransactionMs = 15_000;
 
-/** State of a pool, found by the pool and by the options that its statements share. */
-interface Pool {
-  statements: StatementWatch;
-  waitingToBegin: DeadlineWatch<WaitingToBegin>;
+/** State of a `Database`. */
+interface Opened {
+  pool: Pool;
   statementMs: number;
   /** Its connections are a pooler's: what is set lasts for a transaction. */
   isPooled: boolean;
-  /** Its database, as spans of statements have it. */
-  attributes: Attributes;
+  /** Returns the tagged template whose statements go to `send`. */
+  statements(send: Send): Sql;
 }
-const pools = new WeakMap<object, Pool>();
+const opened = new WeakMap<object, Opened>();
 
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
  * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
  * transaction mode the role has these settings of its own, and no statement is prepared. A pool whose statements take longer also ends
- * connections that are silent where one of `silentWith` is, another pool of the same server: it would wait for as long itself.
+ * connections where `silentWith`, another pool of the same server, found one silent: it would wait for as long itself.
  */
 export function openDatabase(
   url: string,
   options: { pool: number; service: string; statementMs?: number; isPooled?: boolean; silentWith?: Database },
 ): Database {
-  const statementMs = options.statementMs ?? usualStatementMs;
-  const { service, isPooled = false, silentWith } = options;
-  const statements = new StatementWatch(statementMs, serverOf(url).ssl);
-  const sql = postgres(url, {
-    max: options.pool,
-    connect_timeout: 5,
-    // Idle processes keep one or two: the driver takes its connections in turn, so that each is used every few seconds for as long as it lives.
-    idle_timeout: 20,
-    max_lifetime: 1800,
-    // A transaction's first statement must not be the one by which a connection is full: it would go on without its transaction.
-    max_pipeline: Number.MAX_SAFE_INTEGER,
-    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+  const { service, isPooled = false, silentWith, pool: size, statementMs = usualStatementMs } = options;
+  // Makes statements, and never connects.
+  const maker = postgres(url, {
+    max: 1,
     onnotice: () => undefined,
     types: columnTypes,
-    // See `columnTypes`. The driver's `reserve` never gets a new connection then; nothing uses it.
+    // See `columnTypes`.
     fetch_types: false,
     prepare: !isPooled,
     connection: {
       application_name: service,
-      ...(isPooled
-        ? {}
-        : { ...sessionSettings(service), ...ownSettings, statement_timeout: statementMs, options: padding }),
+      ...(isPooled ? {} : { ...sessionSettings(service), ...ownSettings, statement_timeout: statementMs }),
     },
-    socket: statements.dial,
-    // The sockets are encrypted already.
-    ssl: false,
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
-  const waitingToBegin = new DeadlineWatch<WaitingToBegin>(statementMs, 500, (waiting) => {
-    waiting.isOver = true;
-    waiting.giveUp(new StatementTimeout(statementMs));
-  });
-  const attributes = databaseAttributes(sql.options, options.service);
-  watchStatements(sql, { statements, waitingToBegin, statementMs, isPooled, attributes });
+  const driver = maker.options as unknown as DriverOptions;
+  const pool = new Pool({ driver, size, statementMs, make: ownStatement });
+  const statements = (send: Send) =>
+    statementsFor<Sql>(maker as unknown as Sql, traced(send, databaseAttributes(maker.options, service)));
+  const sql = Object.assign(statements(pool.run), {
+    options: { ...maker.options, max: size },
+    end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),
+  }) as unknown as Database;
+  opened.set(sql, { pool, statementMs, isPooled, statements });
   if (silentWith) {
-    const { statements: others, statementMs: silentMs } = pools.get(silentWith)!;
-    others.onSilence(() => statements.endSilent(silentMs));
+    const { pool: other, statementMs: silentMs } = opened.get(silentWith)!;
+    other.onSilence(() => pool.endSilent(silentMs));
   }
   return sql;
+}
+
+/** Returns a statement that is sent by being given to a connection, and not by being awaited. */
+function ownStatement(text: string): Statement {
+  return new Statement([text], [], () => undefined, { simple: true, prepare: false });
+}
+
+/** Gives each statement a client span where telemetry is on. */
+function traced(send: Send, attributes: Attributes): Send {
+  return (statement) => {
+    if (telemetryEnabled()) traceStatement(statement, attributes);
+    send(statement);
+  };
 }
 
 /** Returns what a URL says of its server, or servers, as the driver reads it. */
@@ -138,119 +138,56 @@ export async function checkSessionSettings(
 
 /** Returns for how many milliseconds no statement of a pool has ended although some run; 0 where all is well. */
 export function standsStillMs(sql: Database): number {
-  return pools.get(sql)?.statements.standsStillMs ?? 0;
+  return opened.get(sql)?.pool.standsStillMs ?? 0;
 }
 
 /** Returns the use of a pool's connections at this moment. */
 export function poolUse(sql: Database): PoolUse {
-  return { size: sql.options.max, ...pools.get(sql)!.statements.use(sql.options.max) };
+  return opened.get(sql)!.pool.use;
 }
 
 /** Returns how many connections of a pool are open. */
 export function openConnections(sql: Database): number {
-  return pools.get(sql)!.statements.open;
-}
-
-/** A transaction that waits for a connection. */
-interface WaitingToBegin extends Timed {
-  giveUp(error: Error): void;
+  return opened.get(sql)!.pool.open;
 }
 
 /**
- * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws. Throws a StatementTimeout where
- * no connection is free for as long as a statement may take; `work` is not run then.
- *
- * Where the connection breaks, postgres.js rejects `begin` by itself, but would also send a rollback into the closed socket
- * if `work` ended, and that write ends the process (its issues 1154 and 1208). So work that failed by a broken connection
- * never ends: nothing refers to it any more, and `begin` has its own rejection.
+ * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws a
+ * StatementTimeout where no connection is free for as long as a statement may take; `work` is not run then. Where the connection breaks it
+ * throws at once, and does not wait for `work`.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  let whenBegun: typeof work | undefined = work;
-  const giveUp = (error: Error) => {
-    // The driver keeps its place in the queue: what the work holds on to is let go.
-    whenBegun = undefined;
-    reject(error);
-  };
-  const waiting: WaitingToBegin = { startedAtMs: performance.now(), isOver: false, giveUp };
-  const pool = pools.get(sql)!;
-  /** A statement of the transaction, never sent, once that has begun. */
-  let probe: RunningStatement | undefined;
-  /** Why the work failed: where the connection is gone, so that there is nothing to roll back, the driver says that instead. */
+  const { pool, statementMs, isPooled, statements } = opened.get(sql)!;
+  const connection = await pool.take(statementMs);
+  const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
+  broken.catch(() => undefined);
+  let isOver = false;
   let fault: { error: unknown } | undefined;
-  pool.waitingToBegin.watch(waiting);
-  const begun = sql.begin((tx) => {
-    // Its turn came after it was given up: there is nobody to work for.
-    if (!whenBegun) throw new StatementTimeout(pool.statementMs);
-    waiting.isOver = true;
-    probe = tx`select` as unknown as RunningStatement;
-    pool.statements.transactions++;
-    const work = pool.isPooled && pool.statementMs !== usualStatementMs ? patiently(whenBegun, pool) : whenBegun;
-    return work(tx).catch((error: unknown) => {
-      if (isConnectionBroken(error)) return new Promise<never>(() => undefined);
-      fault = { error };
-      throw error;
+  const tx = statements((statement) => {
+    if (isOver) {
+      statement.reject(new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'));
+      return;
+    }
+    connection.run(statement, (error) => {
+      if (error === undefined) return pool.responded();
+      fault ??= { error };
+      if (connection.isGone) breakOff(error);
     });
   });
   try {
-    return (await Promise.race([begun, givenUp])) as Result;
+    await tx.unsafe('begin');
+    if (isPooled && statementMs !== usualStatementMs)
+      await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
+    const result = await Promise.race([work(tx), broken]);
+    if (fault) throw fault.error;
+    await tx.unsafe('commit');
+    return result;
   } catch (error) {
-    throw fault && isDatabaseUnavailable(error) ? fault.error : error;
+    if (!connection.isGone) await tx.unsafe('rollback').catch(() => undefined);
+    // 25P02: a statement behind the one that failed.
+    throw fault && (error as { code?: unknown }).code === '25P02' ? fault.error : error;
   } finally {
-    if (probe) {
-      pool.statements.transactions--;
-      endTransaction(probe);
-    }
+    isOver = true;
+    pool.giveBack(connection);
   }
-}
-
-/** Has a transaction's statements take as long as the pool lets them: its sessions have the usual timeout. */
-function patiently<Result>(work: (tx: Sql) => Promise<Result>, { statementMs }: Pool): (tx: Sql) => Promise<Result> {
-  return async (tx) => {
-    await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
-    return await work(tx);
-  };
-}
-
-/**
- * Returns whether a statement failed since its connection broke; the driver then rejects everything on that connection. What a server merely refuses, such as
- * a write while it only reads, breaks none.
- */
-function isConnectionBroken(error: unknown): boolean {
-  const isRefusal = error instanceof postgres.PostgresError && error.severity === 'ERROR';
-  return isDatabaseUnavailable(error) && !isRefusal && typeof error === 'object' && error !== null && 'query' in error;
-}
-
-/**
- * Has every statement watched, and gives it a client span where telemetry is on. postgres.js has no hook for this, so its query
- * prototype is wrapped once a process; `canceller` tells whose pool a statement is of.
- */
-function watchStatements(sql: Database, pool: Pool): void {
-  const probe = sql`select 1` as unknown as RunningStatement;
-  pools.set(sql, pool).set(probe.canceller as object, pool);
-  pool.statements.knowPool(probe.handler);
-  const prototype = Object.getPrototypeOf(probe) as RunningStatement & { isWatched?: true };
-  if (prototype.isWatched) return;
-  prototype.isWatched = true;
-  // Set by the driver when it is about to send a statement again, and by nothing else.
-  Object.defineProperty(prototype, 'retried', {
-    get: () => undefined,
-    set(this: RunningStatement, error: unknown) {
-      const known = pools.get(this.canceller as object);
-      if (known) known.statements.sendAgain(this, error);
-    },
-  });
-  const { handle } = prototype;
-  prototype.handle = function watched(this: RunningStatement) {
-    if (this.executed) return handle.call(this);
-    if (!this.canceller) {
-      watchOwn(this);
-      return handle.call(this);
-    }
-    const known = pools.get(this.canceller as object);
-    if (telemetryEnabled()) traceStatement(this, known?.attributes ?? {});
-    // After the span, which ends with the statement's last attempt.
-    known?.statements.watch(this);
-    return handle.call(this);
-  };
 }

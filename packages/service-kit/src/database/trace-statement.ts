@@ -1,6 +1,6 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { childSpan, errorType, markFailed } from '../telemetry/telemetry.ts';
-import type { RunningStatement } from './pool/running-statement.ts';
+import type { Statement } from './pool/statement.ts';
 
 /** Returns what the spans of a pool's statements say about its database. */
 export function databaseAttributes(
@@ -32,8 +32,8 @@ const descriptions = new WeakMap<readonly string[], Description>();
  * Gives a statement of a trace a client span; none where there is no trace, so that polls make none. `database` says where it goes.
  * Values are no part of it: they may be anybody's.
  */
-export function traceStatement(statement: RunningStatement, database: Attributes): void {
-  const strings = statement.strings ?? [];
+export function traceStatement(statement: Statement, database: Attributes): void {
+  const strings = statement.template;
   let description = descriptions.get(strings);
   const span = childSpan(
     () => {
@@ -44,18 +44,14 @@ export function traceStatement(statement: RunningStatement, database: Attributes
     () => ({ kind: SpanKind.CLIENT, attributes: { ...database, ...description!.attributes } }),
   );
   if (!span) return;
-  const { resolve, reject } = statement;
-  statement.resolve = (value) => {
+  statement.whenSettled((error) => {
+    if (error !== undefined) {
+      const type = errorType(error);
+      if (/^[0-9A-Z]{5}$/.test(type)) span.setAttribute('db.response.status_code', type);
+      markFailed(span, type);
+    }
     span.end();
-    resolve.call(statement, value);
-  };
-  statement.reject = (error) => {
-    const type = errorType(error);
-    if (/^[0-9A-Z]{5}$/.test(type)) span.setAttribute('db.response.status_code', type);
-    markFailed(span, type);
-    span.end();
-    reject.call(statement, error);
-  };
+  });
 }
 
 /** The word before the table of each operation. */

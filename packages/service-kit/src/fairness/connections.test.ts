@@ -1,6 +1,6 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Database } from '../database/database.ts';
+import { type Database, inTransaction } from '../database/database.ts';
 import { Connections } from './connections.ts';
 import type { RequestCount } from './request-count.ts';
 
@@ -57,24 +57,12 @@ it('says that the database does not respond, not that the customer asks too much
   await Promise.all([...held, waiting]);
 });
 
-it('has nobody wait for one where there are others elsewhere', async () => {
-  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
-  const connections = new Connections(3, begun, () => 0, true);
-  const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const use = (owner: string) => connections.use(owner, undefined, () => over);
-  const held = [use('ada'), use('ada'), use('bo')];
-  for (const owner of ['ada', 'bo', 'cy']) await expect(use(owner)).rejects.toMatchObject({ name: 'ApiError' });
-  end();
-  await Promise.all(held);
-  await use('cy');
-});
-
 it('requests of one account that wait for each other leave connections to others', async () => {
   const [busy, other] = [await platform.account(), await platform.account()];
   const { id } = await busy.client.createContact({ body: { name: 'Ada' } });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
-  const holding = sql.begin(async (tx) => {
+  const holding = inTransaction(sql, async (tx) => {
     await tx`select 1 from contacts where account_id = ${busy.id} and id = ${id} for update`;
     lock();
     await released;

@@ -28,14 +28,10 @@ export class Connections {
   /**
    * @param size the number of connections in the pool
    * @param standsStillMs returns for how long no statement has ended although some run
-   * @param isElsewhereToo whether there are others: then nothing waits for one of these
    */
-  constructor(size: number, requests: RequestCount, standsStillMs: () => number, isElsewhereToo = false) {
+  constructor(size: number, requests: RequestCount, standsStillMs: () => number) {
     this.#standsStillMs = standsStillMs;
-    const permits = new FairPermits(size, connectionRatio);
-    this.#permits = isElsewhereToo
-      ? new PermitQueue(permits, 0, 0)
-      : new PermitQueue(permits, maxWaiting, waitMs, 'connections');
+    this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
     this.#requests = requests;
   }
 

@@ -1,4 +1,4 @@
-import { type AccountContext, ApiError, type Operation, pageQuery } from '@customer-platform/contracts/core';
+import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -6,7 +6,6 @@ import type { DueWatch } from '../due-work/due-watch.ts';
 import { type Compute, computed } from '../fairness/compute.ts';
 import type { Connections, HeldConnection } from '../fairness/connections.ts';
 import type { RequestCount } from '../fairness/request-count.ts';
-import type { ReadServer, Standby } from '../fairness/standby.ts';
 import { type ParsedBody, parsedBody } from '../http/bodies/parsed-body.ts';
 import { bodyParser, bodySize } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
@@ -20,8 +19,6 @@ import type { Prefetch } from './prefetch.ts';
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
   sql: Database;
-  /** The server that lists are read from where it can be. */
-  standby?: Pick<Standby, 'for' | 'avoid'> | undefined;
   log: Logger;
   /** The time of the account whose request is served. */
   clock: () => Date;
@@ -89,13 +86,12 @@ export class Steps<Resources> {
     return await parsedBody(() => this.#parseBody(request), arrived);
   }
 
-  /** Does `work` with one of the connections that the account's owner may have at a server; throws what `Connections.use` throws. */
+  /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
   async onConnection<Result>(
     { account, request }: RequestCall,
     work: (connection: HeldConnection) => Promise<Result>,
-    { connections }: Pick<ReadServer, 'connections'> = this.context,
   ): Promise<Result> {
-    return await connections.use(account.owner, request.res, work);
+    return await this.context.connections.use(account.owner, request.res, work);
   }
 
   /**
@@ -139,18 +135,11 @@ export class Steps<Resources> {
     return await implementation.handle(call);
   }
 
-  /** Returns whether it is a list: one that is read page by page. Free times, which begin after an instant, are none. */
-  get isList(): boolean {
-    const { method, query } = this.operation;
-    return method === 'GET' && query?.shape.starting_after === pageQuery.starting_after;
-  }
-
-  /** Resources of a prefetch, for an account's request, which reads from `server`. */
-  prefetchCall(call: RequestCall, server: ReadServer = this.context): PrefetchCall {
+  /** Resources of a prefetch, for an account's request. */
+  prefetchCall(call: RequestCall): PrefetchCall {
     const { account } = call;
-    const { askFor, clock } = this.context;
-    const onConnection: PrefetchCall['onConnection'] = (work) =>
-      this.onConnection(call, () => work(server.sql), server);
+    const { askFor, clock, sql } = this.context;
+    const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);
     const compute: Compute = (pieces) => computed(pieces, { owner: account.owner, response: call.request.res! });

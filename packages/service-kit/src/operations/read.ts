@@ -1,12 +1,9 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
-import { isDatabaseUnavailable, isStatementTimeout } from '../database/database-errors.ts';
 import { rested, stringified } from '../fairness/compute.ts';
-import { ClientGone } from '../fairness/fair-permits.ts';
-import type { ReadServer } from '../fairness/standby.ts';
 import type { StreamSource } from '../http/streams/streams.ts';
 import { noAccount } from '../values/no-account.ts';
-import type { RequestCall, ServedResponse, Steps } from './call.ts';
+import type { ServedResponse, Steps } from './call.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 
@@ -32,44 +29,20 @@ export async function openStream<Resources>(
 }
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
-  const body = await steps.bodyOf(request, account);
-  const { standby } = steps.context;
-  const server = steps.isList ? standby?.for(account.id) : undefined;
-  if (server) {
-    try {
-      return await resultOn(server, steps, { request, account, body });
-    } catch (error) {
-      // It may lack what the list is of, have no connection free, be too slow, or have gone: the primary decides.
-      if (error instanceof ClientGone) throw error;
-      if (isStatementTimeout(error) || isDatabaseUnavailable(error)) standby!.avoid(account.id);
-    }
-  }
-  return await resultOn(steps.context, steps, { request, account, body });
-}
-
-async function resultOn<Resources>(
-  server: ReadServer,
-  steps: Steps<Resources>,
-  from: Pick<RequestCall, 'request' | 'account' | 'body'>,
-): Promise<unknown> {
-  const { clock, askFor } = steps.context;
-  const call = { ...from, prefetch: new Prefetch() };
-  const askNow = askFor(call.account);
+  const { clock, askFor, sql } = steps.context;
+  const call = { request, account, body: await steps.bodyOf(request, account), prefetch: new Prefetch() };
+  const askNow = askFor(account);
   const run = () =>
-    steps.onConnection(
-      call,
-      ({ without }) => {
-        const ask: Ask = (asked, input) => without(() => askNow(asked, input));
-        return steps.run({ ...call, ask }, server.sql, clock(), []);
-      },
-      server,
-    );
+    steps.onConnection(call, ({ without }) => {
+      const ask: Ask = (asked, input) => without(() => askNow(asked, input));
+      return steps.run({ ...call, ask }, sql, clock(), []);
+    });
   for (;;) {
     try {
       return await run();
     } catch (error) {
       if (!(error instanceof PrefetchNeeded)) throw error;
-      await error.work(steps.prefetchCall(call, server));
+      await error.work(steps.prefetchCall(call));
     }
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '../database/database.ts';
+import { inTransaction } from '../database/database.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import { createLogger } from '../telemetry/logging.ts';
@@ -145,7 +146,7 @@ it('events larger than the bus takes are not read, and fill no round of others',
   const filler = 'x'.repeat(1_048_576);
   await relaying({ publish: async () => undefined }, async (relay) => {
     const bounds = { rows: 500, bytes: 1_000, each: 1_048_576 };
-    const locked = await sql.begin(async (tx) => {
+    const locked = await inTransaction(sql, async (tx) => {
       await tx`
         insert into outbox (account_id, id, kind, audience, envelope)
         select ${id}, uuidv7(), 'too.large', 'internal', ${`"${filler}"`} from generate_series(1, 20)`;
@@ -191,7 +192,7 @@ it('events that die together are buried after the round of the others, a few at 
   // Texts that do not compress: each is read and written whole.
   const filler = randomBytes(600_000).toString('hex');
   await relaying({ publish: async () => undefined }, async (relay) => {
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       await tx`
         insert into outbox (account_id, id, kind, audience, envelope, tries)
         select ${id}, uuidv7(), 'too.large', 'internal', ${filler}, 9 from generate_series(1, ${many}::int)`;

@@ -13,7 +13,6 @@ import { type PartitionedTable, PartitionKeeper } from '../database/schema/parti
 import type { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/connections.ts';
 import { RequestCount } from '../fairness/request-count.ts';
-import { openStandby } from '../fairness/standby.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
 import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
 import { bindHooks, type Hook } from '../http/hooks.ts';
@@ -213,10 +212,8 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     if (!serveHealth(request, response)) next();
   });
   const streams = new Streams(log);
-  const standby = openStandby(config, { service: definition.name, primary: sql, requests, log });
   bindOperations(app, Object.values(definition.operations), {
     ...work,
-    standby,
     requests,
     connections,
     authenticate: ({ headers, method, originalUrl }) =>
@@ -250,7 +247,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       isStopping = true;
       stopAnnouncing();
       await drained([listener, streams], config);
-      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork, standby].map((part) => part?.stop()));
+      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
       if (patientSql) await endPatient(patientSql, stopped);
       await stopped;
       await resources?.stop?.();

@@ -18,10 +18,6 @@ export const baseConfig = z.object({
   DATABASE_DIRECT_URL: z.string().min(1).optional().meta({
     description: 'PostgreSQL URL of the same role without the pooler, for migrations; required with one.',
   }),
-  DATABASE_READ_URL: z.string().min(1).optional().meta({
-    description:
-      'PostgreSQL URL of the same role at a streaming standby, which a service reads lists from while it is at most 5 s behind; from DATABASE_URL otherwise, and without it.',
-  }),
   NATS_URL: z.string().min(1).meta({
     description:
       'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
@@ -129,7 +130,7 @@ describe('a search', () => {
     const account = randomUUID();
     const [row] = await database<{ key: string }[]>`select account_search_key(${account}, 'elephants') as key`;
     expect(row!.key).toBe(createHash('sha256').update(`${account}elephants`).digest('hex').slice(0, 32));
-    const plan = await database.begin(async (tx) => {
+    const plan = await inTransaction(database, async (tx) => {
       await tx`set local enable_seqscan = off`;
       return await tx<{ 'QUERY PLAN': string }[]>`
         explain select from passages p

@@ -1,4 +1,5 @@
 import type { Database } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, crossing, invalid, openAgency, statuses } from '../../test/plans.ts';
@@ -60,7 +61,7 @@ describe('a step that is decided by itself', () => {
     const { id } = await threeNotes();
     await sql`
       update plan_steps set status = 'running', due_at = '2999-01-01' where account_id = ${agency.id} and plan_id = ${id} and position = 1`;
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       const plan = (await lockPlan(tx, agency.id, id))!;
       await sql`
         update plan_steps set due_at = '2999-01-02' where account_id = ${agency.id} and plan_id = ${id} and position = 1`;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Database, Sql } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
@@ -37,7 +38,7 @@ async function interleaved<Result>(
   end: 'commit' | 'rollback' = 'commit',
 ): Promise<Result> {
   let later: Promise<Result> | undefined;
-  const transaction = sql.begin(async (tx) => {
+  const transaction = inTransaction(sql, async (tx) => {
     await first(tx);
     let hasEnded = false;
     later = second().finally(() => {
@@ -72,7 +73,7 @@ const migration = (name: string) => readFile(new URL(`../../migrations/${name}.s
 describe('a booking type that is deleted while it is booked', () => {
   it('comes back switched off where that left an appointment before', async () => {
     const restored = new Error('rolled back');
-    const migrating = sql.begin(async (tx) => {
+    const migrating = inTransaction(sql, async (tx) => {
       await tx`alter table appointments drop constraint appointments_booking_type_fkey`;
       await bookIn(tx);
       await deleteIn(tx);
@@ -114,7 +115,7 @@ describe('a booking type that is deleted while it is booked', () => {
     const change = (tx: Sql) => tx`
       select from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType} for no key update`;
     let hasBooked = false;
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       await change(tx);
       hasBooked = (await desk.book(startsAt)).status === 201;
     });

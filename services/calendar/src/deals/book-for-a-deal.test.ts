@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { type Deal, getDealSummary } from '@customer-platform/contracts/crm';
-import { Bus, createLogger } from '@customer-platform/service-kit';
+import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
@@ -149,7 +149,7 @@ describe('while Pipelines is unavailable or late', () => {
     try {
       await waitFor('the stand-in', async () => (await desk.book(at(9), { deal })).status === 201);
       let booking: ReturnType<Desk['book']> | undefined;
-      await sql.begin(async (tx) => {
+      await inTransaction(sql, async (tx) => {
         await tx`lock table appointment_history in exclusive mode`; // the booking stops with its appointment written
         const waiting = async () => {
           const [row] = await sql<{ waiting: number; deleted: boolean }[]>`

@@ -1,5 +1,6 @@
 import { AudienceRules, type Condition } from '@customer-platform/contracts/cdp';
 import type { Database } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -174,7 +175,7 @@ async function store(people: Person[]): Promise<{ accountId: string; ids: string
 async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, boolean[]>> {
   const { from, holds: test, conditions, values } = compileRules(asked, scope);
   const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from}`;
-  const rows = await sql.begin(async (tx) => {
+  const rows = await inTransaction(sql, async (tx) => {
     await setPlanning(tx, { nestedLoops: false, timeoutMs: 10_000 });
     return await runCompiled<{ id: string; results: boolean[] }>(tx, text, values);
   });
@@ -258,7 +259,7 @@ it.each([1, 3, 40, 400])('has the steps of a statement about %i names of events 
     [`select c.id from ${from} where ${test}`, values],
     [reevaluations.select, reevaluations.values],
   ] as const) {
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       await setPlanning(tx, { nestedLoops: false, timeoutMs: 10_000, groupings });
       const plan = JSON.stringify(await runCompiled(tx, `explain (format json) ${text}`, bound));
       const steps = plan.match(/"Node Type":"(Hash|Sort|Incremental Sort)"|"Strategy":"(Hashed|Mixed)"/g)!;

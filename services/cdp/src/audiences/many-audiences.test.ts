@@ -30,7 +30,7 @@ const scope = { isWhole: false, accounts: [], endpoints: [], account: undefined,
 it("a customer's audiences, live and in the sandbox, are worked on one after the other, and other customers' meanwhile", async () => {
   const ofOther = audiencesOf(platform, other);
   const { testClient } = account;
-  const { id } = await sql.begin(async (tx) => {
+  const { id } = await inTransaction(sql, async (tx) => {
     expect(await lockAccount(tx, 'audiences', account.id)).toBe(true);
     const audience = await testClient.createAudience({ body: { name: 'Sandbox', rules: tagged('a') } });
     // Each is due later than the sandbox's.
@@ -66,7 +66,7 @@ it('an account whose events wait for the bus in great number has the refreshes o
 
 it('accounts take turns, however many audiences of one are due, and for however long', async () => {
   const [first, second] = [account.id, other.id].sort() as [string, string];
-  await sql.begin(async (tx) => {
+  await inTransaction(sql, async (tx) => {
     for (const id of [first, second]) expect(await lockAccount(tx, 'audiences', id)).toBe(true);
     const now = platform.clock.now();
     await tx`

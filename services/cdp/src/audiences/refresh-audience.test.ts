@@ -1,4 +1,5 @@
 import type { Database } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
@@ -300,7 +301,7 @@ describe('a contact that is gone', () => {
     );
     const two = await audiences.create(tagged('b'), 'two');
     const remove = () =>
-      sql.begin(async (tx) => {
+      inTransaction(sql, async (tx) => {
         const left = await leaveAllAudiences(tx, account.id, ada, platform.clock.now());
         expect(await tx`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
         await tx`delete from contact_events where contact_id = ${ada}`;

@@ -1,4 +1,4 @@
-import { openDatabase } from '@customer-platform/service-kit';
+import { inTransaction, openDatabase } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
 import { tagged } from '../../test/audiences.ts';
@@ -9,7 +9,7 @@ it('a process that is stopped cuts off a refresh that may take minutes, and roll
   const refreshes = () => own`
     select from pg_stat_activity where query like 'insert into audience_changes%' and state = 'active' and datname = current_database()`;
   let stopped: Promise<void> | undefined;
-  await own.begin(async (tx) => {
+  await inTransaction(own, async (tx) => {
     await tx`lock table contacts in access exclusive mode`;
     const { client } = await platform.account();
     await client.createAudience({ body: { name: 'Tea', rules: tagged('tea') } });

@@ -1,5 +1,6 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
 import type { Bus, Database, Sql } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../../test/cdp.ts';
@@ -149,7 +150,7 @@ describe('asked for at the same moment', () => {
   /** Returns the reply to a request made during `change`, under the lock of a merge or a deletion. */
   async function askedDuring(change: (tx: Sql) => Promise<unknown>) {
     let reply: ReturnType<typeof ask> | undefined;
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       await lockIdentities(tx, account.id);
       await change(tx);
       // The requester retries if the reply came too late.

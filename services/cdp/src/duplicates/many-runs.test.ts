@@ -1,4 +1,5 @@
 import type { Database } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { lookForDuplicates } from '../../test/cdp.ts';
@@ -39,7 +40,7 @@ const waitingRuns = async () => {
 };
 
 it("a look that takes long holds up no other customer's", async () => {
-  await sql.begin(async (tx) => {
+  await inTransaction(sql, async (tx) => {
     await lockPairs(tx, account.id);
     await find(account.client);
     await waitFor('the run to wait', async () => (await waitingRuns()) === 1);
@@ -54,7 +55,7 @@ it('many long ones take one worker: the other is left to accounts whose last loo
   await addPair(large.client);
   await noteDuration(sql, long.id, 1_001);
   await sql`update contact_numbers set last = 1001 where account_id = ${large.id}`;
-  await sql.begin(async (tx) => {
+  await inTransaction(sql, async (tx) => {
     for (const { id } of [long, large]) await lockPairs(tx, id);
     for (const { client } of [long, large]) await find(client);
     await waitFor('one run to wait', async () => (await waitingRuns()) === 1);

@@ -274,7 +274,7 @@ describe('a call of a hook', () => {
   it('with a receipt is put off while thousands wait, even where several come at the same moment', async () => {
     await insertUnknown(shop, 4_999);
     const calls: Promise<{ status: number }>[] = [];
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       await tx`lock table arrived_receipts in share row exclusive mode`;
       for (const n of [1, 2, 3, 4])
         calls.push(shop.hook('sms', { type: 'receipt', id: `p-${n}`, status: 'delivered', at: now() }));

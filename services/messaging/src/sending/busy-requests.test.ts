@@ -1,3 +1,4 @@
+import { inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type HttpProvider, openShop, startHttpProvider } from '../../test/messaging.ts';
@@ -26,7 +27,7 @@ it("requests of one account that take long do not hold up others' messages", asy
   const held: (() => void)[] = [];
   sms.respond = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
 
-  const { cancelled } = await sql.begin(async (tx) => {
+  const { cancelled } = await inTransaction(sql, async (tx) => {
     await tx`select from messages where id = ${id} for update`;
     const requests = Array.from({ length: 8 }, () =>
       busy!.account.client.cancelMessage({ params: { message_id: id } }),

@@ -459,7 +459,7 @@ describe('redelivering', () => {
   it('during a try leads to another one, also where its queue is read while the outcome is written', async () => {
     const { account, endpoint, pending, goOn } = await askedAgainDuringTry(200);
     const sql = platform.database('webhooks');
-    await sql.begin(async (tx) => {
+    await inTransaction(sql, async (tx) => {
       // A read of the queue waits for this, which already knows what is under way; the outcome of a try does not.
       await tx`lock table events in access exclusive mode`;
       await sql`update queues set version = version + 1 where endpoint_id = ${endpoint.id}`;

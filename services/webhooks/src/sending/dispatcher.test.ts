@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Database, startService } from '@customer-platform/service-kit';
+import { type Database, inTransaction, startService } from '@customer-platform/service-kit';
 import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSecondProcess } from '../../test/second-process.ts';
@@ -127,7 +127,7 @@ describe('the dispatcher', () => {
       when (old.owner is null and new.owner is not null and new.account_id = '${busy.id}') execute function hold_take()`);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
+    const holding = inTransaction(sql, async (tx) => {
       await tx`select pg_advisory_xact_lock(20261126)`;
       locked.resolve();
       await released;

@@ -163,7 +163,8 @@ it('tables with rows of accounts are analyzed after some thousand changes, howev
     await migrateAll();
   });
   const options = await sql<{ relname: string; reloptions: string[] | null }[]>`
-    select relname, reloptions from pg_class where relname in ('account_rows', 'other_rows', 'deals') order by relname`;
+    select relname, reloptions from pg_class
+    where relname in ('account_rows', 'other_rows', 'deals') and relnamespace = current_schema()::regnamespace order by relname`;
   await sql`drop table account_rows, other_rows`;
   const often = ['autovacuum_analyze_scale_factor=0', 'autovacuum_analyze_threshold=2000'];
   expect(options.map(({ reloptions }) => reloptions)).toEqual([often, often, null]);

@@ -160,8 +160,8 @@ it('a connection that cannot be encrypted again leaves the others of its pool', 
   });
   try {
     const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
+    await sql`select`;
     const broken = errorOf(sql`select pg_sleep(60)`);
-    await waitFor('the first connection', () => clients.length === 1);
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
     const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
     const other = inTransaction(sql, async (tx) => {

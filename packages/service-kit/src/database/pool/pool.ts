@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Backoff, backoffMs } from '../../values/backoff.ts';
+import { NotConnected } from '../../values/handshake.ts';
+import { withTimeout } from '../../values/with-timeout.ts';
+import { Connection, type DriverOptions } from './connection.ts';
+import { dial } from './dial.ts';
+import type { Statement } from './statement.ts';
+
+/** Time after which the client gives up a statement, beyond the server's own timeout: PostgreSQL's error comes first where it can. */
+const graceMs = 1_000;
+/** Interval at which deadlines are checked. */
+const sweepMs = 500;
+const idleMs = 20_000;
+const lifetimeMs = 1_800_000;
+/** Time for authentication and the first statement of a connection. */
+const beginMs = 5_000;
+/** Rounds of dialling all hosts without a pause: a server that closes its connections is often back at once. */
+const roundsAtOnce = 3;
+const pauses: Backoff = { firstMs: 50, longestMs: 500 };
+/** Codes of failures that say nothing of the server: it may be about to start. */
+const saysNothing = new Set(['CONNECTION_CLOSED', 'STATEMENT_TIMEOUT']);
+
+/** A statement did not end in time: its connection is silent, or none was free. `cause` is why none could be made, if that is so. */
+export class StatementTimeout extends Error {
+  readonly code = 'STATEMENT_TIMEOUT';
+
+  constructor(ms: number, cause?: unknown) {
+    super(`PostgreSQL did not respond to a statement within ${ms} ms`, { cause });
+  }
+}
+
+/** Use of a pool's connections. */
+export interface PoolUse {
+  /** Connections that it may have. */
+  size: number;
+  /** Connections that run a statement, are held by a transaction, or are being opened. */
+  used: number;
+  /** Statements and transactions that wait for one. */
+  waiting: number;
+}
+
+interface Waiter {
+  untilMs: number;
+  waitMs: number;
+  resolve(connection: Connection): void;
+  reject(error: unknown): void;
+}
+
+export interface PoolOptions {
+  driver: DriverOptions;
+  size: number;
+  /** Time that PostgreSQL gives a statement. */
+  statementMs: number;
+  /** Makes a statement of the pool's own, which `Connection.run` sends. */
+  make(text: string): Statement;
+}
+
+/**
+ * Connections, each used by one statement or transaction at a time; those that wait for one, first come, first served; and the deadlines of
+ * both. Connections are opened on demand, the last used is used first, and one that was idle for 20 s is closed.
+ */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #all = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #idleTimers = new WeakMap<Connection, NodeJS.Timeout>();
+  readonly #onSilence: (() => void)[] = [];
+  #waiting: Waiter[] = [];
+  #dialling = 0;
+  #nextHost = 0;
+  #dialError: unknown;
+  #isEnding = false;
+  #sweep: NodeJS.Timeout | undefined;
+  #unansweredSinceMs: number | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** Number of open connections. */
+  get open(): number {
+    return this.#all.size;
+  }
+
+  get use(): PoolUse {
+    const { size } = this.#options;
+    return { size, used: this.#all.size - this.#idle.length, waiting: this.#waiting.length };
+  }
+
+  /** Milliseconds for which no statement has ended although some run or wait; 0 where all is well. */
+  get standsStillMs(): number {
+    return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
+  }
+
+  /** Runs one statement on a connection of its own. */
+  readonly run = (statement: Statement): void => {
+    const idle = this.#takeIdle();
+    if (idle) this.#runOn(idle, statement);
+    else
+      this.#wait(this.#options.statementMs + graceMs).then(
+        (connection) => this.#runOn(connection, statement),
+        (error: unknown) => statement.reject(error),
+      );
+  };
+
+  /** Takes a connection, to be given back. Throws StatementTimeout where none is free within `waitMs`, and why none can be opened. */
+  async take(waitMs: number): Promise<Connection> {
+    return this.#takeIdle() ?? (await this.#wait(waitMs));
+  }
+
+  giveBack(connection: Connection): void {
+    if (connection.isGone) return;
+    if (this.#isEnding || performance.now() - connection.bornAtMs > lifetimeMs) {
+      connection.close();
+      return;
+    }
+    const next = this.#waiting.shift();
+    if (next) next.resolve(connection);
+    else {
+      this.#idle.push(connection);
+      this.#idleTimers.get(connection)!.refresh();
+    }
+  }
+
+  /** Takes note that a statement has ended, however. */
+  responded(): void {
+    this.#unansweredSinceMs = undefined;
+  }
+
+  /** Calls `tell` each time a connection was ended because PostgreSQL was silent on it. */
+  onSilence(tell: () => void): void {
+    this.#onSilence.push(tell);
+  }
+
+  /** Ends idle connections, and those on which a statement has been under way for `ms`: others to the same server are silent. */
+  endSilent(ms: number): void {
+    const sinceMs = performance.now() - ms;
+    for (const connection of [...this.#idle]) connection.close();
+    for (const connection of this.#all)
+      if ((connection.busySinceMs ?? Number.POSITIVE_INFINITY) < sinceMs) connection.end(new StatementTimeout(ms));
+  }
+
+  /** Ends all connections, those in use after `timeoutMs` at most. */
+  async end(timeoutMs: number): Promise<void> {
+    this.#isEnding = true;
+    for (const connection of [...this.#idle]) connection.close();
+    for (const untilMs = performance.now() + timeoutMs; this.#all.size > 0 && performance.now() < untilMs; )
+      await sleep(10);
+    const error = new NotConnected('CONNECTION_CLOSED', 'the pool is closed');
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
+    for (const connection of this.#all) connection.end(error);
+    clearTimeout(this.#sweep);
+  }
+
+  #takeIdle(): Connection | undefined {
+    this.#unansweredSinceMs ??= performance.now();
+    this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
+    return this.#idle.pop();
+  }
+
+  #wait(waitMs: number): Promise<Connection> {
+    if (this.#isEnding) return Promise.reject(new NotConnected('CONNECTION_CLOSED', 'the pool is closed'));
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+    this.#waiting.push({ untilMs: performance.now() + waitMs, waitMs, resolve, reject });
+    this.#dialMore();
+    return promise;
+  }
+
+  #runOn(connection: Connection, statement: Statement): void {
+    statement.aloneOn = connection;
+    connection.run(statement, (error) => {
+      if (error === undefined || (error as { severity?: unknown }).severity !== undefined) this.responded();
+      // The driver goes on counting the rows of a statement that failed amid them, until the next one is complete.
+      if (error !== undefined && !connection.isGone) connection.run(this.#options.make('select'));
+      this.giveBack(connection);
+    });
+  }
+
+  #dialMore(): void {
+    const { size } = this.#options;
+    while (!this.#isEnding && this.#waiting.length > this.#dialling && this.#all.size + this.#dialling < size) {
+      this.#dialling++;
+      void this.#dial().finally(() => {
+        this.#dialling--;
+        this.#dialMore();
+      });
+    }
+  }
+
+  /** Dials the hosts in turn until one takes a connection, nobody waits any more, or the only host says why not. */
+  async #dial(): Promise<void> {
+    const hosts = this.#options.driver.host.length;
+    for (let tries = 0; this.#waiting.length > 0 && !this.#isEnding; tries++) {
+      const rounds = Math.floor(tries / hosts);
+      if (rounds >= roundsAtOnce) await sleep(backoffMs(pauses, rounds - roundsAtOnce + 1));
+      try {
+        const connection = await this.#connect(this.#nextHost++ % hosts);
+        if (connection) return this.giveBack(connection);
+      } catch (error) {
+        this.#dialError = error;
+        const mayStart = saysNothing.has(String((error as { code?: unknown }).code));
+        if (hosts === 1 && !mayStart) return this.#waiting.shift()?.reject(error);
+      }
+    }
+  }
+
+  /** Returns a connection on which PostgreSQL has responded; undefined where the server is not of the kind that the URL asks for. */
+  async #connect(host: number): Promise<Connection | undefined> {
+    const { driver, make } = this.#options;
+    const socket = await dial(driver, host);
+    const connection = new Connection(socket, driver, this.#forget);
+    const closeIfIdle = () => this.#idle.includes(connection) && connection.close();
+    this.#idleTimers.set(connection, setTimeout(closeIfIdle, idleMs).unref());
+    const asked = make('select pg_is_in_recovery() as standby');
+    connection.run(asked);
+    try {
+      const [row] = (await withTimeout(beginMs, asked)) as unknown as [{ standby: boolean }];
+      this.#dialError = undefined;
+      if (connection.isGone) return undefined;
+      if (!isWanted(driver.target_session_attrs, row.standby)) {
+        connection.close();
+        return undefined;
+      }
+      this.#all.add(connection);
+      return connection;
+    } catch (error) {
+      connection.end(error);
+      throw error;
+    }
+  }
+
+  readonly #forget = (connection: Connection): void => {
+    this.#all.delete(connection);
+    clearTimeout(this.#idleTimers.get(connection));
+    const index = this.#idle.indexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+    this.#dialMore();
+  };
+
+  readonly #checkDeadlines = (): void => {
+    // After a turn of the event loop: what has arrived already is read first.
+    setImmediate(() => {
+      const now = performance.now();
+      const deadlineMs = this.#options.statementMs + graceMs;
+      const isLate = ({ busySinceMs = now }: Connection) => busySinceMs < now - deadlineMs;
+      if ([...this.#all].some(isLate)) {
+        // An idle connection to the same server is likely silent as well.
+        this.endSilent(deadlineMs);
+        for (const tell of this.#onSilence) tell();
+      }
+      const late = this.#waiting.filter(({ untilMs }) => untilMs < now);
+      if (late.length > 0) this.#waiting = this.#waiting.filter(({ untilMs }) => untilMs >= now);
+      for (const { reject, waitMs } of late) reject(new StatementTimeout(waitMs, this.#dialError));
+      const isBusy = this.#waiting.length > 0 || this.#all.size > this.#idle.length;
+      this.#sweep = isBusy && !this.#isEnding ? setTimeout(this.#checkDeadlines, sweepMs) : undefined;
+    });
+  };
+}
+
+/** Returns whether a server is of the kind that `target_session_attrs` asks for. */
+function isWanted(attributes: unknown, isStandby: boolean): boolean {
+  if (attributes === 'primary' || attributes === 'read-write') return !isStandby;
+  return attributes === 'standby' || attributes === 'read-only' ? isStandby : true;
+}
