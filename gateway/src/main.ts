@@ -64,7 +64,7 @@ export async function startGateway(
   const { sql, bus, log, eventsCommitted } = foundation;
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
-  const { keys, uses, guard, slots } = admission;
+  const { keys, uses, invalidKeys, slots } = admission;
   const streams = new OpenStreams({ keys, changes, clock, log });
   await changes.start((accountIds) => streams.forgetKeys(accountIds));
   const work = { ...foundation, resources: undefined };
@@ -81,7 +81,7 @@ export async function startGateway(
   const operated = new Services(cells);
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
-  const resources = { changes, guard, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
+  const resources = { changes, invalidKeys, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
   const parts = { serveHealth: healthServer(foundation.health, () => !isStopping), addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });

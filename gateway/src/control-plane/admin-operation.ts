@@ -3,7 +3,7 @@ import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from
 import type { Cells } from '../cells/cells.ts';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { Traces } from '../collector/traces.ts';
-import type { InvalidKeyGuard } from '../limits/invalid-key-guard.ts';
+import type { InvalidKeys } from '../limits/invalid-keys.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { QueueHistory } from './queue-history.ts';
 import type { Services } from './services.ts';
@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 /** Resources of admin operations. */
 export interface AdminResources {
   changes: ChangeFeed;
-  guard: InvalidKeyGuard;
+  invalidKeys: InvalidKeys;
   cells: Cells;
   services: Services;
   routes: AnnouncedOperations;

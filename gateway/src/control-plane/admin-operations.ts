@@ -11,7 +11,7 @@ import {
   requeueDeadEvent,
   requeueDeadEvents,
 } from './dead/dead-events.ts';
-import { listAddresses, unblockAddress } from './keys/addresses.ts';
+import { listAddresses } from './keys/addresses.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from './keys/keys.ts';
 import { getQueue, listQueues, pauseQueue, resumeQueue, retryQueue } from './queues/queues.ts';
 import { listEndpoints } from './services/list-endpoints.ts';
@@ -34,7 +34,6 @@ export const adminOperations: Implements<typeof contract.adminOperations, AdminR
   listMembers,
   removeMember,
   listAddresses,
-  unblockAddress,
   listQueues,
   getQueue,
   pauseQueue,

@@ -34,17 +34,19 @@ end
 return states`;
 
 /**
- * Counts one more within the last ARGV[1] microseconds and returns the count, which is reset once it reaches ARGV[2].
+ * Counts one more under KEYS[1], which is forgotten ARGV[1] ms after the first, and in the hash KEYS[2] for the address ARGV[2], with the time
+ * ARGV[3]; the hash is kept for an hour, with 5,000 addresses. Returns the count and the milliseconds until it is forgotten.
  */
-const countScript = `
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]))
-redis.call('ZADD', KEYS[1], now, string.format('%.0f', now) .. ARGV[3])
-redis.call('PEXPIRE', KEYS[1], math.ceil(tonumber(ARGV[1]) / 1000))
-local count = redis.call('ZCARD', KEYS[1])
-if count >= tonumber(ARGV[2]) then redis.call('DEL', KEYS[1]) end
-return count`;
+const countInvalidScript = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+local known = redis.call('HGET', KEYS[2], ARGV[2])
+if known or redis.call('HLEN', KEYS[2]) < 5000 then
+  local before = known and tonumber(string.match(known, '^%d+')) or 0
+  redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %s', before + 1, ARGV[3]))
+  redis.call('EXPIRE', KEYS[2], 3600)
+end
+return { count, redis.call('PTTL', KEYS[1]) }`;
 
 /**
  * Holds one of at most ARGV[2] slots for ARGV[1] microseconds under the name ARGV[3], again where that has it; returns 0 where all are held.
@@ -75,11 +77,12 @@ export interface GatewayRedis {
   readonly timeoutMs: number;
   /** Takes the number of buckets, their names, then interval, burst and cost of each. In a cluster all are of one shard. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
-  countWithin(key: string, windowUs: number, limit: number, distinct: string): Promise<number>;
+  /** Counts an invalid key of an address under a name and in a hash; returns the count and the milliseconds until it is forgotten. */
+  countInvalid(key: string, hash: string, windowMs: number, address: string, nowMs: number): Promise<[number, number]>;
+  hgetall(key: string): Promise<Record<string, string>>;
   /** Holds one of `most` slots for some time, or goes on holding it; returns 1, or 0 where all are held. */
   holdSlot(key: string, leaseUs: number, most: number, holder: string): Promise<number>;
   zrem(key: string, member: string): Promise<number>;
-  del(key: string): Promise<number>;
   /** Calls `back` whenever it is connected, after an outage too: what it knew may be gone. */
   on(event: 'ready', back: () => void): unknown;
   disconnect(): void;
@@ -92,7 +95,7 @@ export function shardTag(shard: number): string {
 
 const scripts = {
   takeRequests: { lua: takeScript },
-  countWithin: { lua: countScript, numberOfKeys: 1 },
+  countInvalid: { lua: countInvalidScript, numberOfKeys: 2 },
   holdSlot: { lua: holdScript, numberOfKeys: 1 },
 };
 

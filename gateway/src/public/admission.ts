@@ -6,8 +6,7 @@ import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { UseLog } from '../keys/use-log.ts';
-import { type AddressBlock, isShared } from '../limits/blocked-addresses.ts';
-import type { InvalidKeyGuard } from '../limits/invalid-key-guard.ts';
+import type { InvalidKeys } from '../limits/invalid-keys.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import { rateLimited, rateLimitHeader } from '../limits/rate-policy.ts';
 import type { Route } from '../routes/route-table.ts';
@@ -16,48 +15,12 @@ import type { Route } from '../routes/route-table.ts';
 export interface AdmissionParts {
   keys: KeyCache;
   uses: UseLog;
-  guard: InvalidKeyGuard;
+  invalidKeys: InvalidKeys;
   limiter: RateLimiter;
   clock: () => Date;
 }
 
 const bearer = { 'WWW-Authenticate': 'Bearer' };
-
-/** Interval of look-ups of keys that are not cached, for one blocked address. */
-const lookUpMs = 100;
-
-/**
- * Refuses everything from an address that tried too many keys, unless it is shared. Valid keys that are refused make it a shared one, too: else
- * whoever comes first behind a proxy that nobody named would have all others refused, again and again.
- */
-export async function checkBlock(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<void> {
-  const block = parts.guard.blockOf(address);
-  if (!block || isShared(block)) return;
-  const record = await keyAtBlock(parts, request, block);
-  if (record && record.expiresAtMs > parts.clock().getTime()) parts.guard.noteAtBlock(block, record, address);
-  if (!isShared(block)) throw tooManyKeys(block);
-}
-
-/**
- * Returns the record of a key from a blocked address. Of those that nobody has used here ten a second are looked up, most of which whoever sends most
- * keys takes: keys that are in use must not depend on them.
- */
-async function keyAtBlock({ keys }: AdmissionParts, request: IncomingMessage, block: AddressBlock) {
-  const key = keyOf(request);
-  if (key === undefined || !isWellFormedKey(key)) return undefined;
-  const hash = hashOfKey(key);
-  const last = keys.last(hash);
-  const nowMs = performance.now();
-  if (last !== undefined || nowMs < block.lookUpFromMs) return last;
-  block.lookUpFromMs = nowMs + lookUpMs;
-  return await keys.find(hash);
-}
-
-function tooManyKeys({ untilMs }: AddressBlock): ApiError {
-  limitReached('invalid_keys');
-  const message = 'Too many invalid keys from this address; try again after Retry-After seconds';
-  return rateLimited(untilMs - performance.now(), () => message);
-}
 
 /**
  * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
@@ -72,7 +35,6 @@ export async function admit(
   const record = await identify(parts, request, address);
   const nowMs = parts.clock().getTime();
   if (record.expiresAtMs <= nowMs) throw await invalidKey(parts, address);
-  parts.guard.note(record, address);
   parts.uses.note(record, nowMs);
   const refusal = refusalOf(record, address);
   const state = await parts.limiter.take(record.rate, refusal ? 0 : 1);
@@ -129,15 +91,12 @@ async function identify(parts: AdmissionParts, request: IncomingMessage, address
   throw await invalidKey(parts, address);
 }
 
-/** Counts an invalid key; returns its refusal, 429 if its address is blocked as a shared one. */
-async function invalidKey({ guard }: AdmissionParts, address: string): Promise<ApiError> {
-  const block = guard.blockOf(address);
-  if (block) {
-    block.invalidKeys++;
-    return tooManyKeys(block);
-  }
-  await guard.count(address);
-  return unusable();
+/** Counts an invalid key; returns its refusal, 429 where its address has sent too many. */
+async function invalidKey({ invalidKeys }: AdmissionParts, address: string): Promise<ApiError> {
+  const waitMs = await invalidKeys.count(address);
+  if (waitMs === 0) return unusable();
+  limitReached('invalid_keys');
+  return rateLimited(waitMs, (seconds) => `Too many invalid keys from this address; try another one in ${seconds} s`);
 }
 
 function unusable(): ApiError {

@@ -2,7 +2,7 @@ import type { Foundation } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { KeyCache } from '../keys/key-cache.ts';
 import { UseLog } from '../keys/use-log.ts';
-import { InvalidKeyGuard } from '../limits/invalid-key-guard.ts';
+import { InvalidKeys } from '../limits/invalid-keys.ts';
 import { LiveGateways } from '../limits/live-gateways.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { openRedis } from '../limits/redis.ts';
@@ -24,7 +24,7 @@ export function openAdmission(
   return {
     keys: new KeyCache(sql, changes, config.CONTEXT_SECRET),
     uses,
-    guard: new InvalidKeyGuard(redis, bus, log, clock),
+    invalidKeys: new InvalidKeys(redis, log, clock),
     limiter,
     clock,
     slots,

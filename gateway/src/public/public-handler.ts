@@ -22,15 +22,7 @@ import { readRequestPath } from '../http/request-path.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
-import {
-  type AdmissionParts,
-  type Admitted,
-  admit,
-  admitAgain,
-  authorise,
-  checkBlock,
-  operationAt,
-} from './admission.ts';
+import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
 import type { HookDoor } from './hook-door.ts';
 import { sendMe } from './me.ts';
 import type { StreamDoor } from './stream-door.ts';
@@ -86,7 +78,6 @@ async function serve(
   try {
     if (parts.serveHealth(request, response)) return;
     const address = parts.addressOf(request);
-    if (parts.guard.blockOf(address)) await checkBlock(parts, request, address);
     if (parts.serveDocs(request, response)) return;
     if (request.url!.startsWith('/hooks/')) {
       call.isHook = true;

@@ -75,8 +75,7 @@ describe('the check', () => {
     const blocked = {
       address: '203.0.113.7',
       invalid_keys: 30,
-      blocked_until: '2026-11-20T12:10:00.000Z',
-      shared: false,
+      last_at: '2026-11-20T11:58:00.000Z',
     };
     plane.give('listAddresses', page(blocked));
     const { exitCode, output } = await runCommand(
@@ -114,7 +113,7 @@ describe('the check', () => {
         `     ${'f'.repeat(32)} of bookAppointment failed after 5,012 ms, begun 2m ago`,
         '     see docs/runbooks/error-budget-burn.md',
         '6  look     addresses list',
-        '     203.0.113.7 sent 30 invalid keys and is blocked until 2026-11-20 12:10: addresses unblock',
+        '     203.0.113.7 sent 30 invalid keys in the last hour, the last at 2026-11-20 11:58',
         rest,
       ],
     ]);

@@ -192,12 +192,12 @@ function traceText(
   return `${trace_id} of ${operation} failed${took}, begun ${age(started_at, now)} ago`;
 }
 
+/** Addresses of which some invalid keys were refused with 429. */
 function addressFindings({ data }: Body<'listAddresses'>): Finding[] {
-  return data.map(({ address, invalid_keys, blocked_until }) => {
-    const until = minute(blocked_until);
-    return {
-      text: `${address} sent ${invalid_keys} invalid keys and is blocked until ${until}: addresses unblock`,
+  return data
+    .filter(({ invalid_keys }) => invalid_keys > 20)
+    .map(({ address, invalid_keys, last_at }) => ({
+      text: `${address} sent ${invalid_keys} invalid keys in the last hour, the last at ${minute(last_at)}`,
       runbooks: [],
-    };
-  });
+    }));
 }

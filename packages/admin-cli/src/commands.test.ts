@@ -30,7 +30,6 @@ describe('the commands', () => {
       'endpoints failing',
       'services',
       'addresses list',
-      'addresses unblock address',
       'events republish',
       'audit',
       'traces list',

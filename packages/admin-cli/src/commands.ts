@@ -30,7 +30,6 @@ const verbs = [
   'retry',
   'revoke',
   'rotate',
-  'unblock',
   'update',
 ] as const;
 

@@ -40,10 +40,6 @@ describe('commands that change something', () => {
       ['dead', 'drop', idOf(7), '--reason', 'a test'],
       { operation: 'dropDeadEvent', params: { dead_id: idOf(7) }, fields: { reason: 'a test' } },
     ],
-    [
-      ['addresses', 'unblock', '2001:db8:0:1::/64'],
-      { operation: 'unblockAddress', params: { address: '2001:db8:0:1::/64' }, fields: {} },
-    ],
   ];
 
   it.each(cases)('%j sends one request and says that it is done', async (args, expected) => {

@@ -236,8 +236,8 @@ export function processes(): Item<'listServices'>[] {
 }
 
 export const addresses = (): Item<'listAddresses'>[] => [
-  { address: '203.0.113.77', invalid_keys: 48, blocked_until: ago(-45), shared: false },
-  { address: '2001:db8:0:1::/64', invalid_keys: 21, blocked_until: ago(-12), shared: true },
+  { address: '203.0.113.77', invalid_keys: 48, last_at: ago(45) },
+  { address: '2001:db8:0:1::/64', invalid_keys: 21, last_at: ago(12) },
 ];
 
 export const audit: Item<'listAudit'>[] = [
@@ -270,5 +270,4 @@ export const audit: Item<'listAudit'>[] = [
     before: { rate_limit: { per_minute: 600, burst: 100 } },
     after: { rate_limit: { per_minute: 1_200, burst: 100 } },
   },
-  { id: id(72), at: ago(9_000), actor: 'anna', action: 'addresses.unblock', target: 'addresses/198.51.100.4' },
 ];

@@ -151,12 +151,6 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   }),
   listServices: ({ state }) => ({ data: ofLiving(state, state.processes), gone: state.gone }),
   listAddresses: ({ state }) => pageOf(state.addresses),
-  unblockAddress: ({ state, params }) => {
-    const others = state.addresses.filter(({ address }) => address !== params.address);
-    const isBlocked = others.length < state.addresses.length;
-    state.addresses = others;
-    return isBlocked ? {} : undefined;
-  },
   republishEvents: () => ({ matched: 1_204 }),
   listAudit: ({ query }) => pageOf(audit.filter(({ actor }) => !query.actor || actor === query.actor)),
   listTraces: ({ query }) => {

@@ -59,7 +59,6 @@ export function AuditPage({ filters }: { filters: { account?: string; actor?: st
 function Target({ target }: { target: string }) {
   const [kind = '', name = ''] = target.split('/');
   if (kind === 'accounts') return <AccountLink id={name} />;
-  if (kind === 'addresses') return <Link to="/addresses">{target}</Link>;
   if (kind === 'keys' || kind === 'members' || name === '') return <span className="id">{target}</span>;
   return (
     <Link to="/queues/$service/$queue" params={{ service: kind, queue: name }} search={{ by: 'account' }}>

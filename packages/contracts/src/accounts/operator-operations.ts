@@ -23,7 +23,7 @@ import {
   RepublishInput,
   RequeueInput,
 } from './operator-resources.ts';
-import { addressPath, BlockedAddress } from './resources.ts';
+import { AddressWithInvalidKeys } from './resources.ts';
 import { Trace, TraceSummary, tracePath, traceQuery } from './trace-resources.ts';
 
 const operation = operationsOf('gateway', null);
@@ -165,23 +165,13 @@ export const operatorOperations = {
     method: 'GET',
     path: '/admin/addresses',
     scope: null,
-    summary: 'List blocked addresses',
-    description: 'Client addresses that are refused after too many invalid keys, the block that ends last first.',
+    summary: 'List addresses with invalid keys',
+    description:
+      'Client addresses with invalid keys in the last hour, most first. After 20 within a minute further invalid keys of an address get 429; nothing else of it is refused.',
     query: z.object(pageQuery),
     status: 200,
-    response: pageOf(BlockedAddress),
+    response: pageOf(AddressWithInvalidKeys),
     errors: [],
-  }),
-  unblockAddress: operation('unblockAddress', {
-    method: 'DELETE',
-    path: '/admin/addresses/{address}',
-    scope: null,
-    summary: 'Unblock an address',
-    description:
-      'Takes effect on every gateway within a second, and resets its count of invalid keys. Returns 404 if the address is not blocked.',
-    params: addressPath,
-    status: 204,
-    errors: ['not_found'],
   }),
   republishEvents: operation('republishEvents', {
     method: 'POST',

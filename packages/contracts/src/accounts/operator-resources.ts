@@ -244,7 +244,6 @@ export const auditActions = [
   'queues.retry',
   'dead.requeue',
   'dead.drop',
-  'addresses.unblock',
   'events.republish',
   'accounts.create',
   'accounts.update',

@@ -151,20 +151,14 @@ export const accountPath = z.object({ account_id: uuid });
 export const keyPath = z.object({ key_id: uuid });
 export const memberPath = z.object({ account_id: uuid, member_id: uuid });
 
-/** A client address that is refused after too many invalid keys. */
-export const BlockedAddress = z
+/** A client address with invalid keys in the last hour. */
+export const AddressWithInvalidKeys = z
   .object({
     address: z.string().meta({ description: 'An IPv4 address, or an IPv6 network such as 2001:db8:0:1::/64.' }),
-    invalid_keys: z.int().meta({ description: 'Number of invalid keys from this address.' }),
-    blocked_until: timestamp,
-    shared: z.boolean().meta({
-      description: 'Whether valid keys of three or more accounts came from it too: then only invalid keys are refused.',
-    }),
+    invalid_keys: z.int().meta({ description: 'Number of invalid keys from this address in the last hour.' }),
+    last_at: timestamp,
   })
-  .meta({ id: 'BlockedAddress' });
-
-/** An address stands for its network too; a network may be written with /64. */
-export const addressPath = z.object({ address: z.string() });
+  .meta({ id: 'AddressWithInvalidKeys' });
 
 /** Response of GET /v1/me. */
 export const Me = z

@@ -6,7 +6,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { expectToGoOn } from '../../../test/unsent-bytes.ts';
-import { type Database, inTransaction, openConnections, openDatabase } from '../database.ts';
+import { type Database, inTransaction, openConnections, openDatabase, poolUse } from '../database.ts';
 import { isDatabaseUnavailable } from '../database-errors.ts';
 
 let platform: Platform;
@@ -162,6 +162,7 @@ it('a connection that cannot be encrypted again leaves the others of its pool', 
     const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
     await sql`select`;
     const broken = errorOf(sql`select pg_sleep(60)`);
+    await waitFor('it to run', () => poolUse(sql).used === 1);
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
     const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
     const other = inTransaction(sql, async (tx) => {
