@@ -31,9 +31,9 @@ import { docsServer } from './docs/docs.ts';
 import { openUpstreams, type UpstreamsByCell } from './forward/upstreams.ts';
 import { clientAddressReader } from './http/client-address.ts';
 import { listenWithEnvelopes } from './http/listener.ts';
-import { RequestHeads } from './http/request-heads.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
-import { type HookBounds, HookDoor } from './public/hook-door.ts';
+import { RequestShares } from './limits/request-shares.ts';
+import { HookDoor } from './public/hook-door.ts';
 import { openAdmission } from './public/open-admission.ts';
 import { OpenStreams } from './public/open-streams.ts';
 import { publicHandler } from './public/public-handler.ts';
@@ -87,22 +87,23 @@ export async function startGateway(
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(described, config, log);
   const sandboxClocks = openSandboxClocks(foundation, cells, upstreams);
-  const bounds = { heads: new RequestHeads({ addressOf }), bodies: new BodyIntake(bodyBounds(config), log) };
+  const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
     log,
     routes,
     upstreams,
-    ...bounds,
+    shares: new RequestShares(),
+    bodies,
     streams: new StreamDoor(slots, streams),
-    hooks: openHookDoor(upstreams, bounds, config),
+    hooks: openHookDoor(upstreams, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
     serveDocs: docsServer(new CurrentApiDocument(routes, log), log, { keyFile: config.DOCS_KEY_FILE }),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
-  const place = { port, host, log, bodies: 'watched', heads: bounds.heads } as const;
+  const place = { port, host, log, bodies: 'watched' } as const;
   const publicListener = await listenWithEnvelopes(handler, place);
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
@@ -113,7 +114,7 @@ export async function startGateway(
       await drained([publicListener, admin, streams], config);
       await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
-      bounds.bodies.stop();
+      bodies.stop();
       for (const each of upstreams.values()) each.close();
       await stop();
     },
@@ -121,9 +122,9 @@ export async function startGateway(
 }
 
 /** Returns the door of hooks; undefined where no service takes any. */
-function openHookDoor(upstreams: UpstreamsByCell, bounds: HookBounds, config: GatewayConfig): HookDoor | undefined {
+function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
   const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
-  return hooked.length > 0 ? new HookDoor(hooked, bounds, config) : undefined;
+  return hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined;
 }
 
 /** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import {
   busy,
@@ -10,9 +10,8 @@ import {
   PermitQueue,
   serviceUnavailable,
 } from '@customer-platform/service-kit';
-import { BodyChunks } from './body-chunks.ts';
 import { createBodyFile } from './body-file.ts';
-import { isCrumbled, maxUnread, refusedChunks, tooCrumbled, tooLarge } from './body-limit.ts';
+import { maxUnread, tooLarge } from './body-limit.ts';
 import { BodyPace, type Pace } from './body-pace.ts';
 
 const mebibyte = 1_048_576;
@@ -29,6 +28,9 @@ const fileRatio = 1 / 5;
  * memory.
  */
 const [hookPart, hookRatio, accountRatio] = [1 / 4, 1 / 3, 1 / 2];
+
+/** Memory that a chunk takes however small it is: its object, and its part of what was read. */
+const chunkBytes = 256;
 
 /** Bounds of bodies in progress. */
 export interface BodyBounds extends Pace {
@@ -124,13 +126,20 @@ export class BodyIntake {
   /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
   drain(request: IncomingMessage): void {
     if (request.complete || request.destroyed) return;
-    let [unread, chunks] = [0, 0];
-    const cut = () => void request.socket.destroy();
+    let unread = 0;
+    const { socket } = request;
+    const cut = () => void socket.destroy();
     const unwatch = this.#pace.watch(request, () => unread, cut, refusedBodyMs);
-    request.once('close', unwatch);
+    // Node closes no request whose response has ended when its connection does.
+    const end = () => {
+      unwatch();
+      socket.off('close', end);
+    };
+    request.once('close', end);
+    socket.once('close', end);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
-      if (unread > maxUnread || isCrumbled(++chunks, unread, refusedChunks)) cut();
+      if (unread > maxUnread) cut();
     });
     request.resume();
   }
@@ -140,17 +149,24 @@ export class BodyIntake {
   }
 
   #inMemory(terms: BodyTerms): Body & { add(chunk: Buffer): void } {
-    const chunks = new BodyChunks();
+    let chunks: Buffer[] = [];
     const { hold, letGo } = this.#lease(terms);
     return {
       add: (chunk) => {
-        hold(chunk.length);
-        chunks.add(chunk);
+        hold(Math.max(chunk.length, chunkBytes));
+        chunks.push(chunk);
       },
-      stream: () => chunks.stream(),
+      stream: () => {
+        let next = 0;
+        return new Readable({
+          read() {
+            this.push(chunks[next++] ?? null);
+          },
+        });
+      },
       letGo: () => {
         letGo();
-        chunks.clear();
+        chunks = [];
       },
     };
   }
@@ -184,13 +200,12 @@ export class BodyIntake {
   /** Reads the body to its end, piece by piece. */
   async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<void> {
     const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
-    let [received, chunks] = [0, 0];
+    let received = 0;
     let writing: void | Promise<void>;
     const take = (chunk: Buffer) => {
       received += chunk.length;
       try {
         if (received > terms.limit) throw tooLarge(terms.limit);
-        if (isCrumbled(++chunks, received)) throw tooCrumbled();
         writing = kept.add(chunk);
         if (!writing) return;
         request.pause();

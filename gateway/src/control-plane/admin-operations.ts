@@ -11,8 +11,7 @@ import {
   requeueDeadEvent,
   requeueDeadEvents,
 } from './dead/dead-events.ts';
-import { listAddresses } from './keys/addresses.ts';
-import { createKey, listKeys, revokeKey, rotateKey } from './keys/keys.ts';
+import { createKey, listAddresses, listKeys, revokeKey, rotateKey } from './keys/keys.ts';
 import { getQueue, listQueues, pauseQueue, resumeQueue, retryQueue } from './queues/queues.ts';
 import { listEndpoints } from './services/list-endpoints.ts';
 import { listServices } from './services/list-services.ts';

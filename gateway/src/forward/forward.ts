@@ -14,7 +14,6 @@ import { refuse } from '../http/listener.ts';
 import { Outage } from './outage.ts';
 import { codeOf, connectTimeout, isForeignFailure, isUnconnected, noResponse } from './service-failures.ts';
 import { streamOpener } from './stream-opener.ts';
-import { UnsentRests } from './unsent-rests.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
@@ -44,7 +43,6 @@ interface UpstreamBounds {
 
 /** A request at a service. */
 interface Sending {
-  owner: string;
   body: Body | undefined;
   /** Lets another request have its socket; idempotent. */
   giveBack(): void;
@@ -56,8 +54,6 @@ interface Sending {
 }
 
 const sendingOf = Symbol('sending');
-/** Of all services together. */
-const unsentRests = new UnsentRests();
 type Sent = ServerResponse & { [sendingOf]?: Sending };
 
 /**
@@ -106,7 +102,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       if (isHeld) queue.giveBack(owner);
       isHeld = false;
     };
-    response[sendingOf] = { owner, body, giveBack, sends: 0, isRepeated: false };
+    response[sendingOf] = { body, giveBack, sends: 0, isRepeated: false };
     response.on('close', giveBack);
     send(request, response);
   };
@@ -213,12 +209,7 @@ function cleanResponses(service: string, log: Logger, outage: Outage): Plugin {
       delete headers['x-content-type-options'];
       headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
       // The socket is free once the response is read, even if the client reads slowly.
-      received.on('end', () => {
-        const sending = response[sendingOf];
-        sending?.giveBack();
-        // What a fast client takes is sent by then.
-        if (sending) setImmediate(() => unsentRests.hold(response, sending.owner));
-      });
+      received.on('end', () => response[sendingOf]?.giveBack());
     });
   };
 }

@@ -78,6 +78,15 @@ export class UnreadRequests {
     if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
   }
 
+  /** Has a connection close after the response that is under way: its client did not wait for that. */
+  closeAfterResponse(socket: Socket): void {
+    const before = this.#underWay.get(socket);
+    if (!before?.shouldKeepAlive) return;
+    limitReached('pipelined_requests');
+    before.shouldKeepAlive = false;
+    before.once('finish', () => socket.destroySoon());
+  }
+
   /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */
   refuseConnect(socket: Duplex): void {
     // Nobody else reads what still arrives, and looks at what fails, once Node has handed the connection over.

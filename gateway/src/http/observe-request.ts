@@ -13,7 +13,6 @@ import {
   traceOfRequest,
   traceRequest,
 } from '@customer-platform/service-kit';
-import type { RequestHead } from './request-heads.ts';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
 
 /** Longest path in a span. */
@@ -26,7 +25,6 @@ export interface PublicCall {
   readonly requestId: string;
   /** The client waits for 100 Continue before it sends the body. */
   readonly continues: boolean;
-  readonly head: RequestHead;
   operation?: RoutedOperation;
   accountId?: string;
   isHook?: true;

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { createLogger } from '@customer-platform/service-kit';
 import { waitFor } from '@customer-platform/testkit';
@@ -37,21 +38,25 @@ function pipeline(count: number) {
   return seen;
 }
 
-it('one request behind another is within the bound on however many connections of one address, as behind a balancer', async () => {
-  const crowded = Array.from({ length: 15 }, () => pipeline(100));
-  await waitFor(
-    'their first requests to be taken',
-    () => taken.length + crowded.filter(({ isCut }) => isCut).length >= 15,
-  );
-  // The others of its address have filled what one address may have.
-  await waitFor('one to be cut', () => crowded.some(({ isCut }) => isCut));
-  const [before, ordinary] = [taken.length, Array.from({ length: 60 }, () => pipeline(2))];
-  await waitFor(
-    'all to be taken',
-    () => taken.length >= before + ordinary.length || ordinary.some(({ isCut }) => isCut),
-  );
-  expect(ordinary.filter(({ isCut }) => isCut)).toEqual([]);
-  isHolding = false;
+it('a request that comes before the response to the one before is not served: the connection closes after that response', async () => {
+  const [two, many] = [pipeline(2), pipeline(2_000)];
+  await waitFor('the first of each to be taken', () => taken.length >= 2);
   for (const response of taken) response.end();
-  await waitFor('the responses', () => ordinary.every(({ responses }) => responses === 2));
+  await waitFor('both to be closed', () => two.isCut && many.isCut);
+  expect([taken.length, two.responses, many.responses]).toEqual([2, 1, 1]);
+});
+
+it('requests of a client that waits for each response are served on one connection', async () => {
+  isHolding = false;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ports = new Set<number>();
+  for (let count = 0; count < 3; count++) {
+    const request = get(gateway.url, { agent });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    ports.add(request.socket!.localPort!);
+    response.resume();
+    await once(response, 'end');
+  }
+  agent.destroy();
+  expect(ports.size).toBe(1);
 });

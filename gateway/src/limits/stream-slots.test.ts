@@ -16,7 +16,7 @@ afterAll(async () => {
   await relay?.stop();
 });
 
-function open(REDIS_URL: string): GatewayRedis {
+function open(REDIS_URL: string): GatewayRedis & { del(key: string): Promise<number> } {
   const settings = { REDIS_URL, REDIS_PREFIX, REDIS_TIMEOUT_MS: 10_000, REDIS_MODE: 'single' as const };
   const redis = openRedis(
     { ...settings, REDIS_SENTINEL_NAME: 'none', REDIS_SENTINEL_PASSWORD: undefined },

@@ -5,9 +5,9 @@ import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { Upstream } from '../forward/upstream.ts';
 import { networkOf } from '../http/client-address.ts';
-import type { RequestHead, RequestHeads } from '../http/request-heads.ts';
 import { LocalRate } from '../limits/local-rate.ts';
 import { rateLimited } from '../limits/rate-policy.ts';
+import type { RequestPlace } from '../limits/request-shares.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { HookTokens, type KnownHook } from './hook-tokens.ts';
 
@@ -15,17 +15,11 @@ const refused = meter.createCounter('gateway.hooks.refused', {
   description: 'Calls of hooks that the gateway refused, by reason.',
 });
 
-/** Bounds of what hook calls keep in memory. */
-export interface HookBounds {
-  heads: RequestHeads;
-  bodies: BodyIntake;
-}
-
 /** An incoming hook call. */
 interface HookRequest {
   request: IncomingMessage;
   response: ServerResponse;
-  head: RequestHead;
+  place: RequestPlace;
   /** The path in the form in which it is forwarded, without its query. */
   path: string;
   address: string;
@@ -40,7 +34,6 @@ interface HookRequest {
  * it to that address alone.
  */
 export class HookDoor {
-  readonly #heads: RequestHeads;
   readonly #bodies: BodyIntake;
   readonly #config: GatewayConfig;
   readonly #tokens: HookTokens;
@@ -53,8 +46,7 @@ export class HookDoor {
   readonly #places = new Map<string, FairPermits>();
 
   /** Opens the door to the messaging services of all cells. */
-  constructor(upstreams: readonly Upstream[], { heads, bodies }: HookBounds, config: GatewayConfig) {
-    this.#heads = heads;
+  constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
     this.#bodies = bodies;
     this.#config = config;
     this.#tokens = new HookTokens(upstreams);
@@ -69,13 +61,13 @@ export class HookDoor {
    * is read, and 408, 413, 429 and 503.
    */
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
-    const { request, response, head, path, continues } = call;
+    const { request, response, place, path, continues } = call;
     const from = networkOf(call.address);
     const entered = this.#enter(from);
     const { upstream, owner } = await this.#check(call, from).finally(entered);
     this.#admit(from, owner, response);
     // Whoever calls an account's hooks takes nothing of what its own requests need.
-    this.#heads.own(head, `hooks of ${owner}`);
+    place.moveTo(`hooks of ${owner}`);
     limitBody(request, defaultBodyLimit);
     // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
     const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;

@@ -13,13 +13,14 @@ import {
 import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { UpstreamsByCell } from '../forward/upstreams.ts';
+import { networkOf } from '../http/client-address.ts';
 import { forwardedHeaders } from '../http/forwarded-headers.ts';
 import { type RequestHandler, refuse } from '../http/listener.ts';
 import { observeRequest, type PublicCall } from '../http/observe-request.ts';
-import type { RequestHeads } from '../http/request-heads.ts';
 import { requestLog } from '../http/request-log.ts';
 import { readRequestPath } from '../http/request-path.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
+import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
 import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
@@ -37,7 +38,7 @@ export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: Pick<AnnouncedOperations, 'find'>;
   upstreams: UpstreamsByCell;
-  heads: RequestHeads;
+  shares: RequestShares;
   bodies: BodyIntake;
   streams: StreamDoor;
   /** Undefined where no messaging is set up. */
@@ -52,10 +53,10 @@ export interface PublicParts extends AdmissionParts {
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
   const log = requestLog(parts.log)?.request;
-  return (request, response, continues, head) => {
+  return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
-    const call: PublicCall = { requestId, continues, head };
+    const call: PublicCall = { requestId, continues };
     // Probes come every few seconds, and say nothing.
     if (isProbe(request)) void serve(parts, request, response, call);
     else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
@@ -78,10 +79,11 @@ async function serve(
   try {
     if (parts.serveHealth(request, response)) return;
     const address = parts.addressOf(request);
+    const place = parts.shares.take(networkOf(address), response);
     if (parts.serveDocs(request, response)) return;
     if (request.url!.startsWith('/hooks/')) {
       call.isHook = true;
-      await forwardHook(parts, request, response, { ...call, address });
+      await forwardHook(parts, request, response, { ...call, address, place });
       return;
     }
     const path = readRequestPath(request.url!);
@@ -90,7 +92,7 @@ async function serve(
     if (found) call.operation = found;
     const record = await admit(parts, request, response, address);
     call.accountId = record.account.id;
-    parts.heads.own(call.head, record.ownerId);
+    place.moveTo(record.ownerId);
     if (route && request.method === 'OPTIONS') {
       sendAllow(response, route.allow);
       return;
@@ -160,7 +162,7 @@ async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
-  call: PublicCall & { address: string },
+  call: PublicCall & { address: string; place: RequestPlace },
 ): Promise<void> {
   const path = readRequestPath(request.url!);
   const [, module, token, ...more] = path?.segments ?? [];

@@ -5,7 +5,6 @@ import type { Connections } from '../fairness/connections.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from '../jobs/jobs.ts';
 import { type Logger, withWorkContext } from '../telemetry/logging.ts';
 import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
-import { parsedBody } from './bodies/parsed-body.ts';
 import { refuseOtherMethods, routePattern, sendError } from './responses.ts';
 
 /** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */
@@ -23,11 +22,6 @@ export interface HookCall<Resources> {
   log: Logger;
   sql: Database;
   resources: Resources;
-  /**
-   * Reads a body for an account, which pays for one that is dear to read as for those of its own requests: it may wait for others of the account
-   * before. Throws what `read` throws, and ClientGone where nobody waits for the response by then.
-   */
-  read<Content>(accountId: string, read: () => Content): Promise<Content>;
   /**
    * Changes something of an account: one transaction with its events, on one of the connections that the account may have. Throws 429 or 503
    * where none is free in time.
@@ -116,7 +110,6 @@ function callOf<Resources>(
     log,
     sql,
     resources,
-    read: async (owner, read) => (await parsedBody(read, { bytes: body.length, owner, response: request.res! }))(),
     change: (accountId, work) => connections.use(accountId, request.res, () => inWorkTransaction(context, work)),
   };
 }

@@ -6,16 +6,14 @@ import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.
 
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
+/** Maximum number of values at all levels of a body: each is looked at, and a megabyte of JSON has room for half a million. */
+const maxFreeValues = 100_000;
 
 /**
- * Reads a JSON object of at most `maxValues` values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
+ * Reads a JSON object of at most 100,000 values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
  * counts as `{}`.
  */
-export function parseJsonObject(
-  bytes: Buffer,
-  contentType: string | undefined,
-  maxValues = Number.POSITIVE_INFINITY,
-): Record<string, unknown> {
+export function parseJsonObject(bytes: Buffer, contentType: string | undefined): Record<string, unknown> {
   if (bytes.length === 0) return {};
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? '')) {
     throw invalid('body', 'body must be JSON sent with Content-Type application/json');
@@ -26,7 +24,7 @@ export function parseJsonObject(
   } catch (cause) {
     throw invalid('body', 'body must be UTF-8', cause);
   }
-  const rule = shapeRule(text, maxValues);
+  const rule = shapeRule(text);
   if (rule) throw invalid('body', `body ${rule}`);
   let value: unknown;
   try {
@@ -41,7 +39,7 @@ export function parseJsonObject(
 }
 
 /** Returns what a text of JSON breaks by its depth or by how many values it has, before it is parsed; undefined where it is within both. */
-function shapeRule(text: string, maxValues: number): string | undefined {
+function shapeRule(text: string): string | undefined {
   if (text.length < maxDepth) return undefined;
   let depth = 0;
   let values = 0;
@@ -49,10 +47,10 @@ function shapeRule(text: string, maxValues: number): string | undefined {
     if (unit === 125 || unit === 93) depth--;
     else values++;
     if (unit === 123 || unit === 91) depth++;
-    return depth > maxDepth || values > maxValues;
+    return depth > maxDepth || values > maxFreeValues;
   });
   if (depth > maxDepth) return `must not nest deeper than ${maxDepth} levels`;
-  return values > maxValues ? `must have at most ${maxValues} values at all its levels` : undefined;
+  return values > maxFreeValues ? `must have at most ${maxFreeValues} values at all its levels` : undefined;
 }
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
@@ -62,9 +60,6 @@ function unstorable(value: unknown): string | undefined {
   if (value.includes('\0')) return 'must not contain the character NUL';
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
-
-/** Maximum number of values at all levels of what the caller shapes: each is looked at, and a megabyte of JSON has room for half a million. */
-export const maxFreeValues = 100_000;
 
 /** Refuses what cannot be stored anywhere in a value of which no schema says more. */
 function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
@@ -95,7 +90,7 @@ function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
 }
 
 /** Maximum number of keys or entries of what the caller shapes. */
-export const maxFreeSize = 10_000;
+const maxFreeSize = 10_000;
 /** Schemas that refuse every object: there is nothing to look at in one. */
 const scalars = new Set<string>([
   'string',
@@ -141,7 +136,7 @@ function refuseOtherKeys(known: readonly string[], value: object, path: Property
 }
 
 /** The schema that a value meets first. */
-export function inputOf(schema: z.ZodType): z.ZodType {
+function inputOf(schema: z.ZodType): z.ZodType {
   const type = unwrapped(schema);
   return type instanceof z.ZodPipe ? inputOf(type.in as z.ZodType) : type;
 }
@@ -167,7 +162,7 @@ function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): 
 }
 
 /** The maximum that the schema of a list states. */
-export function mostEntries(type: z.ZodArray): number | undefined {
+function mostEntries(type: z.ZodArray): number | undefined {
   const rules = (type.def.checks ?? []).map((check) => check._zod.def);
   const isMaximum = (rule: z.core.$ZodCheckDef): rule is z.core.$ZodCheckMaxLengthDef => rule.check === 'max_length';
   return rules.find(isMaximum)?.maximum;

@@ -13,14 +13,10 @@ import { type BindingContext, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
 import type { BoundOperation } from './operation.ts';
 import { openStream, read } from './read.ts';
-import { UnsentResponses } from './unsent-responses.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
 const maxConcurrentRequests = 1_000;
-
-/** Responses of this process. */
-const unsent = new UnsentResponses();
 
 /** Serves operations on an Express app: one route each, from its contract. */
 export function bindOperations<Resources>(
@@ -106,9 +102,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     const serveIt = () => (isRead ? read(steps, request, account) : write(steps, request, account));
     const served = await context.clocks.by(account.id, serveIt);
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
-    // What a write has committed is said in any case.
-    if (isRead) unsent.send(response, served.status, served.body, account.owner);
-    else send(response, served.status, served.body);
+    send(response, served.status, served.body);
     return served.status;
   } finally {
     requests.underWay--;

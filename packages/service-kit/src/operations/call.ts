@@ -3,11 +3,9 @@ import type { Request } from 'express';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import { type Compute, computed } from '../fairness/compute.ts';
 import type { Connections, HeldConnection } from '../fairness/connections.ts';
 import type { RequestCount } from '../fairness/request-count.ts';
-import { type ParsedBody, parsedBody } from '../http/bodies/parsed-body.ts';
-import { bodyParser, bodySize } from '../http/bodies/request-body.ts';
+import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
 import type { Streams } from '../http/streams/streams.ts';
 import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
@@ -50,7 +48,8 @@ export interface RequestCall {
   request: Request;
   account: AccountContext;
   prefetch: Prefetch;
-  body: ParsedBody;
+  /** Parses the body, or throws what is wrong with it: the path is looked at before that. */
+  body: () => Record<string, unknown>;
   /** Of a read. */
   ask?: Ask;
 }
@@ -80,10 +79,8 @@ export class Steps<Resources> {
     this.#parseHeaders = headersParser(operation.headers);
   }
 
-  /** Returns the body of an account's request; throws what `parsedBody` throws. No connection is held meanwhile. */
-  async bodyOf(request: Request, { owner }: AccountContext): Promise<ParsedBody> {
-    const arrived = { bytes: bodySize(request), owner, response: request.res! };
-    return await parsedBody(() => this.#parseBody(request), arrived);
+  bodyOf(request: Request): RequestCall['body'] {
+    return () => this.#parseBody(request);
   }
 
   /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
@@ -142,8 +139,7 @@ export class Steps<Resources> {
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);
-    const compute: Compute = (pieces) => computed(pieces, { owner: account.owner, response: call.request.res! });
-    return { account, onConnection, withPermit, compute, ask: askFor(account), now: clock() };
+    return { account, onConnection, withPermit, ask: askFor(account), now: clock() };
   }
 
   #paramsOf(request: Request): Record<string, unknown> {

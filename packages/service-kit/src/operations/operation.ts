@@ -13,7 +13,6 @@ import type {
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Database, Sql } from '../database/database.ts';
-import type { Compute } from '../fairness/compute.ts';
 import type { PermitQueue } from '../fairness/fair-permits.ts';
 import type { StreamSource } from '../http/streams/streams.ts';
 import type { Emit } from '../outbox/outbox.ts';
@@ -32,8 +31,6 @@ export interface PrefetchCall {
   onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
   /** Does `work` with one of the permits that the account's owner may have. Throws 429 or 503 where none is free in time, naming `whatIsBusy`. */
   withPermit<Result>(permits: PermitQueue, whatIsBusy: string, work: () => Promise<Result>): Promise<Result>;
-  /** Calculates what takes longer the more the account stores. */
-  compute: Compute;
   ask: Ask;
   now: Date;
 }

@@ -1,8 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
-import { rested, stringified } from '../fairness/compute.ts';
 import type { StreamSource } from '../http/streams/streams.ts';
-import { noAccount } from '../values/no-account.ts';
 import type { ServedResponse, Steps } from './call.ts';
 import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
@@ -13,10 +11,8 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  // Before anything is read: a hundred pages that wait to be written would have hundreds of megabytes. Operators wait for none of theirs.
-  if (account.id !== noAccount) await rested({ owner: account.owner, response: request.res! });
   const value = await result(steps, request, account);
-  return { kind: 'done', status: steps.operation.status, body: stringified(value, account.owner) };
+  return { kind: 'done', status: steps.operation.status, body: JSON.stringify(value) };
 }
 
 /** Opens the stream that a read asks for: its statements until then run as those of a read. Throws what it is refused with. */
@@ -30,7 +26,7 @@ export async function openStream<Resources>(
 
 async function result<Resources>(steps: Steps<Resources>, request: Request, account: AccountContext): Promise<unknown> {
   const { clock, askFor, sql } = steps.context;
-  const call = { request, account, body: await steps.bodyOf(request, account), prefetch: new Prefetch() };
+  const call = { request, account, body: steps.bodyOf(request), prefetch: new Prefetch() };
   const askNow = askFor(account);
   const run = () =>
     steps.onConnection(call, ({ without }) => {

@@ -3,12 +3,10 @@ import { meter } from './meter.ts';
 /** Limits that requests, or what is said about them, run into. */
 export type LimitName =
   | 'admin_tokens'
-  | 'body_chunks'
   | 'body_memory'
   | 'body_pace'
   | 'body_size'
   | 'connections'
-  | 'head_memory'
   | 'head_size'
   | 'head_time'
   | 'hooks'
@@ -24,9 +22,6 @@ export type LimitName =
   | 'streams'
   | 'trace_exports'
   | 'trace_spans'
-  | 'unowned_heads'
-  | 'unread_responses'
-  | 'unsent_responses'
   | 'uploads';
 
 const reached = meter.createCounter('platform.limits.reached', {

@@ -10,6 +10,7 @@ import {
 } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { type FreeStart, freeStartPieces } from './free-starts.ts';
+import { inStretches } from './in-stretches.ts';
 import type { OfferedTeammate } from './offer.sql.ts';
 import { loadOffer, offeredType, offers } from './offer.ts';
 
@@ -27,7 +28,7 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
     const request = { accountId: account.id, bookingTypeId: query.booking_type, staff, exclude };
     const after = starting_after ? Math.max(from.getTime(), starting_after.getTime() + 1) : from.getTime();
     const window = { from: after, to: to.getTime(), limit: limit + 1 };
-    const { bookingType, starts } = prefetch(({ onConnection, withPermit, compute }) =>
+    const { bookingType, starts } = prefetch(({ onConnection, withPermit }) =>
       withPermit(offers, 'the calculation of free times', async () => {
         const offer = await onConnection((sql) => loadOffer(sql, { ...request, from: new Date(after), to }));
         const bookingType = offeredType(offer, staff);
@@ -37,7 +38,7 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
         if (!offer.settings.enabled)
           return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
         const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: offer.candidates };
-        return { bookingType, starts: (await compute(freeStartPieces({ ...rules, ...window }))).flat() };
+        return { bookingType, starts: (await inStretches(freeStartPieces({ ...rules, ...window }))).flat() };
       }),
     );
     const timezone = query.timezone ?? account.timezone;

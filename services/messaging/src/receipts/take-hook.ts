@@ -42,9 +42,7 @@ export const takeHook: Hook<MessagingResources> = {
     if (call.method === 'HEAD') return { status: 200, account: row.account_id };
     const { account_id, channel, token } = row;
     const settings = JSON.parse(decryptSecret(resources.secretKeys, row.settings, account_id, channel));
-    const content = await call.read(account_id, () =>
-      readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token))),
-    );
+    const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
     const { receipts, messages, response } = content;
     const now = call.inTimeOf(account_id, call.now);
     const inTime = <Dated extends { at: Date }>(given: Dated) => ({

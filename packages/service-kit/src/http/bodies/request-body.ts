@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { ApiError, type Operation } from '@customer-platform/contracts/core';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { busy, FairPermits } from '../../fairness/fair-permits.ts';
-import { type LargeBodyPermit, LargeBodyPermits } from '../../fairness/large-body-permits.ts';
+import { busy, FairPermits, PermitQueue } from '../../fairness/fair-permits.ts';
 import { limitReached } from '../../telemetry/limits.ts';
 import { inputParser, parseJsonObject } from '../input.ts';
 import { type ReceivedForm, readForm } from './form-body.ts';
-import { mostValues } from './most-values.ts';
 
 /** Largest body in bytes, where the operation says no other; a larger one needs a permit. */
 const defaultLimit = 1_048_576;
-const permits = new WeakMap<object, LargeBodyPermit>();
+/** Large bodies in memory at once, two of one owner; and those that wait for one of them to end, each for 15 s at most. */
+const [mostLarge, mostWaiting, waitMs] = [4, 100, 15_000];
+/** Ends of the permits of large bodies, by their requests. */
+const releases = new WeakMap<object, () => void>();
 
 interface RequestWithBody {
   headers: { 'content-type'?: string | undefined };
@@ -46,14 +47,27 @@ export function bodyReader(
       read(request, response, next);
     };
   }
-  const largeBodyPermits = new LargeBodyPermits({ bytes: limit, permits: 4, permitsPerOwner: 2, waitMs: 15_000 });
+  const permits = new PermitQueue(new FairPermits(mostLarge), mostWaiting, waitMs, 'large_bodies');
+  /** Buffers that are used again: of 20 MiB each they would be much garbage. */
+  const spare: Buffer[] = [];
   return (request, response, next) => {
     const { 'content-type': type, 'content-encoding': coding = 'identity', 'content-length': stated } = request.headers;
-    const acquire = async () => void permits.set(request, await largeBodyPermits.acquire(ownerOf(request)));
+    let buffer: Buffer | undefined;
+    const acquire = async () => {
+      const owner = ownerOf(request);
+      if (!permits.tryTake(owner)) await permits.wait(owner, 'the reading of files', response);
+      releases.set(request, () => {
+        if (buffer) spare.push(buffer);
+        permits.giveBack(owner);
+      });
+    };
     const space = {
       smallBytes: Math.min(Number(stated ?? defaultLimit), defaultLimit),
       // More than a small file's bytes come only with a permit.
-      large: () => permits.get(request)!.buffer(),
+      large: () => {
+        buffer = spare.pop() ?? Buffer.allocUnsafeSlow(limit);
+        return buffer;
+      },
     };
     readForm(bounded(request, limit, pace, acquire), coding === 'identity' ? type : undefined, space).then(
       (form) => {
@@ -91,8 +105,8 @@ function holdMemory(
 
 /** Says that nobody reads a request's body any more. */
 export function releaseBody(request: Request): void {
-  permits.get(request)?.release();
-  permits.delete(request);
+  releases.get(request)?.();
+  releases.delete(request);
 }
 
 /** The bytes that come, at most `limit` of them: those of a large body after `acquire`. Throws 413 for more, 408 for less than `pace`. */
@@ -190,11 +204,6 @@ export function bodyFingerprint({ body }: RequestWithBody): Buffer {
   return isForm(body) ? body.fingerprint : createHash('sha256').update(bytesOf(body)).digest();
 }
 
-/** Returns the bytes of a body that are still to be parsed: a form's were when they came. */
-export function bodySize({ body }: RequestWithBody): number {
-  return bytesOf(body).length;
-}
-
 function bytesOf(body: unknown): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
@@ -207,9 +216,8 @@ function isForm(body: unknown): body is ReceivedForm {
 export function bodyParser({ body: schema, bodyType }: Operation) {
   if (!schema) return (): Record<string, unknown> => ({});
   const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : 'json');
-  const maxValues = mostValues(schema);
   return ({ body, headers }: RequestWithBody): Record<string, unknown> => {
-    if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type'], maxValues));
+    if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type']));
     if (body.error) throw body.error;
     return parse(body.parts);
   };
