@@ -13,6 +13,7 @@ import {
 import { type StandInService, startStandIn } from '@customer-platform/testkit/stand-in-service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendRaw } from '../../test/raw-http.ts';
+import { SlowClient } from '../../test/slow-client.ts';
 import { startGateway } from '../main.ts';
 import { forwarder } from './forward.ts';
 
@@ -276,9 +277,12 @@ describe('what a client gets back', () => {
   });
 
   it('responds over the same connection again and again', async () => {
-    const two = head('GET', path, []) + head('GET', '/v1/me', ['Connection: close']);
-    const reply = await sendRaw(platform.gatewayUrl, two);
-    expect(reply.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    const client = new SlowClient(platform.gatewayUrl, head('GET', path, []));
+    expect(await client.responseStatus()).toBe(200);
+    await waitFor('the whole response', () => client.all.endsWith('}'));
+    client.send(head('GET', '/v1/me', ['Connection: close']));
+    await waitFor('the end', () => client.isClosed);
+    expect(client.all.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   });
 });
 

@@ -84,6 +84,8 @@ export class UnreadRequests {
     if (!before?.shouldKeepAlive) return;
     limitReached('pipelined_requests');
     before.shouldKeepAlive = false;
+    // Nothing more is read: requests that nobody serves would gather in memory.
+    socket.pause();
     before.once('finish', () => socket.destroySoon());
   }
 
