@@ -1,7 +1,7 @@
-import { telemetryEnabled, untilAborted, withTimeout } from '@customer-platform/service-kit';
+import { untilAborted, withTimeout } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
+import { BodyTooLarge, maxInformational, readBody, UnknownEncoding } from './bodies.ts';
 import { ConnectionPools, type PoolBounds } from './connection-pools.ts';
-import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import {
   ConnectError,
   type ConnectFailure,
@@ -10,7 +10,6 @@ import {
 } from './guarded-connector.ts';
 import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
-import { maxInformational } from './response-body.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
 export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
@@ -66,8 +65,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 class GetFailure extends Error {
   readonly error: GetError;
 
-  constructor(error: GetError, message: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(error: GetError, message: string) {
+    super(message);
     this.error = error;
   }
 }
@@ -87,6 +86,7 @@ export function createGetter(options: GetterOptions): Getter {
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request, url.origin);
+    let informational = 0;
     try {
       const target: Dispatcher.RequestOptions = {
         origin: url.origin,
@@ -94,7 +94,9 @@ export function createGetter(options: GetterOptions): Getter {
         method: 'GET',
         headers: { ...sentAlways, ...request.headers },
         signal,
-        onInfo: boundedHints(),
+        onInfo: () => {
+          if (++informational > maxInformational) throw new GetFailure('http', 'its response does not begin');
+        },
       };
       // A request that waits for its connection hears its signal only when there is one.
       const response = await untilAborted(signal, () => entry.resending.request(target));
@@ -136,20 +138,9 @@ export function createGetter(options: GetterOptions): Getter {
   };
 
   return {
-    async get(request) {
-      const url = telemetryEnabled() ? parseUrl(request.url) : null;
-      return await (url ? inRequestSpan('GET', url, 400, () => get(request)) : get(request));
-    },
+    get: (request) => inRequestSpan('GET', parseUrl(request.url), 400, () => get(request)),
     openSockets: () => pools.openSockets,
     close: () => pools.close(),
-  };
-}
-
-/** Returns what is called for each informational response; throws where a request gets too many. */
-function boundedHints(): () => void {
-  let seen = 0;
-  return () => {
-    if (++seen > maxInformational) throw new GetFailure('http', 'its response does not begin');
   };
 }
 

@@ -1,6 +1,6 @@
 import { isIP, Socket } from 'node:net';
-import { codePoints } from '@customer-platform/contracts/core';
-import { untilAborted, type WorkMeter, withTimeout } from '@customer-platform/service-kit';
+import { ApiError, codePoints } from '@customer-platform/contracts/core';
+import { type PrefetchCall, untilAborted, type WorkMeter, withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
 import { createDial, type Dial, type DialTarget, processMeter } from './dial.ts';
@@ -50,7 +50,7 @@ const checkTimeoutMs = 3000;
  * Judges a URL by its text alone: returns why it must not be a target (one sentence beginning with "url"), null if it may be, or
  * the name whose look-up decides.
  */
-export function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
+function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
   const url = parseTargetUrl(text, guard);
   if (typeof url === 'string') return { refusal: url };
   const host = hostOf(url);
@@ -77,6 +77,22 @@ export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<
  */
 export function checkPageUrl(text: string, guard: TargetGuard): Promise<string | null> {
   return checkTargetUrl(text, { ...guard, allowsPlainHttp: true });
+}
+
+type UrlCall = { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
+
+/**
+ * Refuses a URL that must not be a target. The text is checked at once; a name is looked up outside the transaction.
+ * `path` is the URL's path in the body, such as `settings.url`. Throws invalid_request; its field is the path's first name.
+ */
+export function refusePrivateTarget(url: string, path: string, { guard, prefetch }: UrlCall): void {
+  const refuse = (refusal: string | null) => {
+    if (refusal === null) return;
+    throw new ApiError('invalid_request', refusal.replace(/^url/, path), { field: path.split('.')[0] });
+  };
+  const judgement = judgeUrlText(url, guard);
+  if ('refusal' in judgement) refuse(judgement.refusal);
+  else prefetch(async () => refuse(await checkTargetUrl(url, guard)));
 }
 
 function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): string | null {

@@ -1,6 +1,13 @@
-import { DeadlineWatch, type Timed, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
+import { DeadlineWatch, type Timed, traceHeaders } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
-import { CollectedBytes } from './collected-bytes.ts';
+import {
+  CollectedBytes,
+  decodeResponse,
+  maxCompressedBytes,
+  maxInformational,
+  maxResponseBytes,
+  shownText,
+} from './bodies.ts';
 import { ConnectionPools, type PoolBounds, type PoolEntry } from './connection-pools.ts';
 import {
   ConnectError,
@@ -10,7 +17,6 @@ import {
 } from './guarded-connector.ts';
 import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
-import { decodeResponse, maxCompressedBytes, maxInformational, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 /** Class of a failed attempt, with or without a status. */
@@ -102,7 +108,6 @@ export function createPoster(options: PosterOptions): Poster {
     async post(request) {
       const target = parseUrl(request.url);
       if (!target || !/^https?:$/.test(target.protocol)) return { error: 'blocked', body: '', durationMs: 0 };
-      if (!telemetryEnabled()) return await send(request, target);
       return await inRequestSpan('POST', target, 300, () => send(request, target));
     },
     abort: (key) => pools.abort(key),
@@ -128,7 +133,6 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private informational = 0;
   private encoding = '';
   private received: CollectedBytes | undefined;
-  private size = 0;
   private chunks = 0;
 
   constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions, options: PosterOptions) {
@@ -154,17 +158,14 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
       return;
     }
     this.status = status;
-    this.retryAfterMs = parseRetryAfter(firstOf(headers['retry-after']), Date.now());
+    this.retryAfterMs = parseRetryAfter(String([headers['retry-after']].flat()[0] ?? ''), Date.now());
     this.encoding = String(headers['content-encoding'] ?? '');
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
-    this.size += chunk.length;
-    const most = this.encoding === '' ? maxResponseBytes : maxCompressedBytes;
-    this.received ??= new CollectedBytes(firstBytes, most);
-    this.received.add(chunk);
-    if (this.size > most || ++this.chunks > maxChunks) this.stop('too_large');
+    this.received ??= new CollectedBytes(firstBytes, this.encoding === '' ? maxResponseBytes : maxCompressedBytes);
+    if (!this.received.add(chunk) || ++this.chunks > maxChunks) this.stop('too_large');
   }
 
   onResponseEnd(): void {
@@ -207,9 +208,4 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.received = undefined;
     this.done.resolve(result);
   }
-}
-
-function firstOf(header: unknown): string | undefined {
-  const value: unknown = Array.isArray(header) ? header[0] : header;
-  return typeof value === 'string' ? value : undefined;
 }
