@@ -25,8 +25,6 @@ export type GetResult =
 /** One GET; requests with the same `poolKey` and origin share connections. */
 export type GetRequest = {
   poolKey: string;
-  /** The account whose server it is: it pays for what TLS handshakes cost; default: the `poolKey`. */
-  owner?: string;
   url: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -39,7 +37,7 @@ export type GetRequest = {
 };
 
 export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> &
-  Omit<PoolBounds, 'maxReceivedBytes'> & {
+  PoolBounds & {
     userAgent: string;
     /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
     timeoutMs?: number;
@@ -55,9 +53,6 @@ export type Getter = {
   close(): Promise<void>;
 };
 
-/** Bytes that may come for a body of the maximum: with its framing where it comes in chunks of a few bytes, and its heads. */
-const framingRatio = 4;
-const maxHeadBytes = 1_048_576;
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
@@ -78,14 +73,11 @@ class GetFailure extends Error {
 export function createGetter(options: GetterOptions): Getter {
   const { timeoutMs = 15_000, maxBodyBytes = 5 * 1_048_576 } = options;
   const connect = createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs });
-  const pools = new ConnectionPools(connect, {
-    ...options,
-    maxReceivedBytes: framingRatio * maxBodyBytes + maxHeadBytes,
-  });
+  const pools = new ConnectionPools(connect, options);
   const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
-    const entry = pools.take(request, url.origin);
+    const entry = pools.take(request.poolKey, url.origin);
     let informational = 0;
     try {
       const target: Dispatcher.RequestOptions = {

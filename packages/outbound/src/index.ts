@@ -1,5 +1,6 @@
 export { allowedRangesSetting, parseAddressRanges, parsed } from './address-ranges.ts';
-export { meteredFor, tlsOptions } from './dial.ts';
+export { BoundedSocket } from './bounded-socket.ts';
+export { tlsOptions } from './dial.ts';
 export { createGetter, type GetResult, type Getter } from './get.ts';
 export {
   ConnectError,

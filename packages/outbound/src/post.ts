@@ -39,8 +39,6 @@ export type PostResult = {
 /** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
 export type PostRequest = {
   poolKey: string;
-  /** The account whose server it is: it pays for what TLS handshakes cost; default: the `poolKey`. */
-  owner?: string;
   url: string;
   headers: Record<string, string>;
   body: string | Buffer;
@@ -49,7 +47,7 @@ export type PostRequest = {
 };
 
 export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
-  Omit<PoolBounds, 'maxReceivedBytes'> & {
+  PoolBounds & {
     /** One deadline for DNS, connection, TLS, headers and body. */
     timeoutMs: number;
     /** Bytes kept of a response's body; default 2 KiB. */
@@ -73,8 +71,6 @@ export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
 
-/** Enough for a response in chunks of a few bytes, and for its informational ones. */
-const maxReceivedBytes = 1_048_576;
 /** Chunks of a response: the longest has eight bytes in each. Of a byte each they cost many times what they bring. */
 const maxChunks = 8_192;
 /** Size of the buffer that most responses fit into. */
@@ -87,7 +83,7 @@ const maxSweepMs = 100;
 export function createPoster(options: PosterOptions): Poster {
   const { timeoutMs } = options;
   const connect = createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs });
-  const pools = new ConnectionPools(connect, { ...options, maxReceivedBytes });
+  const pools = new ConnectionPools(connect, options);
   const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
   const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
@@ -95,7 +91,7 @@ export function createPoster(options: PosterOptions): Poster {
     const { body } = request;
     const headers = request.continuesTrace ? { ...request.headers, ...traceHeaders() } : request.headers;
     const path = target.pathname + target.search;
-    const entry = pools.take(request, target.origin);
+    const entry = pools.take(request.poolKey, target.origin);
     const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
     deadlines.watch(attempt);
     attempt.send();
