@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 /** A CIDR range: an address of one family and the length of its prefix in bits. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -72,3 +73,20 @@ export function refusalOfAddress(address: string, allowed: AddressRange[]): stri
   if (parsed.kind() === 'ipv6' && !matches(parsed, globalIpv6)) return 'IPv4-compatible or unassigned';
   return null;
 }
+
+/** Returns the schema of a setting that `parse` reads; its errors are reported at start. */
+export function parsed<Value>(parse: (text: string) => Value) {
+  return z.string().transform((text, context) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message });
+      return z.NEVER;
+    }
+  });
+}
+
+/** WEBHOOKS_ALLOWED_RANGES: one setting for everything that calls addresses of customers. */
+export const allowedRangesSetting = parsed(parseAddressRanges)
+  .default([])
+  .meta({ description: 'Private ranges that targets may be in, such as 10.1.0.0/16; there http is allowed too.' });

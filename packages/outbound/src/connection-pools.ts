@@ -1,12 +1,9 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import { allowBytes } from './allowance.ts';
 import type { DialTarget } from './dial.ts';
 import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
 import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type PoolBounds = {
-  /** Bytes that may come for one response, with its head and its framing. */
-  maxReceivedBytes: number;
   /** Sockets per pool; further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
   /** Sockets in total: at this limit idle connections are closed, and dials wait for a socket to close. */
@@ -59,10 +56,10 @@ export class ConnectionPools {
     return this.#openSockets;
   }
 
-  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. A key's owner stays the same. */
-  take({ poolKey: key, owner = key }: { poolKey: string; owner?: string }, origin: string): PoolEntry {
+  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. */
+  take(key: string, origin: string): PoolEntry {
     const id = `${key} ${origin}`;
-    const entry = this.#entries.get(id) ?? this.#makeEntry({ id, key, owner }, origin);
+    const entry = this.#entries.get(id) ?? this.#makeEntry({ id, key }, origin);
     this.#entries.delete(id);
     this.#entries.set(id, entry);
     entry.inFlight++;
@@ -96,17 +93,12 @@ export class ConnectionPools {
     return [...this.#entries.values(), ...this.#retired];
   }
 
-  #makeEntry({ id, key, owner }: { id: string; key: string; owner: string }, origin: string): PoolEntry {
+  #makeEntry({ id, key }: { id: string; key: string }, origin: string): PoolEntry {
     const ended = new AbortController();
     const clientOptions: Client.Options = {
       connect: (target, callback) => {
         entry.dials++;
-        this.#whenSocketIsFree(() =>
-          this.#dial({ ...target, owner }, entry, (...result) => {
-            entry.dials--;
-            callback(...result);
-          }),
-        );
+        this.#whenSocketIsFree(() => this.#dial(target, entry, callback));
       },
       allowH2: false,
       keepAliveTimeout: this.#bounds.keepAliveMs ?? 4_000,
@@ -117,7 +109,7 @@ export class ConnectionPools {
     const pool = new Pool(origin, {
       ...clientOptions,
       connections: this.#bounds.maxSocketsPerPool,
-      factory: (url, options) => new ConnectionClient(url, options, this.#bounds.maxReceivedBytes),
+      factory: (url, options) => new ConnectionClient(url, options),
     });
     const resending = pool.compose((dispatch) => (target, handler) => {
       const resend = () => {
@@ -142,21 +134,22 @@ export class ConnectionPools {
   }
 
   #dial(target: DialTarget, entry: PoolEntry, callback: buildConnector.Callback): void {
-    this.#connect({ ...target, signal: entry.ended.signal }, (error, socket) => {
-      if (error) {
-        this.#socketEnded();
-        callback(error, null);
-      } else {
-        allowBytes(socket, this.#bounds.maxReceivedBytes);
+    this.#connect({ ...target, signal: entry.ended.signal }, (...result) => {
+      const socket = result[1];
+      entry.dials--;
+      if (!socket) this.#socketEnded();
+      else {
         entry.open++;
         socket.once('close', () => {
           entry.open--;
           this.#socketEnded();
-          // Once undici has heard of it too.
-          queueMicrotask(() => this.#endUnused(entry));
+          // Once undici has heard of it too. The clients of a pool without a connection hold far more than a new pool costs.
+          queueMicrotask(() => {
+            if (entry.inFlight + entry.dials + entry.open === 0 && !entry.ended.signal.aborted) this.#end(entry);
+          });
         });
-        callback(null, socket);
       }
+      callback(...result);
     });
   }
 
@@ -164,11 +157,6 @@ export class ConnectionPools {
     const next = this.#waiting.shift();
     if (next) next();
     else this.#openSockets--;
-  }
-
-  /** Ends a pool that has neither a request nor a connection: its clients hold far more than a new pool costs. */
-  #endUnused(entry: PoolEntry): void {
-    if (entry.inFlight + entry.dials + entry.open === 0 && !entry.ended.signal.aborted) this.#end(entry);
   }
 
   /** Closes the least recently used idle pool, which has a connection; returns whether there is one. */

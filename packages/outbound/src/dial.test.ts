@@ -1,11 +1,10 @@
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { WorkMeter } from '@customer-platform/service-kit';
+import { setImmediate } from 'node:timers/promises';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { waitFor } from '@customer-platform/testkit/wait-for';
 import { afterEach, expect, it } from '@jest/globals';
-import type { buildConnector } from 'undici';
-import { createDial, type DialTarget } from './dial.ts';
+import { createDial } from './dial.ts';
 
 const servers: Server[] = [];
 const sockets: Socket[] = [];
@@ -21,19 +20,15 @@ async function portOf(server: Server): Promise<string> {
   return String((server.address() as AddressInfo).port);
 }
 
-const price = { freeMs: 20, restRatio: 20 };
-
-/** Dials a server with TLS, as the owner; trusts the test certificate. */
-function dial(port: string, owner = 'ada', meter = new WorkMeter(price)) {
-  const dialNow = createDial({ timeoutMs: 20_000, certificateAuthority: testCertificate, meter });
-  const target: DialTarget = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port, owner };
+/** Dials a server with TLS; trusts the test certificate. */
+function dial(port: string) {
+  const target = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port, timeoutMs: 20_000 };
   return new Promise<Socket>((resolve, reject) => {
-    const callback: buildConnector.Callback = (...[error, socket]) => {
+    createDial(testCertificate)(target, (...[error, socket]) => {
       if (error) return reject(error);
       sockets.push(socket);
       resolve(socket);
-    };
-    dialNow(target, callback);
+    });
   });
 }
 
@@ -64,102 +59,22 @@ it('gives up a server that sends more than 16 KiB of certificates', async () => 
   await expect(dial(await portOf(serve(45)))).rejects.toThrow('more bytes came');
 });
 
-/** A meter by whose clock a piece takes a millisecond, or a minute while `isDear`; it asks the clock before and after each. */
-function meterOf(ofMeter = price) {
-  const clock = { isDear: false, pieces: 0 };
-  let nowMs = 0;
-  const meter = new WorkMeter(ofMeter, () => {
-    clock.pieces += 1 / 2;
-    nowMs += clock.isDear ? 60_000 : 1;
-    return nowMs;
-  });
-  return { clock, meter };
-}
-
-async function expectOnlyDearToWait(port: string, meter: WorkMeter): Promise<void> {
-  let isWaiting = true;
-  const next = dial(port, 'dear', meter).then(() => {
-    isWaiting = false;
-  });
-  // Cut off by the end of the test.
-  next.catch(() => undefined);
-  for (let count = 0; count < 5; count++) await dial(port, 'other', meter);
-  expect(isWaiting).toBe(true);
-}
-
-it('has the owner of a dear handshake wait with its next, and nobody else, from its start on', async () => {
-  const silent = await portOf(createServer((socket) => socket.on('error', () => undefined)));
-  const port = await portOf(createHttpsServer({ key: testCertificateKey, cert: testCertificate }));
-  const { clock, meter } = meterOf();
-  clock.isDear = true;
-  dial(silent, 'dear', meter).catch(() => undefined);
-  // Before the deadline of the dial, which is a piece as well.
-  await waitFor('the start', () => clock.pieces === 1, 10_000);
-  clock.isDear = false;
-  await expectOnlyDearToWait(port, meter);
-});
-
-it('takes fewer certificates from servers of an owner one of whose handshakes was dear', async () => {
-  const cert = Array(20).fill(testCertificate).join('\n');
-  const port = await portOf(createHttpsServer({ key: testCertificateKey, cert }));
-  const few = await portOf(createHttpsServer({ key: testCertificateKey, cert: testCertificate }));
-  const { clock, meter } = meterOf({ freeMs: 20, restRatio: 0 });
-  clock.isDear = true;
-  await dial(port, 'dear', meter);
-  clock.isDear = false;
-  await expect(dial(port, 'dear', meter)).rejects.toThrow('more bytes came');
-  await dial(few, 'dear', meter);
-  await dial(port, 'other', meter);
-});
-
-it('has it wait as well for what is dear once the connection is secure', async () => {
+it('passes on all that came before the server closed the connection, also to a slow reader', async () => {
   const server = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
   const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
   server.once('secureConnection', accept);
   const port = await portOf(server);
-  const { clock, meter } = meterOf();
-  const socket = await dial(port, 'dear', meter);
-  clock.isDear = true;
-  (await accepted).write('dear');
-  await new Promise((done) => socket.once('data', done));
-  clock.isDear = false;
-  await expectOnlyDearToWait(port, meter);
-});
-
-it('refuses a server that sends too much while its owner rests, before TLS has begun', async () => {
-  const { promise: hasClosed, resolve: closed } = Promise.withResolvers<void>();
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined).once('close', closed);
-    socket.write(Buffer.alloc(20_000));
-  });
-  const port = await portOf(server);
-  let nowMs = 0;
-  const meter = new WorkMeter({ freeMs: 0, restRatio: 1 }, () => nowMs);
-  meter.run('ada', () => {
-    nowMs += 300;
-  });
-  const refused = expect(dial(port, 'ada', meter)).rejects.toThrow('more bytes came');
-  await hasClosed;
-  await refused;
-});
-
-it('passes on all that came before the server closed the connection, after the rest of its owner', async () => {
-  const server = createHttpsServer({ key: testCertificateKey, cert: testCertificate });
-  const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
-  server.once('secureConnection', accept);
-  const port = await portOf(server);
-  let nowMs = 0;
-  const meter = new WorkMeter({ freeMs: 0, restRatio: 1 }, () => nowMs);
-  const socket = await dial(port, 'ada', meter);
+  const socket = await dial(port);
+  const sent = Buffer.alloc(50_000, 'all of it');
+  const over = Promise.withResolvers<void>();
+  (await accepted).on('close', over.resolve).end(sent);
+  await over.promise;
   const parts: Buffer[] = [];
-  socket.on('data', (part) => parts.push(part)).on('error', () => undefined);
-  const closed = new Promise((done) => socket.once('close', done));
-  meter.run('ada', () => {
-    nowMs += 300;
-  });
-  (await accepted).end('all of it');
-  await closed;
-  expect(Buffer.concat(parts).toString()).toBe('all of it');
+  for await (const part of socket) {
+    parts.push(part as Buffer);
+    await setImmediate();
+  }
+  expect(Buffer.concat(parts).equals(sent)).toBe(true);
 });
 
 it('passes on what comes in both ways, in its order, and the end of it', async () => {
@@ -176,23 +91,20 @@ it('passes on what comes in both ways, in its order, and the end of it', async (
   expect(Buffer.concat(parts).equals(sent)).toBe(true);
 });
 
-it('a dial ends whose server closes the connection while its owner rests', async () => {
-  const ended = Promise.withResolvers<void>();
-  const port = await portOf(
-    createServer(
-      (socket) =>
-        void socket
-          .on('error', () => undefined)
-          .on('close', ended.resolve)
-          .end(),
-    ),
-  );
-  let nowMs = 0;
-  const meter = new WorkMeter({ freeMs: 20, restRatio: 5 }, () => nowMs);
-  // By a clock that stands still afterwards all that waits runs at once.
-  meter.run('ada', () => {
-    nowMs += 60;
-  });
-  await expect(dial(port, 'ada', meter)).rejects.toMatchObject({ code: 'ECONNRESET' });
-  await ended.promise;
+it('a dial ends whose server closes the connection before it is secure', async () => {
+  const port = await portOf(createServer((socket) => void socket.on('error', () => undefined).end()));
+  await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('a dial ends at its deadline whose server says nothing, and with its signal', async () => {
+  const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
+  const target = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port };
+  const ended = (bounds: { timeoutMs: number; signal?: AbortSignal }) =>
+    new Promise((resolve) => createDial()({ ...target, ...bounds }, (...[error]) => resolve(error)));
+  expect(await ended({ timeoutMs: 100 })).toMatchObject({ code: 'ETIMEDOUT' });
+  const stop = new AbortController();
+  const stopped = ended({ timeoutMs: 600_000, signal: stop.signal });
+  await waitFor('both connections', () => sockets.length === 2);
+  stop.abort();
+  expect(await stopped).toMatchObject({ name: 'AbortError' });
 });

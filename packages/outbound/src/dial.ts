@@ -1,10 +1,8 @@
 import { constants } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
-import { WorkMeter } from '@customer-platform/service-kit';
 import { buildConnector } from 'undici';
-import { countBelow } from './allowance.ts';
-import { MeteredSocket } from './metered-socket.ts';
+import { BoundedSocket } from './bounded-socket.ts';
 
 /**
  * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
@@ -17,67 +15,51 @@ export const tlsOptions = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/**
- * Meter of this process: its connections have one event loop, and a server can choose what they cost by its keys and certificates, and by its responses. A
- * common handshake takes two to five milliseconds in all, 64 KiB afterwards a tenth of one, a common response less: an account's servers may take a sixth of
- * the loop, 50 handshakes a second or more.
- */
-export const processMeter = new WorkMeter({ freeMs: 20, restRatio: 5 });
+/** Target of a dial, an address as `hostname`; `signal` ends the dial, and the connection. */
+export type DialTarget = buildConnector.Options & { signal?: AbortSignal };
 
-/** Target of a dial: `owner`, the account whose server it is, pays for what the handshake and the responses cost. */
-export type DialTarget = buildConnector.Options & { owner?: string };
+/** Opens a connection within `timeoutMs`, by https with TLS, whose handshake counts too. */
+export type Dial = (target: DialTarget & { timeoutMs: number }, callback: buildConnector.Callback) => void;
 
-/** Opens a connection, by https with TLS over a metered one; returns the TCP socket that it dials with. */
-export type Dial = (target: DialTarget, callback: buildConnector.Callback) => unknown;
-
-/** Options of a dial's handshakes and its deadlines, one for the connection and one for the handshake, in milliseconds; `meter` is the process's by default. */
-export type DialOptions = { timeoutMs: number; certificateAuthority?: string; meter?: WorkMeter };
-
-/** Creates the dial of a connector. */
-export function createDial({ timeoutMs, certificateAuthority: ca, meter = processMeter }: DialOptions): Dial {
-  const options = { allowH2: false, timeout: timeoutMs };
-  const connect = buildConnector(options);
+/** Creates the dial of a connector, which trusts the certificate authority `ca` (PEM), or the system's by default. */
+export function createDial(ca?: string): Dial {
   // Made with the first https: who starts TLS by himself, such as for each mail, needs no context.
   let made: buildConnector.connector | undefined;
   const makeSecure = () => {
     const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
-    return buildConnector({ ...options, maxCachedSessions: 1000, secureContext });
+    return buildConnector({ allowH2: false, maxCachedSessions: 1000, timeout: 0, secureContext });
   };
-  return ({ owner, ...target }, callback) => {
-    if (target.protocol !== 'https:') return connect(target, callback);
-    made ??= makeSecure();
-    const secure = made;
-    const { servername: _, ...plain } = target;
-    return connect({ ...plain, protocol: 'tcp:' }, (...[error, socket]) => {
-      if (error) return callback(error, null);
-      const metered = meteredFor(socket, owner, meter);
-      let isOver = false;
-      const secured: buildConnector.Callback = (...result) => {
-        if (isOver) return;
-        isOver = true;
-        if (result[1]) {
-          metered.secured();
-          countBelow(result[1], metered);
-        }
-        callback(...result);
-      };
-      // The start takes half a millisecond already, also for a server that ends the connection there.
-      meter.run(owner ?? '', () => {
-        if (metered.destroyed) {
-          secured(metered.errored ?? endedEarly(), null);
-          return;
-        }
-        const socket = secure({ ...target, httpSocket: metered as unknown as Socket }, secured) as unknown as Socket;
-        // Where the end comes in the turn of the start there is no error, for which alone the connector listens: its dial would never end.
-        socket.once('close', () => secured(endedEarly(), null));
+  return ({ signal, timeoutMs, ...target }, callback) => {
+    const isTls = target.protocol === 'https:';
+    const port = Number(target.port) || (isTls ? 443 : 80);
+    const socket = connect({ host: target.hostname, port, ...socketOptions, ...(signal ? { signal } : {}) });
+    const timer = setTimeout(() => socket.destroy(failure('ETIMEDOUT', `not made within ${timeoutMs} ms`)), timeoutMs);
+    let isOver = false;
+    const end: buildConnector.Callback = (...result) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      callback(...result);
+    };
+    socket.on('error', (error) => end(error, null));
+    socket.once('connect', () => {
+      if (!isTls) return end(null, socket);
+      const bounded = new BoundedSocket(socket);
+      made ??= makeSecure();
+      made({ ...target, httpSocket: bounded as unknown as Socket }, (...result) => {
+        bounded.allow(Number.POSITIVE_INFINITY);
+        end(...result);
+      });
+      // The connector hears of errors alone, and a connection may close without one. An error that there is comes first.
+      bounded.once('close', () => {
+        if (!isOver) setImmediate(() => end(failure('ECONNRESET', 'ended before it was secure'), null));
       });
     });
   };
 }
 
-const endedEarly = () => Object.assign(new Error('the connection ended before it was secure'), { code: 'ECONNRESET' });
+const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
 
-/** Returns a connection over which TLS can be started with a customer's server. */
-export function meteredFor(socket: Socket, owner = '', meter: WorkMeter = processMeter): MeteredSocket {
-  return new MeteredSocket(socket, meter, owner);
+function failure(code: string, what: string): Error {
+  return Object.assign(new Error(`the connection was ${what}`), { code });
 }

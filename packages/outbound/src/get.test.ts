@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { respondWithHints } from '../test/respond-with-hints.ts';
+import { respondWithChunkWithoutEnd, respondWithHints } from '../test/endless-responses.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createGetter, type GetRequest, type Getter, type GetterOptions } from './get.ts';
 import { checkPageUrl } from './guarded-connector.ts';
@@ -257,6 +257,11 @@ describe('what goes wrong has a class, and a message without addresses', () => {
     const url = await serveRaw(respondWithHints);
     const result = await get(url);
     expect(result).toEqual({ error: 'http', message: 'its response does not begin' });
+  });
+
+  it('timeout: what comes beside a body, in a row without an end', async () => {
+    const url = await serveRaw(respondWithChunkWithoutEnd);
+    expect(await get(url, {}, { timeoutMs: 300 })).toMatchObject({ error: 'timeout' });
   });
 
   it('timeout: all redirects together', async () => {

@@ -1,7 +1,7 @@
-import { telemetryEnabled, untilAborted, withTimeout } from '@customer-platform/service-kit';
+import { untilAborted, withTimeout } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
+import { BodyTooLarge, maxInformational, readBody, UnknownEncoding } from './bodies.ts';
 import { ConnectionPools, type PoolBounds } from './connection-pools.ts';
-import { BodyTooLarge, readBody, UnknownEncoding } from './decompress.ts';
 import {
   ConnectError,
   type ConnectFailure,
@@ -10,7 +10,6 @@ import {
 } from './guarded-connector.ts';
 import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
-import { maxInformational } from './response-body.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
 export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
@@ -26,8 +25,6 @@ export type GetResult =
 /** One GET; requests with the same `poolKey` and origin share connections. */
 export type GetRequest = {
   poolKey: string;
-  /** The account whose server it is: it pays for what TLS handshakes cost; default: the `poolKey`. */
-  owner?: string;
   url: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -40,7 +37,7 @@ export type GetRequest = {
 };
 
 export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> &
-  Omit<PoolBounds, 'maxReceivedBytes'> & {
+  PoolBounds & {
     userAgent: string;
     /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
     timeoutMs?: number;
@@ -56,9 +53,6 @@ export type Getter = {
   close(): Promise<void>;
 };
 
-/** Bytes that may come for a body of the maximum: with its framing where it comes in chunks of a few bytes, and its heads. */
-const framingRatio = 4;
-const maxHeadBytes = 1_048_576;
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
@@ -66,8 +60,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 class GetFailure extends Error {
   readonly error: GetError;
 
-  constructor(error: GetError, message: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(error: GetError, message: string) {
+    super(message);
     this.error = error;
   }
 }
@@ -79,14 +73,12 @@ class GetFailure extends Error {
 export function createGetter(options: GetterOptions): Getter {
   const { timeoutMs = 15_000, maxBodyBytes = 5 * 1_048_576 } = options;
   const connect = createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs });
-  const pools = new ConnectionPools(connect, {
-    ...options,
-    maxReceivedBytes: framingRatio * maxBodyBytes + maxHeadBytes,
-  });
+  const pools = new ConnectionPools(connect, options);
   const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
-    const entry = pools.take(request, url.origin);
+    const entry = pools.take(request.poolKey, url.origin);
+    let informational = 0;
     try {
       const target: Dispatcher.RequestOptions = {
         origin: url.origin,
@@ -94,7 +86,9 @@ export function createGetter(options: GetterOptions): Getter {
         method: 'GET',
         headers: { ...sentAlways, ...request.headers },
         signal,
-        onInfo: boundedHints(),
+        onInfo: () => {
+          if (++informational > maxInformational) throw new GetFailure('http', 'its response does not begin');
+        },
       };
       // A request that waits for its connection hears its signal only when there is one.
       const response = await untilAborted(signal, () => entry.resending.request(target));
@@ -136,20 +130,9 @@ export function createGetter(options: GetterOptions): Getter {
   };
 
   return {
-    async get(request) {
-      const url = telemetryEnabled() ? parseUrl(request.url) : null;
-      return await (url ? inRequestSpan('GET', url, 400, () => get(request)) : get(request));
-    },
+    get: (request) => inRequestSpan('GET', parseUrl(request.url), 400, () => get(request)),
     openSockets: () => pools.openSockets,
     close: () => pools.close(),
-  };
-}
-
-/** Returns what is called for each informational response; throws where a request gets too many. */
-function boundedHints(): () => void {
-  let seen = 0;
-  return () => {
-    if (++seen > maxInformational) throw new GetFailure('http', 'its response does not begin');
   };
 }
 

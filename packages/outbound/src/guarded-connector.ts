@@ -1,13 +1,11 @@
-import { isIP, Socket } from 'node:net';
-import { codePoints } from '@customer-platform/contracts/core';
-import { untilAborted, type WorkMeter, withTimeout } from '@customer-platform/service-kit';
+import { isIP, type Socket } from 'node:net';
+import { ApiError, codePoints } from '@customer-platform/contracts/core';
+import { type PrefetchCall, untilAborted, withTimeout } from '@customer-platform/service-kit';
 import type { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
-import { createDial, type Dial, type DialTarget, processMeter } from './dial.ts';
-import { meteredReads } from './metered-reads.ts';
+import { createDial, type Dial, type DialTarget } from './dial.ts';
 import { hasLongAuthority } from './parse-url.ts';
 import type { ResolveName } from './resolve-name.ts';
-import { withSmallReads } from './small-reads.ts';
 
 /** Class of a failed connection. */
 export type ConnectFailure = 'blocked' | 'dns' | 'refused' | 'timeout' | 'tls' | 'http';
@@ -50,7 +48,7 @@ const checkTimeoutMs = 3000;
  * Judges a URL by its text alone: returns why it must not be a target (one sentence beginning with "url"), null if it may be, or
  * the name whose look-up decides.
  */
-export function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
+function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
   const url = parseTargetUrl(text, guard);
   if (typeof url === 'string') return { refusal: url };
   const host = hostOf(url);
@@ -77,6 +75,22 @@ export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<
  */
 export function checkPageUrl(text: string, guard: TargetGuard): Promise<string | null> {
   return checkTargetUrl(text, { ...guard, allowsPlainHttp: true });
+}
+
+type UrlCall = { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
+
+/**
+ * Refuses a URL that must not be a target. The text is checked at once; a name is looked up outside the transaction.
+ * `path` is the URL's path in the body, such as `settings.url`. Throws invalid_request; its field is the path's first name.
+ */
+export function refusePrivateTarget(url: string, path: string, { guard, prefetch }: UrlCall): void {
+  const refuse = (refusal: string | null) => {
+    if (refusal === null) return;
+    throw new ApiError('invalid_request', refusal.replace(/^url/, path), { field: path.split('.')[0] });
+  };
+  const judgement = judgeUrlText(url, guard);
+  if ('refusal' in judgement) refuse(judgement.refusal);
+  else prefetch(async () => refuse(await checkTargetUrl(url, guard)));
 }
 
 function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): string | null {
@@ -113,17 +127,20 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns the first addresses of a name. Throws a ConnectError if it does not resolve in time. */
-async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number): Promise<string[]> {
+/** Returns the first addresses of a name. Throws a ConnectError if it has none, or does not resolve in time; throws the reason of an aborted signal. */
+async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number, signal?: AbortSignal) {
   const late = () => new ConnectError('timeout', `${name} took over ${timeoutMs} ms to resolve`);
-  return (await withTimeout(timeoutMs, resolve(name), late)).slice(0, maxResolved);
+  const failed = (error: Error) => {
+    throw new ConnectError('dns', `${name} could not be resolved`, error);
+  };
+  const resolving = untilAborted(signal, () => resolve(name).catch(failed));
+  const addresses = await withTimeout(timeoutMs, resolving, late);
+  if (addresses.length === 0) throw new ConnectError('dns', `${name} has no address`);
+  return addresses.slice(0, maxResolved);
 }
 
-/** An undici connector whose dial `signal` aborts at once, with the signal's reason. */
-export type GuardedConnector = (
-  target: DialTarget & { signal?: AbortSignal },
-  callback: buildConnector.Callback,
-) => void;
+/** An undici connector whose dial `signal` aborts at once, with the signal's reason; later it ends the connection. */
+export type GuardedConnector = (target: DialTarget, callback: buildConnector.Callback) => void;
 
 export type GuardedConnectorOptions = TargetGuard & {
   /** Timeout of one dial, TLS handshake included. */
@@ -132,8 +149,6 @@ export type GuardedConnectorOptions = TargetGuard & {
   dial?: Dial;
   /** A certificate authority to trust besides the system's, in PEM. */
   certificateAuthority?: string;
-  /** Has owners pay for what their servers' handshakes and responses cost; the process's by default. */
-  meter?: WorkMeter;
 };
 
 /**
@@ -143,39 +158,35 @@ export type GuardedConnectorOptions = TargetGuard & {
  * another protocol, which starts TLS by itself, gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
-  const { certificateAuthority, connectTimeoutMs, meter = processMeter } = options;
-  const make = (timeoutMs: number) =>
-    options.dial ?? createDial({ timeoutMs, meter, ...(certificateAuthority ? { certificateAuthority } : {}) });
-  const dialLast = make(connectTimeoutMs);
-  const dialOther = make(Math.min(fallbackTimeoutMs, connectTimeoutMs));
-
-  return ({ signal, ...target }, callback) => {
-    const isHttp = /^https?:$/.test(target.protocol);
-    untilAborted(signal, () => vettedAddresses(target, options))
-      .then(async (addresses) => {
-        let furthest: ConnectError | undefined;
-        for (const [index, address] of addresses.entries()) {
-          signal?.throwIfAborted();
-          // After a wrong certificate the last one has no longer than others: else the request's deadline came first, and nobody heard of that.
-          const isOther = index < addresses.length - 1 || furthest?.failure === 'tls';
-          try {
-            return await dialOnce(isOther ? dialOther : dialLast, target, address, signal);
-          } catch (error) {
-            if (!(error instanceof ConnectError)) throw error;
-            if (!furthest || stages[error.failure] > stages[furthest.failure]) furthest = error;
-          }
-        }
-        throw furthest ?? new ConnectError('dns', `${target.hostname} has no address`);
-      })
-      .then(
-        (socket) => callback(null, isHttp ? meteredReads(withSmallReads(socket), meter, target.owner) : socket),
-        (error: Error) => callback(error, null),
-      );
+  const { connectTimeoutMs, dial = createDial(options.certificateAuthority) } = options;
+  const connect = async (target: DialTarget): Promise<Socket> => {
+    const addresses = await vettedAddresses(target, options);
+    let furthest: ConnectError | null = null;
+    for (const [index, address] of addresses.entries()) {
+      // After a wrong certificate the last one has no longer than others: else the request's deadline came first, and nobody heard of that.
+      const isOther = index < addresses.length - 1 || furthest?.failure === 'tls';
+      try {
+        const timeoutMs = isOther ? Math.min(fallbackTimeoutMs, connectTimeoutMs) : connectTimeoutMs;
+        return await dialOnce(dial, { ...target, timeoutMs }, address);
+      } catch (error) {
+        if (!(error instanceof ConnectError) || target.signal?.aborted) throw error;
+        if (!furthest || stages[error.failure] > stages[furthest.failure]) furthest = error;
+      }
+    }
+    throw furthest;
+  };
+  return (target, callback) => {
+    connect(target).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
   };
 }
 
-async function vettedAddresses(target: buildConnector.Options, options: GuardedConnectorOptions): Promise<string[]> {
-  const addresses = await addressesOf(target.hostname, options);
+async function vettedAddresses(target: DialTarget, options: GuardedConnectorOptions): Promise<string[]> {
+  const addresses = isIP(target.hostname)
+    ? [target.hostname]
+    : await resolveWithin(target.hostname, options.resolve, options.connectTimeoutMs, target.signal);
   const refused: string[] = [];
   const vetted = addresses.filter((address) => {
     const refusal = refusalOfAddress(address, options.allowedRanges);
@@ -188,45 +199,21 @@ async function vettedAddresses(target: buildConnector.Options, options: GuardedC
   throw new ConnectError('blocked', `${target.hostname} leads only to refused addresses: ${refused.join(', ')}`);
 }
 
-async function addressesOf(hostname: string, options: GuardedConnectorOptions): Promise<string[]> {
-  if (isIP(hostname)) return [hostname];
-  try {
-    const addresses = await resolveWithin(hostname, options.resolve, options.connectTimeoutMs);
-    if (addresses.length > 0) return addresses;
-  } catch (error) {
-    if (error instanceof ConnectError) throw error;
-    throw new ConnectError('dns', `${hostname} could not be resolved`, error);
-  }
-  throw new ConnectError('dns', `${hostname} has no address`);
-}
-
-type DialledSocket = Parameters<buildConnector.Callback>[1] & object;
-
-function dialOnce(
-  dial: Dial,
-  target: DialTarget,
-  address: string,
-  signal: AbortSignal | undefined,
-): Promise<DialledSocket> {
+function dialOnce(dial: Dial, target: Parameters<Dial>[0], address: string): Promise<Socket> {
   const isTls = target.protocol === 'https:';
   const { servername: asked, ...rest } = target;
   const name = asked || (isIP(target.hostname) ? '' : target.hostname);
   // SNI carries names without their trailing dot, and no addresses.
   const servername = name.replace(/\.$/, '');
   const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
-  const { promise, resolve, reject } = Promise.withResolvers<DialledSocket>();
-  const dialling = dial(pinned, (error, socket) => {
-    if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
-    else resolve(socket);
-  });
-  if (!signal) return promise;
-  const cutOff = () => {
-    const reason = signal.reason as Error;
-    if (dialling instanceof Socket) dialling.destroy(reason);
-    reject(reason);
-  };
-  signal.addEventListener('abort', cutOff);
-  return promise.finally(() => signal.removeEventListener('abort', cutOff));
+  const dialled = () =>
+    new Promise<Socket>((resolve, reject) => {
+      dial(pinned, (...[error, socket]) => {
+        if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
+        else resolve(socket);
+      });
+    });
+  return untilAborted(target.signal, dialled);
 }
 
 function failureOf(error: Error, isTls: boolean): ConnectFailure {

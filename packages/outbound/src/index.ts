@@ -1,22 +1,16 @@
-export { parseAddressRanges } from './address-ranges.ts';
-export { meteredFor, tlsOptions } from './dial.ts';
+export { allowedRangesSetting, parseAddressRanges, parsed } from './address-ranges.ts';
+export { BoundedSocket } from './bounded-socket.ts';
+export { tlsOptions } from './dial.ts';
 export { createGetter, type GetResult, type Getter } from './get.ts';
 export {
   ConnectError,
   checkPageUrl,
   createGuardedConnector,
+  refusePrivateTarget,
   type TargetGuard,
 } from './guarded-connector.ts';
 export { parseUrl } from './parse-url.ts';
-export {
-  createPoster,
-  isSuccess,
-  type PostError,
-  type Poster,
-  type PostResult,
-} from './post.ts';
-export { refusePrivateTarget } from './refuse-private-target.ts';
+export { createPoster, isSuccess, type PostError, type Poster, type PostResult } from './post.ts';
 export { createNameResolver } from './resolve-name.ts';
 export { decryptSecret, encryptSecret, newSigningSecret, parseSecretKeys, type SecretKeys } from './secret.ts';
-export { allowedRangesSetting, parsed } from './settings.ts';
 export { isSigned, signatureHeader, signingKeyOf } from './signature.ts';

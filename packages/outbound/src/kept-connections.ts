@@ -1,40 +1,27 @@
-import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
-import { allowBytes } from './allowance.ts';
 
 /** Requests started on a client's current connection: the second and later ones reuse it. */
-type Connection = { requests: number; socket: Socket | null };
+type Connection = { requests: number };
 
 /** A client with one connection at a time, which gives a `ResendingHandler` the connection of its request. */
 export class ConnectionClient extends Client {
   readonly #connection: Connection;
 
-  readonly #maxReceivedBytes: number;
-
-  constructor(origin: URL, poolOptions: object, maxReceivedBytes: number) {
+  constructor(origin: URL, poolOptions: object) {
     const options = poolOptions as Client.Options & { connect: buildConnector.connector };
-    const connection: Connection = { requests: 0, socket: null };
+    const connection: Connection = { requests: 0 };
     const connect: buildConnector.connector = (target, callback) => {
       options.connect(target, (...result) => {
         connection.requests = 0;
-        const socket = result[1];
-        connection.socket = socket;
-        // The client is kept for longer than its connection, which holds what TLS needs.
-        socket?.once('close', () => {
-          if (connection.socket === socket) connection.socket = null;
-        });
         callback(...result);
       });
     };
     super(origin, { ...options, connect });
     this.#connection = connection;
-    this.#maxReceivedBytes = maxReceivedBytes;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (handler instanceof ResendingHandler) handler.connection = this.#connection;
-    // It has one request at a time: what came for those before counts no more.
-    if (this.#connection.socket) allowBytes(this.#connection.socket, this.#maxReceivedBytes);
     return super.dispatch(options, handler);
   }
 }

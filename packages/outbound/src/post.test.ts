@@ -5,11 +5,9 @@ import { type AddressInfo, createServer as createSocketServer, type Server, type
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, createZstdCompress, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { WorkMeter } from '@customer-platform/service-kit';
-import { waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { respondWithHints } from '../test/respond-with-hints.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { respondWithChunkWithoutEnd, respondWithHints } from '../test/endless-responses.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import { createPoster, isSuccess, type Poster, type PosterOptions } from './post.ts';
 
@@ -173,27 +171,6 @@ describe('what goes wrong has a class', () => {
     expect(await post(url)).toMatchObject({ error: 'http', body: '' });
   });
 
-  it.each(['http', 'https'])('is read by %s once its owner has rested, who pays for it', async (scheme) => {
-    const respond: RequestListener = (_request, response) => void response.end('ok');
-    const tls = { cert: testCertificate, key: testCertificateKey };
-    const server = scheme === 'http' ? createServer(respond) : createTlsServer(tls, respond);
-    const url = `${scheme}://127.0.0.1:${await listen(server)}/`;
-    const [held, meter] = [[] as (() => unknown)[], new WorkMeter({ freeMs: 20, restRatio: 5 })];
-    const client = poster({ meter, certificateAuthority: testCertificate });
-    const request = { poolKey: 'endpoint', owner: 'ada', url, headers: {}, body: '' };
-    expect(await client.post(request)).toMatchObject({ status: 200, body: 'ok' });
-    const resting = jest.spyOn(meter, 'run').mockImplementation((owner, piece) => {
-      expect(owner).toBe('ada');
-      held.push(piece);
-      return false;
-    });
-    const posting = client.post(request);
-    await waitFor('the response to wait', () => held.length > 0);
-    resting.mockRestore();
-    for (const piece of held) piece();
-    expect(await posting).toMatchObject({ status: 200, body: 'ok' });
-  });
-
   it('http: a response that breaks off', async () => {
     const url = await serveRaw((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc'));
@@ -287,6 +264,10 @@ describe('the deadline', () => {
     // The head has to come in time.
     const result = await expectTimeout(url, { timeoutMs: 2_000 });
     expect([result.status, isSuccess(result)]).toEqual([200, false]);
+  });
+
+  it('covers what comes beside a body, in a row without an end', async () => {
+    await expectTimeout(await serveRaw(respondWithChunkWithoutEnd));
   });
 
   it('of one does not touch another, and a connection that was cut is not used again', async () => {

@@ -1,6 +1,13 @@
-import { DeadlineWatch, type Timed, telemetryEnabled, traceHeaders } from '@customer-platform/service-kit';
+import { DeadlineWatch, type Timed, traceHeaders } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
-import { CollectedBytes } from './collected-bytes.ts';
+import {
+  CollectedBytes,
+  decodeResponse,
+  maxCompressedBytes,
+  maxInformational,
+  maxResponseBytes,
+  shownText,
+} from './bodies.ts';
 import { ConnectionPools, type PoolBounds, type PoolEntry } from './connection-pools.ts';
 import {
   ConnectError,
@@ -10,7 +17,6 @@ import {
 } from './guarded-connector.ts';
 import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
-import { decodeResponse, maxCompressedBytes, maxInformational, maxResponseBytes, shownText } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 /** Class of a failed attempt, with or without a status. */
@@ -33,8 +39,6 @@ export type PostResult = {
 /** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
 export type PostRequest = {
   poolKey: string;
-  /** The account whose server it is: it pays for what TLS handshakes cost; default: the `poolKey`. */
-  owner?: string;
   url: string;
   headers: Record<string, string>;
   body: string | Buffer;
@@ -43,7 +47,7 @@ export type PostRequest = {
 };
 
 export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
-  Omit<PoolBounds, 'maxReceivedBytes'> & {
+  PoolBounds & {
     /** One deadline for DNS, connection, TLS, headers and body. */
     timeoutMs: number;
     /** Bytes kept of a response's body; default 2 KiB. */
@@ -67,8 +71,6 @@ export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
 
-/** Enough for a response in chunks of a few bytes, and for its informational ones. */
-const maxReceivedBytes = 1_048_576;
 /** Chunks of a response: the longest has eight bytes in each. Of a byte each they cost many times what they bring. */
 const maxChunks = 8_192;
 /** Size of the buffer that most responses fit into. */
@@ -81,7 +83,7 @@ const maxSweepMs = 100;
 export function createPoster(options: PosterOptions): Poster {
   const { timeoutMs } = options;
   const connect = createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs });
-  const pools = new ConnectionPools(connect, { ...options, maxReceivedBytes });
+  const pools = new ConnectionPools(connect, options);
   const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
   const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
@@ -89,7 +91,7 @@ export function createPoster(options: PosterOptions): Poster {
     const { body } = request;
     const headers = request.continuesTrace ? { ...request.headers, ...traceHeaders() } : request.headers;
     const path = target.pathname + target.search;
-    const entry = pools.take(request, target.origin);
+    const entry = pools.take(request.poolKey, target.origin);
     const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
     deadlines.watch(attempt);
     attempt.send();
@@ -102,7 +104,6 @@ export function createPoster(options: PosterOptions): Poster {
     async post(request) {
       const target = parseUrl(request.url);
       if (!target || !/^https?:$/.test(target.protocol)) return { error: 'blocked', body: '', durationMs: 0 };
-      if (!telemetryEnabled()) return await send(request, target);
       return await inRequestSpan('POST', target, 300, () => send(request, target));
     },
     abort: (key) => pools.abort(key),
@@ -128,7 +129,6 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
   private informational = 0;
   private encoding = '';
   private received: CollectedBytes | undefined;
-  private size = 0;
   private chunks = 0;
 
   constructor(entry: PoolEntry, target: Dispatcher.DispatchOptions, options: PosterOptions) {
@@ -154,17 +154,14 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
       return;
     }
     this.status = status;
-    this.retryAfterMs = parseRetryAfter(firstOf(headers['retry-after']), Date.now());
+    this.retryAfterMs = parseRetryAfter(String([headers['retry-after']].flat()[0] ?? ''), Date.now());
     this.encoding = String(headers['content-encoding'] ?? '');
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
-    this.size += chunk.length;
-    const most = this.encoding === '' ? maxResponseBytes : maxCompressedBytes;
-    this.received ??= new CollectedBytes(firstBytes, most);
-    this.received.add(chunk);
-    if (this.size > most || ++this.chunks > maxChunks) this.stop('too_large');
+    this.received ??= new CollectedBytes(firstBytes, this.encoding === '' ? maxResponseBytes : maxCompressedBytes);
+    if (!this.received.add(chunk) || ++this.chunks > maxChunks) this.stop('too_large');
   }
 
   onResponseEnd(): void {
@@ -207,9 +204,4 @@ class Attempt implements Dispatcher.DispatchHandler, Timed {
     this.received = undefined;
     this.done.resolve(result);
   }
-}
-
-function firstOf(header: unknown): string | undefined {
-  const value: unknown = Array.isArray(header) ? header[0] : header;
-  return typeof value === 'string' ? value : undefined;
 }

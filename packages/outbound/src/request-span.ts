@@ -1,21 +1,16 @@
-import { inSpan, markFailed, type Span, SpanKind, setHttpStatus } from '@customer-platform/service-kit';
-
-/** The end of a request, as its span shows it. */
-interface RequestEnd {
-  status?: number;
-  error?: string | undefined;
-}
+import { inSpan, markFailed, SpanKind, setHttpStatus, telemetryEnabled } from '@customer-platform/service-kit';
 
 /**
  * Runs a request in a client span, if there is a trace to continue; a response from `failedFrom` on, and a failure without one, is an error.
  * Of the URL the span has only where it leads: paths and queries of customers' URLs contain tokens.
  */
-export async function inRequestSpan<Result extends RequestEnd>(
+export async function inRequestSpan<Result extends { status?: number; error?: string | undefined }>(
   method: 'GET' | 'POST',
-  url: URL,
+  url: URL | null,
   failedFrom: number,
   send: () => Promise<Result>,
 ): Promise<Result> {
+  if (!url || !telemetryEnabled()) return await send();
   const attributes = {
     'http.request.method': method,
     'server.address': url.hostname,
@@ -24,13 +19,8 @@ export async function inRequestSpan<Result extends RequestEnd>(
   };
   return await inSpan(method, { kind: SpanKind.CLIENT, attributes, continuesOnly: true }, async (span) => {
     const result = await send();
-    endRequest(span, result, failedFrom);
+    if (span && result.status !== undefined) setHttpStatus(span, result.status, failedFrom);
+    if (span && result.error !== undefined) markFailed(span, result.error);
     return result;
   });
-}
-
-function endRequest(span: Span | undefined, { status, error }: RequestEnd, failedFrom: number): void {
-  if (!span) return;
-  if (status !== undefined) setHttpStatus(span, status, failedFrom);
-  if (error !== undefined) markFailed(span, error);
 }

@@ -44,35 +44,21 @@ async function resolveWith(resolver: Resolver, hostsFile: string, name: string):
   const bare = name.toLowerCase().replace(/\.$/, '');
   // Names under localhost mean the loopback addresses without being asked for (RFC 6761).
   if (bare === 'localhost' || bare.endsWith('.localhost')) return ['127.0.0.1', '::1'];
-  const [ipv4, ipv6] = [outcomeOf(resolver.resolve4(name)), outcomeOf(resolver.resolve6(name))];
-  const first = await ipv4;
-  const replies =
-    first.addresses.length > 0
-      ? [first, await withTimeout(furtherMs, ipv6).catch((): Reply => ({ addresses: [] }))]
-      : [first, await ipv6];
-  const addresses = replies.flatMap((reply) => reply.addresses);
+  const [ipv4, ipv6] = [resolver.resolve4(name), resolver.resolve6(name)];
+  // It may fail before it is awaited.
+  ipv6.catch(() => undefined);
+  const hasIpv4 = await ipv4.then(Boolean, () => false);
+  const replies = await Promise.allSettled([ipv4, hasIpv4 ? withTimeout(furtherMs, ipv6) : ipv6]);
+  const addresses = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []));
   if (addresses.length > 0) return addresses;
-  const failures = replies.flatMap(({ error }) => error ?? []);
+  const failures = replies.flatMap((reply) =>
+    reply.status === 'rejected' ? (reply.reason as NodeJS.ErrnoException) : [],
+  );
   const lasting = failures.find(({ code }) => !notInDns.has(code ?? ''));
   if (lasting) throw lasting;
   const listed = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), bare);
   if (listed.length === 0) throw failures[0]!;
   return listed;
-}
-
-/** Reply of DNS: addresses, or why there are none. */
-interface Reply {
-  addresses: string[];
-  error?: NodeJS.ErrnoException;
-}
-
-/** Never rejects. */
-async function outcomeOf(asked: Promise<string[]>): Promise<Reply> {
-  try {
-    return { addresses: await asked };
-  } catch (error) {
-    return { addresses: [], error: error as NodeJS.ErrnoException };
-  }
 }
 
 /** Returns the addresses that a hosts file gives a name, which is in lower case. */

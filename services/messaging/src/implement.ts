@@ -5,7 +5,7 @@ import type { ProviderTools } from './providers/provider.ts';
 /** Resources that this service's operations, hooks, consumers and jobs share. */
 export interface MessagingResources {
   secretKeys: SecretKeys;
-  tools: Omit<ProviderTools, 'hookUrl' | 'owner'>;
+  tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
   sending: Worker;
   /** Returns a function that sends requests to other services, for an account. */

@@ -38,7 +38,7 @@ export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string }
   const sockets = { maxSocketsPerPool: 10, maxSockets: 50 };
   const poster = createPoster({ ...guard, ...sockets, timeoutMs: 4_000, keptBytes: 65_536, neverResends: true });
   const hookUrl = 'https://platform.example/hooks/messages/token';
-  const tools: ProviderTools = { poster, guard, twilioUrl: '', whatsappUrl: '', hookUrl, owner: 'account', ...urls };
+  const tools: ProviderTools = { poster, guard, twilioUrl: '', whatsappUrl: '', hookUrl, ...urls };
   return { ...tools, close: () => poster.close() };
 }
 

@@ -20,7 +20,6 @@ interface RobotsTools {
   getter: Getter;
   extractor: SourceExtractor;
   poolKey: string;
-  owner: string;
   signal: AbortSignal;
 }
 
@@ -28,11 +27,11 @@ interface RobotsTools {
  * Returns the rules of the hosts of one website: why a page must not be read; null if it may be. An unavailable robots.txt forbids
  * everything, a missing one nothing. Each is fetched once, as long as the hosts are few.
  */
-export function robotsOf({ getter, extractor, poolKey, owner, signal }: RobotsTools) {
+export function robotsOf({ getter, extractor, poolKey, signal }: RobotsTools) {
   const known = new LRUCache<string, Promise<Rules>>({ max: maxHosts });
   const fetchRules = async (origin: string): Promise<Rules> => {
     const robotsUrl = `${origin}/robots.txt`;
-    const request = { poolKey, owner, url: robotsUrl, signal, maxBodyBytes: maxRobotsBytes, cutsBody: true } as const;
+    const request = { poolKey, url: robotsUrl, signal, maxBodyBytes: maxRobotsBytes, cutsBody: true } as const;
     const response = await getter.get(request);
     if (response.error !== undefined) return { refusal: `${robotsUnavailable}: ${response.message}` };
     if (response.status >= 500) return { refusal: `${robotsUnavailable}: it responded with ${response.status}` };

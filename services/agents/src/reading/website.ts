@@ -63,7 +63,7 @@ export async function readWebsite(
   const stop = new AbortController();
   const signal = AbortSignal.any([tools.signal, stop.signal]);
   const extractor = new SourceExtractor(tools.extractors, owner, signal);
-  const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, owner, signal });
+  const refusalOf = robotsOf({ getter: tools.getter, extractor, poolKey: id, signal });
   const reading = { ...tools, id, owner, extractor, refusalOf, signal };
   const asked = numbered(urls, known);
   const outcomes: PageOutcome[] = [];
@@ -175,7 +175,7 @@ async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome>
   try {
     const refusal = await refusalOf(url);
     if (refusal) return { kind: 'failed', reason: refusal, isTemporary: refusal.startsWith(robotsUnavailable), known };
-    const request = { poolKey: id, owner, url, headers: conditions(known), signal, refusalOf };
+    const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
     const response = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
     if (response.error !== 'too_large') return await outcomeOf(page, response, tools);
     // The size is only known now: it is fetched again, with a permit.

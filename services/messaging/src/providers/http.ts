@@ -54,7 +54,7 @@ export const provider: Provider<Settings> = {
     return { ...given, secret: given.secret ?? newSigningSecret() };
   },
 
-  async send(message, { url, secret = '' }, { poster, hookUrl, owner }) {
+  async send(message, { url, secret = '' }, { poster, hookUrl }) {
     const { messageId, attemptId, channel, to, subject, body } = message;
     const json = JSON.stringify({ message: messageId, attempt: attemptId, channel, to, subject, body });
     const timestamp = Math.floor(Date.now() / 1000);
@@ -66,7 +66,7 @@ export const provider: Provider<Settings> = {
       'webhook-signature': signatureHeader(attemptId, timestamp, json, [signingKeyOf(secret)]),
     };
     // The hook's URL belongs to one account and channel: no two accounts share a connection.
-    const result = await poster.post({ poolKey: hookUrl, owner, url, headers, body: json });
+    const result = await poster.post({ poolKey: hookUrl, url, headers, body: json });
     return toSendResult(result, { name: 'The provider', accepted, refused, secrets: [secret] });
   },
 

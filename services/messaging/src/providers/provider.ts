@@ -63,8 +63,6 @@ export interface ProviderTools {
   whatsappUrl: string;
   /** URL of the hook of this account and channel. */
   hookUrl: string;
-  /** The account's id. */
-  owner: string;
 }
 
 /** Adapter that sends messages, and reads receipts and inbound messages. A file of this folder exports one as `provider`. */

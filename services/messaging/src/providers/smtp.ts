@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { domainToASCII } from 'node:url';
 import { email, text } from '@customer-platform/contracts/core';
 import {
+  BoundedSocket,
   ConnectError,
   createGuardedConnector,
-  meteredFor,
   refusePrivateTarget,
   type TargetGuard,
   tlsOptions,
@@ -66,9 +66,9 @@ export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
       return given;
     },
 
-    async send(message, given, { guard, owner }) {
+    async send(message, given, { guard }) {
       const mail = await composed(message, given.from);
-      return await new Transmission(mail, given).result({ guard, owner, deadlineMs });
+      return await new Transmission(mail, given).result({ guard, deadlineMs });
     },
   };
 }
@@ -98,8 +98,8 @@ async function composed({ attemptId, to, subject, body }: Outgoing, from: string
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
 }
 
-/** The rules for targets, the account whose server it is, and the deadline of it all. */
-interface Transmitting extends Pick<ProviderTools, 'guard' | 'owner'> {
+/** The rules for targets, and the deadline of it all. */
+interface Transmitting extends Pick<ProviderTools, 'guard'> {
   deadlineMs: number;
 }
 
@@ -119,14 +119,10 @@ class Transmission {
   }
 
   /** Connects, logs in and sends, with one deadline of `deadlineMs`. Never rejects because of the server. */
-  async result({ guard, owner, deadlineMs }: Transmitting): Promise<SendResult> {
+  async result({ guard, deadlineMs }: Transmitting): Promise<SendResult> {
     const late = () => new ConnectError('timeout', `nothing came within ${deadlineMs} ms`);
     try {
-      await withTimeout(
-        deadlineMs,
-        Promise.race([this.#transmit({ guard, owner, deadlineMs }), this.#failed.promise]),
-        late,
-      );
+      await withTimeout(deadlineMs, Promise.race([this.#transmit({ guard, deadlineMs }), this.#failed.promise]), late);
       return { outcome: 'accepted', providerId: this.#mail.id };
     } catch (error) {
       return this.#resultOf(error as SmtpError);
@@ -136,17 +132,17 @@ class Transmission {
     }
   }
 
-  async #transmit({ guard, owner, deadlineMs }: Transmitting): Promise<void> {
+  async #transmit({ guard, deadlineMs }: Transmitting): Promise<void> {
     const { host, port, security, username: user, password: pass, from } = this.#settings;
     const socket = await dial(host, port, guard, deadlineMs);
     if (this.#isOver) {
       socket.destroy();
       return;
     }
-    const metered = meteredFor(socket, owner);
+    const bounded = new BoundedSocket(socket);
     const connection = new SmtpConnection({
       // A certificate names its host without a trailing dot.
-      connection: metered as unknown as Socket,
+      connection: bounded as unknown as Socket,
       tls: tlsOptions,
       host: host.replace(/\.$/, ''),
       port,
@@ -168,7 +164,7 @@ class Transmission {
     await new Promise<void>((resolve, reject) => {
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
-    metered.secured(maxReplyBytes);
+    bounded.allow(maxReplyBytes);
     if (user !== undefined) {
       if (!connection.allowsAuth) throw new LoginNotOfferedError();
       await new Promise<void>((resolve, reject) => {

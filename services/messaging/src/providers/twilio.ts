@@ -37,7 +37,7 @@ export const provider: Provider<Settings> = {
   secrets: ['auth_token'],
   secretsBelongTo: ['account_sid'],
 
-  async send({ channel, to, body }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl, owner }) {
+  async send({ channel, to, body }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl }) {
     const prefix = channel === 'whatsapp' ? 'whatsapp:' : '';
     const form = new URLSearchParams({
       To: prefix + to,
@@ -49,7 +49,6 @@ export const provider: Provider<Settings> = {
     const result = await poster.post({
       // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
       poolKey: hookUrl,
-      owner,
       url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
       headers: {
         'content-type': 'application/x-www-form-urlencoded',

@@ -81,12 +81,11 @@ export const provider: Provider<Settings> = {
   secrets: ['access_token', 'app_secret', 'verify_token'],
   secretsBelongTo: ['phone_number_id'],
 
-  async send({ attemptId, to, body }, given, { poster, whatsappUrl, hookUrl, owner }) {
+  async send({ attemptId, to, body }, given, { poster, whatsappUrl, hookUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;
     const result = await poster.post({
       // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
       poolKey: hookUrl,
-      owner,
       url: `${whatsappUrl}/v23.0/${phone_number_id}/messages`,
       headers: {
         'content-type': 'application/json',

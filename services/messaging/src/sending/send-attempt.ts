@@ -14,7 +14,7 @@ export interface SendContext {
   log: Logger;
   secretKeys: SecretKeys;
   suspensions: Suspensions;
-  tools: Omit<ProviderTools, 'hookUrl' | 'owner'>;
+  tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
 }
 
@@ -68,7 +68,6 @@ async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
   const result: SendResult = await provider.send(message, settings, {
     ...context.tools,
     hookUrl,
-    owner: due.account_id,
   });
   return { ...result, address: to };
 }

@@ -51,8 +51,8 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { a
     'webhook-timestamp': String(timestamp),
     'webhook-signature': signatureHeader(delivery.eventId, timestamp, body, keys),
   };
-  const { endpointId: poolKey, accountId: owner, url } = endpoint;
-  return poster.post({ poolKey, owner, url, headers, body, continuesTrace: true });
+  const { endpointId: poolKey, url } = endpoint;
+  return poster.post({ poolKey, url, headers, body, continuesTrace: true });
 }
 
 /** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
