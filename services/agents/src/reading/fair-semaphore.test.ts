@@ -1,6 +1,6 @@
-import { Debts } from '@customer-platform/service-kit';
 import { waitFor } from '@customer-platform/testkit';
 import { describe, expect, it } from '@jest/globals';
+import { Debts } from './debts.ts';
 import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;

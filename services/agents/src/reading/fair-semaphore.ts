@@ -1,4 +1,4 @@
-import { Debts } from '@customer-platform/service-kit';
+import { Debts } from './debts.ts';
 
 /** Permits of a semaphore. */
 export interface Permits {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { LRUCache } from '@customer-platform/service-kit';
 
 /** Milliseconds that an owner owed at a time. */
 interface Debt {
