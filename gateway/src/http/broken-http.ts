@@ -18,6 +18,9 @@ export function setProtectiveHeaders(response: ServerResponse): void {
 const lingerMs = 2_000;
 const lingerBytes = 8 * 1_048_576;
 
+/** Most requests that a connection may have behind the one that is served. */
+const maxUnserved = 16;
+
 const maxHeaders = 500;
 /** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
 export const keptHeaders = maxHeaders + 1;
@@ -54,6 +57,8 @@ function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean 
 export class UnreadRequests {
   readonly #log: RequestLog | undefined;
   readonly #underWay = new WeakMap<Duplex, ServerResponse>();
+  /** Numbers of requests that came before their connection's response was sent, by that. */
+  readonly #unserved = new WeakMap<ServerResponse, number>();
 
   constructor(log: Logger) {
     this.#log = requestLog(log);
@@ -78,14 +83,21 @@ export class UnreadRequests {
     if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
   }
 
-  /** Has a connection close after the response that is under way: its client did not wait for that. */
+  /**
+   * Has a connection close after the response that is under way: its client sent another request without waiting for it. A client that sends
+   * more than 16 is cut off at once, since each stays in memory.
+   */
   closeAfterResponse(socket: Socket): void {
     const before = this.#underWay.get(socket);
-    if (!before?.shouldKeepAlive) return;
+    const unserved = before ? (this.#unserved.get(before) ?? 0) + 1 : Number.POSITIVE_INFINITY;
+    if (!before || unserved > maxUnserved) {
+      socket.destroy();
+      return;
+    }
+    this.#unserved.set(before, unserved);
+    if (unserved > 1) return;
     limitReached('pipelined_requests');
     before.shouldKeepAlive = false;
-    // Nothing more is read: requests that nobody serves would gather in memory.
-    socket.pause();
     before.once('finish', () => socket.destroySoon());
   }
 

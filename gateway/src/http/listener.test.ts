@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createLogger } from '@customer-platform/service-kit';
@@ -111,7 +110,7 @@ describe.each([
   });
 });
 
-it('of a connection on which very much waits for the first request little is read', async () => {
+it('a connection with more than sixteen requests behind the first is cut before much of it is read', async () => {
   const taken: ServerResponse[] = [];
   const listener = await listenWithEnvelopes((_request, response) => void taken.push(response), {
     port: 0,
@@ -120,12 +119,9 @@ it('of a connection on which very much waits for the first request little is rea
   });
   const post = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
   const client = new SlowClient(listener.url, `GET / HTTP/1.1\r\nHost: x\r\n\r\n${post.repeat(90)}`);
-  await waitFor('the second request to arrive', () => taken[0]?.shouldKeepAlive === false);
-  for (let turn = 0; turn < 200; turn++) await nextTurn();
-  expect(taken[0]!.req.socket.bytesRead).toBeLessThan(1_048_576);
-  taken[0]!.end();
-  await waitFor('the end', () => client.isClosed);
+  await waitFor('the cut', () => client.isClosed);
   expect(taken).toHaveLength(1);
+  expect(taken[0]!.req.socket.bytesRead).toBeLessThan(2 * 1_048_576);
   await listener.close(0);
 });
 
