@@ -66,16 +66,6 @@ function hang(): void {
 }
 
 describe('hooks that take long', () => {
-  it('take nothing of a neighbour on the same module, sent one behind another over four connections', async () => {
-    hang();
-    await start();
-    const call = 'POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}';
-    for (let count = 0; count < 4; count++) open(call.repeat(99));
-    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 4);
-    await expectNeighbourServed();
-    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(4);
-  });
-
   it('take half of the sockets of hooks at most, and nothing of it, over very many connections of many addresses', async () => {
     hang();
     await start();
