@@ -168,13 +168,50 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(blocks.get('redis')).toContain(`REDISCLI_AUTH: \${REDIS_PASSWORD}\n`);
   });
 
-  it('lets the gateway alone be reached from outside, and by default from this machine alone', () => {
-    expect([...blocks].filter(([, block]) => block.includes('ports:')).map(([name]) => name)).toEqual(['gateway']);
-    const published = blocks.get('gateway')?.match(/- '[^'\n]+'/g);
-    expect(published).toEqual([
-      `- '\${GATEWAY_ADDRESS:-127.0.0.1}:\${GATEWAY_PORT:-8080}:8080'`,
+  it('lets the proxy alone be reached from outside, by default from this machine, and the gateway from this machine alone', () => {
+    expect([...blocks].filter(([, block]) => block.includes('ports:')).map(([name]) => name)).toEqual([
+      'gateway',
+      'proxy',
+    ]);
+    const published = (name: string) => blocks.get(name)?.match(/- '[^'\n]+:\d+'/g);
+    expect(published('gateway')).toEqual([
+      `- '127.0.0.1:\${GATEWAY_PORT:-8080}:8080'`,
       `- '127.0.0.1:\${ADMIN_PORT:-8081}:8081'`,
     ]);
+    expect(published('proxy')).toEqual([
+      `- '\${PROXY_ADDRESS:-127.0.0.1}:\${HTTPS_PORT:-8443}:8443'`,
+      `- '\${PROXY_ADDRESS:-127.0.0.1}:\${HTTP_PORT:-8088}:8080'`,
+    ]);
+  });
+
+  it('has the gateway trust the address that the proxy has in a network of these two', () => {
+    const address = (name: string) => /front: \{ ipv4_address: '([^']+)' \}/.exec(blocks.get(name) ?? '')?.[1];
+    const [ofProxy, ofGateway] = [address('proxy')!, address('gateway')!];
+    expect(ofProxy).not.toBe(ofGateway);
+    expect(blocks.get('gateway')).toContain(`TRUSTED_PROXIES: ${ofProxy},\${TRUSTED_PROXIES:-}\n`);
+    expect([...blocks].filter(([, block]) => block.includes('front:')).map(([name]) => name)).toEqual([
+      'gateway',
+      'proxy',
+    ]);
+    const subnet = `${ofProxy.slice(0, ofProxy.lastIndexOf('.'))}.0/28`;
+    expect(compose).toContain(`\n  front: { internal: true, ipam: { config: [{ subnet: '${subnet}' }] } }\n`);
+  });
+
+  it('mounts what the proxy needs, for reading alone, at the paths that its configuration names', () => {
+    const configuration = readFileSync(join(import.meta.dirname, '../proxy/nginx.conf'), 'utf8');
+    const lines = blocks
+      .get('proxy')!
+      .split('\n')
+      .filter((line) => line.endsWith(':ro'));
+    const mounted = lines.map((line) => line.trim().slice('- '.length).split(':').slice(0, 2));
+    expect(mounted).toEqual([
+      ['./deploy/proxy/nginx.conf', '/etc/nginx/nginx.conf'],
+      ['./deploy/proxy/http.d', '/etc/nginx/http.d'],
+      ['./deploy/proxy/private/certificates', '/etc/nginx/certificates'],
+    ]);
+    for (const [, path] of mounted.slice(1)) expect(configuration).toContain(`${path}/`);
+    for (const port of [8443, 8080]) expect(configuration).toContain(`\n        listen ${port} `);
+    expect(configuration).toContain('server gateway:8080;');
   });
 
   it('hardens every container', () => {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway, services } from '../local/deployables.ts';
 import { passwordVariable } from '../local/servers/nats-config.ts';
+import { writeCertificate } from './write-certificate.ts';
 
 const preface = `# Secrets of the platform in containers: keep this file from others, and back it up apart from the data.
 # docs/deployment.md tells how each is changed.
@@ -62,6 +63,9 @@ if (import.meta.main) {
   try {
     const { values } = parseArgs({ options: { 'add-missing': { type: 'boolean', default: false } } });
     const file = resolve(import.meta.dirname, '../../.env');
+    const folder = resolve(import.meta.dirname, '../proxy/private');
+    if (writeCertificate(folder))
+      console.log(`${folder}/certificates has a new certificate for localhost and 127.0.0.1`);
     const names = writeSecrets(file, values['add-missing']);
     console.log(names.length === 0 ? `${file} lacks nothing` : `${file} has new secrets: ${names.join(', ')}`);
   } catch (error) {

@@ -27,6 +27,7 @@ export function chartFiles(root: string, permissions: BusPermissions, settings: 
     ...Object.fromEntries(
       alerts.map((file) => [`${chartFolder}/files/alerts/${basename(file)}`, readFileSync(join(root, file), 'utf8')]),
     ),
+    [`${chartFolder}/files/nginx.conf`]: readFileSync(join(root, 'deploy/proxy/nginx.conf'), 'utf8'),
     'deploy/helm/values/nats.yaml': natsValues(permissions),
   };
 }

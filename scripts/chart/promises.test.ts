@@ -138,6 +138,17 @@ it.each<[string, (text: string) => string, string]>([
     'crm: reaches every address',
   ],
   [
+    'others reach the gateway past its proxy',
+    (text) =>
+      `${text}---${deployment('proxy', '1.30')}---${policy('open', `${component('gateway')}, policyTypes: [Ingress], ingress: [{ ports: [{ port: 8080 }] }]`)}`,
+    'gateway: others reach its port',
+  ],
+  [
+    'the proxy cannot reach the gateway',
+    (text) => `${text}---${deployment('proxy', '1.30')}`,
+    'proxy cannot reach port 8080 of gateway',
+  ],
+  [
     'others reach a service',
     (text) =>
       `${text}---${policy('leak', `${component('crm')}, policyTypes: [Ingress], ingress: [{ from: [{ namespaceSelector: {} }] }]`)}`,

@@ -114,7 +114,8 @@ const ports = [httpPort, controlPort, redisPort, 4222, 5432, 9464];
 function networkFaults(pods: Pods[], policies: Policy[], { deployables }: Expected): string[] {
   const services = deployables.filter((name) => name !== 'gateway');
   const isMeant = (port: number, from: string, to: string) =>
-    from === 'gateway' && ((port === httpPort && services.includes(to)) || (port === redisPort && to === 'redis'));
+    (from === 'gateway' && ((port === httpPort && services.includes(to)) || (port === redisPort && to === 'redis'))) ||
+    (from === 'proxy' && port === httpPort && to === 'gateway');
   const pairs = pods.flatMap((from) => pods.filter((to) => to !== from).map((to) => ({ from, to })));
   const between = pairs.flatMap(({ from, to }) =>
     ports.flatMap((port) => {
@@ -123,18 +124,20 @@ function networkFaults(pods: Pods[], policies: Policy[], { deployables }: Expect
       return [`${from.component} ${meant ? 'cannot' : 'can'} reach port ${port} of ${to.component}`];
     }),
   );
-  return [...between, ...pods.flatMap((each) => elsewhereFaults(each, policies))];
+  // Where there is a proxy, clients reach that alone.
+  const publicPods = pods.some(({ component }) => component === 'proxy') ? 'proxy' : 'gateway';
+  return [...between, ...pods.flatMap((each) => elsewhereFaults(each, policies, publicPods))];
 }
 
 const outbound = ['agents', 'messaging', 'webhooks'];
 const mustExcept = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
 
 /** Faults of what pods reach, and are reached by, outside of this release. */
-function elsewhereFaults({ component, labels }: Pods, policies: Policy[]): string[] {
+function elsewhereFaults({ component, labels }: Pods, policies: Policy[], publicPods: string): string[] {
   const faults: string[] = [];
   const service = reachOf(policies, 'Ingress', labels, httpPort);
   const foreign = service.peers.some(({ ipBlock, namespaceSelector }) => ipBlock ?? namespaceSelector);
-  if (component !== 'gateway' && (service.everybody || foreign)) faults.push(`${component}: others reach its port`);
+  if (component !== publicPods && (service.everybody || foreign)) faults.push(`${component}: others reach its port`);
   if (reachOf(policies, 'Ingress', labels, controlPort).everybody)
     faults.push(`${component}: everybody reaches port 8081`);
   const web = reachOf(policies, 'Egress', labels, 443);
@@ -179,7 +182,7 @@ function connectionFaults(resources: Resource[]): string[] {
     if (kind === 'HorizontalPodAutoscaler') most.set(metadata.name, maxReplicas!);
   }
   // One more of each runs while it is replaced.
-  const ours = [...most].filter(([name]) => !name.endsWith('-redis'));
+  const ours = [...most].filter(([name]) => !/-(?:redis|proxy)$/.test(name));
   const processes = ours.reduce((sum, [, count]) => sum + count + 1, 0);
   const admitted = Number(cluster.postgresql.parameters.max_connections);
   const needed = ours.reduce((sum, [name, count]) => sum + (count + 1) * connectionsOf(name), 0);

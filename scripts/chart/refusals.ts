@@ -44,6 +44,12 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ['outboundAllowedRanges[0]=10.1.0.0', /outboundAllowedRanges\.0/],
   ['public.service.type=ExternalName', /public\.service\.type/],
   ['public.ingress.host=', /public\.ingress\.host: say/],
+  ['public.ingress.enabled=false', /proxy\.tlsSecret: name/],
+  [
+    'public.ingress.enabled=false,proxy.tlsSecret=tls,deployables.gateway.config.TRUSTED_PROXIES=',
+    /deployables\.gateway\.config\.TRUSTED_PROXIES: say/,
+  ],
+  ['proxy.balancers[0]=everybody', /proxy\.balancers\.0/],
   ['migrations.enabled=perhaps', /migrations\.enabled/],
   ['migrations.enable=false', /migrations/],
   ['metrics.serviceMonitor.enabled=true', /metrics\.serviceMonitor\.enabled: needs metrics\.enabled/],

@@ -25,6 +25,14 @@
 {{- if and .Values.public.ingress.enabled (not .Values.public.ingress.host) }}
 {{- fail "public.ingress.host: say which host name the gateway has, such as api.example.com" }}
 {{- end }}
+{{- if include "platform.hasProxy" . }}
+{{- if not .Values.proxy.tlsSecret }}
+{{- fail "proxy.tlsSecret: name the Secret of type kubernetes.io/tls with the certificate of the public URL" }}
+{{- end }}
+{{- if not .Values.deployables.gateway.config.TRUSTED_PROXIES }}
+{{- fail "deployables.gateway.config.TRUSTED_PROXIES: say which range the cluster's pods have; without it every client seems to come from the proxy" }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Servers of this release have ports of their own, and names that begin with the release's. */}}

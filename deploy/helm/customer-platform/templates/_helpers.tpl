@@ -147,6 +147,11 @@ postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .ro
 - { name: cells, secret: { secretName: {{ .Values.cells.secret }} } }
 {{- end }}
 
+{{/* Not empty where the release has its own proxy in front of the gateway: an Ingress leads to the gateway. */}}
+{{- define "platform.hasProxy" -}}
+{{- if and .Values.proxy.enabled (not .Values.public.ingress.enabled) }}yes{{ end }}
+{{- end }}
+
 {{- define "platform.trusts" -}}
 {{- if or .Values.trust.secret .Values.trust.configMap }}yes{{ end }}
 {{- end }}
