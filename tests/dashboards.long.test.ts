@@ -7,6 +7,7 @@ import { findPrometheus, type Prometheus, startPrometheus } from './prometheus.t
 
 /** Panels that show nothing here, and why. */
 const emptyHere = new Map([
+  ['API: Invalid keys refused with 429', 'nobody tries keys'],
   ['API: Operations that fail', 'has the names of operations, and none of them responds with 500 or above'],
 ]);
 /** Metrics that do not exist here, and why. */

@@ -49,8 +49,12 @@ async function accounts(count: number): Promise<TestAccount[]> {
   return made;
 }
 
-const registerMany = (account: TestAccount, url: string, count = 20) =>
-  Promise.all(Array.from({ length: count }, () => register(account, url)));
+/** Makes endpoints one after the other: the process has hundreds of tries to end meanwhile. */
+async function registerMany(account: TestAccount, url: string, count = 20) {
+  const endpoints: Awaited<ReturnType<typeof register>>[] = [];
+  while (endpoints.length < count) endpoints.push(await register(account, url));
+  return endpoints;
+}
 
 const emitMany = (account: TestAccount, count: number) =>
   Promise.all(Array.from({ length: count }, (_, i) => emitContactCreated(account, `Contact ${i}`)));

@@ -57,7 +57,7 @@ export interface PoolOptions {
 
 /**
  * Connections, each used by one statement or transaction at a time; those that wait for one, first come, first served; and the deadlines of
- * both. Connections are opened on demand, the last used is used first, and one that was idle for 20 s is closed.
+ * both. Connections are opened on demand and used in turn, so that each knows the prepared statements; one that was idle for 20 s is closed.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -155,7 +155,7 @@ export class Pool {
   #takeIdle(): Connection | undefined {
     this.#unansweredSinceMs ??= performance.now();
     this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
-    return this.#idle.pop();
+    return this.#idle.shift();
   }
 
   #wait(waitMs: number): Promise<Connection> {
