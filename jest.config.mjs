@@ -16,8 +16,8 @@ export default {
     '<rootDir>/examples',
   ],
   testMatch: ['**/*.test.ts'],
-  // Those of `npm run test:long`: see jest.long.config.mjs.
-  testPathIgnorePatterns: ['/node_modules/', '\\.long\\.test\\.ts$'],
+  // Those of jest.long.config.mjs and jest.alone.config.mjs.
+  testPathIgnorePatterns: ['/node_modules/', '\\.(long|alone)\\.test\\.ts$'],
   // The built package has the name of its source.
   modulePathIgnorePatterns: ['<rootDir>/packages/client/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
