@@ -1,9 +1,6 @@
 import { type Client, createClient } from '@customer-platform/client';
 import { waitFor } from '@customer-platform/testkit';
 
-/** Starts per day of the booking type of `openCalendar`: every five minutes, at any hour. */
-export const startsPerDay = 288;
-
 /** Sets up a calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */
 export async function openCalendar(
   client: Client,

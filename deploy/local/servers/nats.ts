@@ -4,7 +4,7 @@ import { firstLine } from '../local-port.ts';
 import { writeSecretFile } from '../platform-directory.ts';
 import type { ServerProcess } from '../supervisor/managed-process.ts';
 import { authorizationBlock, busPermissions, pings } from './nats-config.ts';
-import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
+import { containerName, findServer, inContainer, type WantedServer } from './server-binary.ts';
 
 /**
  * NATS with JetStream on 127.0.0.1, from 2.9 on.
@@ -71,15 +71,7 @@ export async function natsServer(options: {
     '--store_dir',
     '/streams',
   ];
-  const remove = () => removeContainer(container);
-  return {
-    ...server,
-    command: 'docker',
-    args,
-    env: { ...env, HOME: process.env.HOME ?? '/' },
-    prepare: remove,
-    cleanUp: remove,
-  };
+  return { ...server, args, ...inContainer(container, env) };
 }
 
 /** Returns the configuration file. */

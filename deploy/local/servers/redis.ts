@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { firstLine } from '../local-port.ts';
 import { writeSecretFile } from '../platform-directory.ts';
 import type { ServerProcess } from '../supervisor/managed-process.ts';
-import { containerName, findServer, removeContainer, type WantedServer } from './server-binary.ts';
+import { containerName, findServer, inContainer, type WantedServer } from './server-binary.ts';
 
 /**
  * Redis on 127.0.0.1, in memory only: it holds rate limits, which may be lost.
@@ -53,13 +53,5 @@ export async function redisServer(options: {
   const run = ['run', '--rm', '--name', container, '--publish', `127.0.0.1:${port}:6379`, '--user', owner];
   const mount = ['--volume', `${config}:/server.conf:ro`];
   const args = [...run, ...mount, found.image, 'redis-server', '/server.conf', ...inside];
-  const remove = () => removeContainer(container);
-  return {
-    ...server,
-    command: 'docker',
-    args,
-    env: { ...env, HOME: process.env.HOME ?? '/' },
-    prepare: remove,
-    cleanUp: remove,
-  };
+  return { ...server, args, ...inContainer(container, env) };
 }

@@ -187,8 +187,15 @@ async function image(wanted: WantedServer): Promise<ServerBinary | null> {
   return { image: wanted.image };
 }
 
+/** Returns how a server is run in a container of that name, which is removed before and after. */
+export function inContainer(name: string, env: Record<string, string>) {
+  const remove = () => removeContainer(name);
+  // Docker's client reads its configuration from HOME.
+  return { command: 'docker', env: { ...env, HOME: process.env.HOME ?? '/' }, prepare: remove, cleanUp: remove };
+}
+
 /** Removes a container, running or not; does nothing if there is none of that name. */
-export async function removeContainer(name: string): Promise<void> {
+async function removeContainer(name: string): Promise<void> {
   await run('docker', ['rm', '--force', '--volumes', name], { timeout: 30_000 }).catch((error: Error) => {
     if (!error.message.includes('No such container')) throw error;
   });

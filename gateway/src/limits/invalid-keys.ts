@@ -25,7 +25,8 @@ export class InvalidKeys {
   readonly #redis: GatewayRedis;
   readonly #log: Logger;
   readonly #clock: () => Date;
-  readonly #counted = new LRUCache<string, { count: number; endsAtMs: number }>({ max: maxAddresses });
+  /** By address; each window begins with its first invalid key. */
+  readonly #counted = new LRUCache<string, number>({ max: maxAddresses, ttl: windowMs, noUpdateTTL: true });
 
   constructor(redis: GatewayRedis, log: Logger, clock: () => Date) {
     this.#redis = redis;
@@ -71,12 +72,9 @@ export class InvalidKeys {
   }
 
   #countHere(network: string): [count: number, leftMs: number] {
-    const nowMs = performance.now();
-    const known = this.#counted.get(network);
-    const window = known && known.endsAtMs > nowMs ? known : { count: 0, endsAtMs: nowMs + windowMs };
-    window.count++;
-    this.#counted.set(network, window);
-    return [window.count, window.endsAtMs - nowMs];
+    const count = (this.#counted.get(network) ?? 0) + 1;
+    this.#counted.set(network, count);
+    return [count, this.#counted.getRemainingTTL(network)];
   }
 }
 

@@ -1,20 +1,8 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
 import { expect, it } from '@jest/globals';
+import { account } from '../../test/account.ts';
 import { contextReader, contextSigner, signContext } from './account-context.ts';
 
 const secret = 's'.repeat(32);
-const account: AccountContext = {
-  id: '0190a5a4-0000-7000-8000-000000000001',
-  owner: '0190a5a4-0000-7000-8000-000000000001',
-  name: 'Acme',
-  mode: 'live',
-  timezone: 'UTC',
-  country: 'DE',
-  language: 'en',
-  currency: 'EUR',
-  modules: ['calendar'],
-  suspended: false,
-};
 const target = '/v1/calendar/settings?x=1';
 const request = { service: 'calendar', method: 'PATCH', target } as const;
 const read = contextReader(secret, 'calendar');

@@ -1,19 +1,6 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
 import { expect, it } from '@jest/globals';
+import { account } from '../../test/account.ts';
 import { AccountDirectory } from './account-directory.ts';
-
-const account: AccountContext = {
-  id: '0190a5a4-0000-7000-8000-000000000001',
-  owner: '0190a5a4-0000-7000-8000-000000000001',
-  name: 'Acme',
-  mode: 'live',
-  timezone: 'UTC',
-  country: 'DE',
-  language: 'en',
-  currency: 'EUR',
-  modules: ['calendar'],
-  suspended: false,
-};
 
 it('knows what it asked for, each account asked for once', async () => {
   const asked: string[] = [];

@@ -229,7 +229,7 @@ export async function inSpans<Result>(
 }
 
 /** Marks a span as failed by `error`, whose message and stack it gets. */
-export function failSpan(span: Span, error: unknown): void {
+function failSpan(span: Span, error: unknown): void {
   span.recordException(error instanceof Error ? error : String(error));
   markFailed(span, errorType(error));
 }
