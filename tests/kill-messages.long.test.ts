@@ -25,7 +25,7 @@ beforeAll(async () => {
   const set = await client.putChannel({ params: { channel: 'whatsapp' }, body: provider.settings });
   whatsappHook = new URL(set.hook_url).pathname;
   await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
-}, 120_000);
+}, 180_000);
 afterAll(async () => {
   await sql?.end();
   await platform?.stop();
@@ -45,7 +45,7 @@ async function killAndSeeBack(): Promise<Date> {
 async function reportDelivered(sent: Sent): Promise<void> {
   const receipt = { type: 'receipt', id: idOf(sent), status: 'delivered', at: new Date().toISOString() };
   const hook = { gatewayUrl: platform.gatewayUrl, path: whatsappHook, secret: provider.secret };
-  await waitFor('the receipt to be taken', async () => (await callHook(hook, receipt)).status === 200, 20_000);
+  await waitFor('the receipt to be taken', async () => (await callHook(hook, receipt)).status === 200, 60_000);
 }
 
 /** Accepted messages by reference, and those that the provider reported as delivered. */
@@ -117,7 +117,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
     const [first] = messages.find((message) => message.id === id)!.attempts;
     expect(new Date(first!.started_at).getTime()).toBeGreaterThanOrEqual(sendAt.getTime());
   }
-}, 120_000);
+}, 180_000);
 
 /** Expects every accepted message to be listed once. */
 async function expectEachOnce(): Promise<void> {
