@@ -126,11 +126,14 @@ function toApiError(error: unknown, log: Logger): ApiError {
 }
 
 function fromExpress(error: unknown): unknown {
-  const { status, type } = error as { status?: number; type?: string };
+  const { status, type, limit = 0 } = error as { status?: number; type?: string; limit?: number };
   if (error instanceof URIError) return new ApiError('not_found', 'No operation exists at this path');
   if (type === 'entity.too.large') {
     limitReached('body_size');
-    return new ApiError('invalid_request', 'body must be at most 1 MiB', { status: 413, field: 'body' });
+    return new ApiError('invalid_request', `body must be at most ${limit / 1_048_576} MiB`, {
+      status: 413,
+      field: 'body',
+    });
   }
   if (status === 400 || status === 415) {
     return new ApiError('invalid_request', 'body must be complete and sent without Content-Encoding', {

@@ -1,7 +1,7 @@
 import type { AccountContext, Deprecation } from '@customer-platform/contracts/core';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
-import { bodyReader, releaseBody } from '../http/bodies/request-body.ts';
+import { bodyReader } from '../http/bodies/request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
 import { beginEventStream } from '../http/streams/streams.ts';
 import { limitReached } from '../telemetry/limits.ts';
@@ -71,7 +71,6 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
   } catch (error) {
     status = sendError(response, error, steps.context.log);
   } finally {
-    releaseBody(request);
     activeRequests.add(-1, method);
   }
   const ms = performance.now() - beganMs;
