@@ -1,6 +1,16 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import postgres from 'postgres';
 
+/** A connection that did not come to be, or ended before it was of use. */
+export class NotConnected extends Error {
+  readonly code: string;
+
+  constructor(code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** The name of the constraint that a statement broke, where its error says one. */
 export function brokenConstraint(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.constraint_name : undefined;

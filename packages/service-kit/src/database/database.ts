@@ -1,8 +1,8 @@
 import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
 import { telemetryEnabled } from '../telemetry/telemetry.ts';
-import { NotConnected } from '../values/handshake.ts';
 import { columnTypes } from './column-types.ts';
+import { NotConnected } from './database-errors.ts';
 import type { DriverOptions } from './pool/connection.ts';
 import { Pool, type PoolUse } from './pool/pool.ts';
 import { type Send, Statement, statementsFor } from './pool/statement.ts';

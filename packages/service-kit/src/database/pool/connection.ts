@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import postgres from 'postgres';
-import { NotConnected } from '../../values/handshake.ts';
+import { NotConnected } from '../database-errors.ts';
 import type { Send, Statement } from './statement.ts';
 
 /** Settings of postgres.js as it has read them. */

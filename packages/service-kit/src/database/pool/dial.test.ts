@@ -115,8 +115,8 @@ it.each(['disable', 'require'])(
     process.on('uncaughtException', note);
     const { connect: dial } = Net.prototype;
     // From an address that this machine does not have: nothing is sent.
-    Net.prototype.connect = function (this: Socket, port: number, host: string) {
-      return dial.call(this, { port, host, localAddress: '203.0.113.9' } as never);
+    Net.prototype.connect = function (this: Socket, [options, called]: [object, unknown]) {
+      return dial.call(this, { ...options, localAddress: '203.0.113.9' } as never, called as never);
     } as unknown as typeof dial;
     try {
       expect(await errorOf(open(mode)`select 1`)).toMatchObject({ code: 'EADDRNOTAVAIL' });

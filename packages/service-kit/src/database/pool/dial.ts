@@ -1,6 +1,7 @@
-import { isIP, Socket } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
-import { Handshake, NotConnected } from '../../values/handshake.ts';
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as encrypt } from 'node:tls';
+import { NotConnected } from '../database-errors.ts';
 import type { DriverOptions } from './connection.ts';
 
 /** Time for a connection and its handshake. */
@@ -15,22 +16,36 @@ const [consent, refusal] = ['S', 'E'];
  */
 export async function dial({ host: hosts, port, path, ssl: mode }: DriverOptions, index: number): Promise<Socket> {
   const host = hosts[index]!;
-  const socket = new Socket();
-  const handshake = new Handshake(socket, host, handshakeMs);
-  return await handshake.run(async () => {
-    const connected = handshake.connected();
-    if (path) socket.connect(path);
-    else socket.connect(port[index]!, host);
-    await connected;
+  const socket = path ? connect(path) : connect(port[index]!, host);
+  const ended = new AbortController();
+  const { signal } = ended;
+  const end = (code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', what: string) =>
+    ended.abort(new NotConnected(code, `${host} ${what}`));
+  const timer = setTimeout(() => end('CONNECT_TIMEOUT', `did not shake hands within ${handshakeMs} ms`), handshakeMs);
+  socket.once('close', () => end('CONNECTION_CLOSED', 'closed the connection'));
+  // From its beginning on somebody listens: an error that nobody hears ends the process.
+  socket.on('error', () => undefined);
+  try {
+    await once(socket, 'connect', { signal });
     if (!mode) return socket;
     socket.write(sslRequest);
-    const response = (await handshake.bytes()).toString('latin1');
+    const [bytes] = (await once(socket, 'data', { signal })) as [Buffer];
+    const response = bytes.toString('latin1');
     if (response.startsWith(refusal)) throw new NotConnected('CONNECTION_CLOSED', `${host} refused the connection`);
-    if (response === consent)
-      return await handshake.encrypted({ ...(isIP(host) ? {} : { servername: host }), ...verification(mode) });
+    if (response === consent) {
+      const secure = encrypt({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...verification(mode) });
+      secure.on('error', () => undefined);
+      await once(secure, 'secureConnect', { signal });
+      return secure;
+    }
     if (mode === 'prefer') return socket;
     throw new Error(`PostgreSQL at ${host} has no TLS, which sslmode asks for`);
-  });
+  } catch (error) {
+    socket.destroy();
+    throw (error as Error).name === 'AbortError' ? signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];

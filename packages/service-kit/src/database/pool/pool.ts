@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Backoff, backoffMs } from '../../values/backoff.ts';
-import { NotConnected } from '../../values/handshake.ts';
 import { withTimeout } from '../../values/with-timeout.ts';
+import { NotConnected } from '../database-errors.ts';
 import { Connection, type DriverOptions } from './connection.ts';
 import { dial } from './dial.ts';
 import type { Statement } from './statement.ts';
