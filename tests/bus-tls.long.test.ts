@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { natsServer } from '@customer-platform/deploy/servers/nats';
@@ -79,7 +79,7 @@ it('is refused without a certificate of the authority', async () => {
   await (await connect({ servers, reconnect: false, tls })).close();
 });
 
-describe('whoever stands between a process and NATS', () => {
+describe('a server of NATS', () => {
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
     sockets.add(socket);
@@ -94,7 +94,7 @@ describe('whoever stands between a process and NATS', () => {
     return { server, port: (server.address() as AddressInfo).port };
   };
 
-  it.each(['1', '"x"', 'true', 'false'])('gets nothing by saying of TLS that it is available: %s', async (said) => {
+  it.each(['true', 'false'])('gets no password where TLS is asked for: %s', async (said) => {
     let dials = 0;
     let got = '';
     const { server, port } = await serve((socket) => {
@@ -144,102 +144,6 @@ describe('whoever stands between a process and NATS', () => {
     } finally {
       await bus.close();
       process.off('uncaughtException', note);
-      cut();
-      server.close();
-    }
-  });
-
-  it('is read no further than a first line can be long', async () => {
-    let dials = 0;
-    let most = 0;
-    const { server, port } = await serve((socket) => {
-      dials++;
-      let written = 0;
-      const write = () => {
-        while (!socket.destroyed && written < 67_108_864 && socket.write(Buffer.alloc(65_536, 'A'))) written += 65_536;
-        most = Math.max(most, written);
-      };
-      socket.on('drain', write);
-      write();
-    });
-    const log = createLogger('test', 'silent');
-    const bus = await Bus.connect(`127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, files: {} });
-    try {
-      await waitFor('three dials', () => dials > 2);
-      // What the kernel holds is a few megabytes.
-      expect(most).toBeLessThan(33_554_432);
-    } finally {
-      await bus.close();
-      cut();
-      server.close();
-    }
-  });
-
-  it('leads to no other server, whatever it adds to the first line', async () => {
-    const elsewhere = await serve(() => undefined);
-    let dialled = 0;
-    elsewhere.server.on('connection', () => dialled++);
-    let dials = 0;
-    const { server, port } = await serve((socket) => {
-      dials++;
-      const upstream = keep(dial(Number(new URL(nats.url).port), '127.0.0.1'));
-      socket.pipe(upstream).on('close', () => socket.destroy());
-      socket.on('close', () => upstream.destroy());
-      upstream.once('data', (info) => {
-        socket.write(info.toString().replace('{', `{"connect_urls":["localhost:${elsewhere.port}"],`));
-        upstream.pipe(socket);
-      });
-    });
-    const tls = { ca: testCertificate, cert: testCertificate, key: testCertificateKey };
-    const options = { tls, reconnectTimeWait: 10, maxReconnectAttempts: -1 };
-    const client = await connect({ servers: `tls://127.0.0.1:${port}`, ...options });
-    try {
-      for (let round = 1; round < 5; round++) {
-        await client.flush();
-        cut();
-        await waitFor('another connection', () => dials > round);
-      }
-      expect(dialled).toBe(0);
-    } finally {
-      await client.close();
-      cut();
-      for (const each of [server, elsewhere.server]) each.close();
-    }
-  });
-
-  it('adds no message to what comes encrypted', async () => {
-    let dials = 0;
-    const { server, port } = await serve((socket) => {
-      const isFirst = dials++ === 0;
-      const upstream = keep(dial(Number(new URL(nats.url).port), '127.0.0.1'));
-      socket.pipe(upstream).on('close', () => socket.destroy());
-      socket.on('close', () => upstream.destroy());
-      upstream.once('data', (info) => {
-        const forged = Array.from({ length: 20 }, (_, index) => `MSG news ${index + 1} 6\r\nforged\r\n`);
-        socket.write(isFirst ? info : Buffer.concat([info, Buffer.from(forged.join(''))]));
-        upstream.pipe(socket);
-      });
-    });
-    const tls = { ca: testCertificate, cert: testCertificate, key: testCertificateKey };
-    const client = await connect({
-      servers: `tls://127.0.0.1:${port}`,
-      tls,
-      reconnectTimeWait: 10,
-      maxReconnectAttempts: -1,
-    });
-    const heard: string[] = [];
-    client.subscribe('news', { callback: (_, message) => void heard.push(message.string()) });
-    try {
-      await client.flush();
-      cut();
-      await waitFor('another connection', () => dials > 1);
-      await waitFor('what is published on it', () => {
-        client.publish('news', 'true');
-        return heard.length > 0;
-      });
-      expect([...new Set(heard)]).toEqual(['true']);
-    } finally {
-      await client.close();
       cut();
       server.close();
     }

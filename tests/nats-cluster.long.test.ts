@@ -74,7 +74,7 @@ it('has the stream on every server, with the bounds that the settings say', asyn
   await whole();
   const stream = platform.env('cdp').BUS_PREFIX!;
   const { config } = await manager.streams.info(stream);
-  expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([natsServers, 1_024 * 1_048_576, 'new']);
+  expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([natsServers, 1_024 * 1_048_576, 'old']);
 });
 
 it('gets new bounds for the stream that is there, with its events', async () => {

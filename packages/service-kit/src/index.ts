@@ -38,7 +38,6 @@ export { bindOperations } from './operations/bind-operations.ts';
 export { ResponseSeal } from './operations/idempotency.ts';
 export * from './operations/operation.ts';
 export { type GivenFilters, readOrSearch, search, searchInBackground } from './operations/read-or-search.ts';
-export type { EventPace } from './outbox/event-pace.ts';
 export { AccountsLocked } from './outbox/failed-try.ts';
 export type { OutboxPart } from './outbox/outbox.sql.ts';
 export * from './outbox/outbox.ts';

@@ -1,11 +1,5 @@
 import type { SecretKeys, TargetGuard } from '@customer-platform/outbound';
-import {
-  type Clocks,
-  type EventPace,
-  implementer,
-  type StreamSource,
-  type Worker,
-} from '@customer-platform/service-kit';
+import { type Clocks, implementer, type StreamSource, type Worker } from '@customer-platform/service-kit';
 import type { Retention } from './retention/retention.ts';
 import type { Dispatcher } from './sending/dispatcher.ts';
 import type { RetrySchedule } from './sending/retry-schedule.ts';
@@ -32,7 +26,6 @@ export type WebhookResources = {
   deliveriesDue(): void;
   eventsCommitted(): void;
   /** Told of what an account's deliveries cost. */
-  eventPace: Pick<EventPace, 'took'>;
 };
 
 /** The `implement` of this service. */

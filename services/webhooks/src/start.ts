@@ -75,7 +75,7 @@ const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
-  const { config, sql, bus, log, clocks, clockWork, watch, accounts, queues, eventsCommitted, eventPace } = foundation;
+  const { config, sql, bus, log, clocks, clockWork, watch, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
   const retention = retentionOf(config.EVENT_RETENTION_DAYS);
   const guard: TargetGuard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5000) };
@@ -114,7 +114,6 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     feed,
     deliveriesDue: () => (bus.isConnected() ? bus.tell(dueTopic) : dispatcher.wake()),
     eventsCommitted,
-    eventPace,
     async stop() {
       for (const stopReport of stopReports) stopReport();
       await Promise.all([balance.release(), reporter.release()]);

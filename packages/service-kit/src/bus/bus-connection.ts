@@ -1,24 +1,15 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  type NatsConnection,
-  type TlsOptions,
-} from '@nats-io/transport-node';
+import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { BaseConfig } from '../values/config.ts';
 import { withTimeout } from '../values/with-timeout.ts';
-import { dialByOurselves } from './bus-transport.ts';
 
 /** The settings that name files: credentials, and what TLS takes. */
 export type BusFiles = Partial<
   Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
 >;
-
-dialByOurselves();
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
@@ -44,7 +35,11 @@ export class BusConnection {
   /** Begins to dial. Throws where a file of the settings cannot be read or a URL is none. */
   constructor(urls: string, files: BusFiles, service: string, log: Logger) {
     this.#log = log;
-    this.#running = this.#run(connectionOptions(urls, files, service));
+    const servers = parseServers(urls);
+    // The files are read at each dial: credentials and certificates are renewed while a process runs.
+    const options = () => connectionOptions(servers, files, service);
+    options();
+    this.#running = this.#run(options);
   }
 
   get isConnected(): boolean {
@@ -91,7 +86,7 @@ export class BusConnection {
     this.#backs.push(back);
   }
 
-  /** Runs `lost` whenever the connection is lost, before there is one again: that one has every subscription that was not ended by then. */
+  /** Runs `lost` whenever the connection is lost, before there is one again. */
   onLost(lost: () => void): void {
     this.#losses.push(lost);
   }
@@ -108,28 +103,26 @@ export class BusConnection {
     await this.#running;
   }
 
-  async #run(options: ConnectionOptions): Promise<void> {
+  async #run(options: () => ConnectionOptions): Promise<void> {
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
-        this.#connection = await connect(options);
+        this.#connection = await connect(options());
       } catch (error) {
         failures++;
-        if (failures === 1 || failures % 100 === 0) {
-          const servers = [options.servers].flat();
-          this.#log.warn({ err: error, waiting_for: 'nats', servers }, 'NATS is unavailable; what needs the bus waits');
-        }
+        if (failures === 1 || failures % 100 === 0)
+          this.#log.warn({ err: error, waiting_for: 'nats' }, 'NATS is unavailable; what needs the bus waits');
         // Ends early where the process stops: the loop's condition sees that.
         await sleep(redialMs, undefined, { signal }).catch(() => undefined);
         continue;
       }
-      if (failures > 0) this.#log.info('NATS is available');
+      this.#log.info('NATS is available');
       failures = 0;
       await this.#serve(this.#connection);
     }
   }
 
-  /** Serves one connection until it is closed for good, which only its own errors and our `close` do. */
+  /** Serves one connection until it ends. */
   async #serve(connection: NatsConnection): Promise<void> {
     this.#isConnected = true;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
@@ -139,71 +132,51 @@ export class BusConnection {
     if (this.#stopping.signal.aborted) void connection.close();
     const reason = await connection.closed();
     this.#isConnected = false;
+    for (const lost of this.#losses) lost();
     await following;
     if (!this.#stopping.signal.aborted)
-      this.#log.error({ err: reason }, 'the connection to NATS ended; it is dialled again');
+      this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
   }
 
   async #follow(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') {
-        this.#isConnected = false;
-        for (const lost of this.#losses) lost();
-        this.#log.warn('NATS is unavailable; events wait in the outbox');
-      } else if (status.type === 'reconnect') {
-        this.#isConnected = true;
-        for (const back of this.#backs) back();
-        this.#log.warn('NATS is available again');
-      } else if (status.type === 'error') {
-        this.#log.error({ err: status.error }, 'NATS refused something');
-      }
+      if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
+      // The client would first wait until what it has written is gone, which a server that fell silent never takes.
+      if (status.type === 'staleConnection') void connection.close();
     }
   }
 }
 
-function connectionOptions(urls: string, files: BusFiles, service: string): ConnectionOptions {
-  const { NATS_CREDENTIALS_FILE } = files;
-  const { servers, user, pass, isTls } = parseServers(urls);
-  const tls = tlsOptions(isTls, files);
+/** Throws where a file cannot be read. */
+function connectionOptions(
+  { servers, user, pass, isTls }: BusServers,
+  files: BusFiles,
+  service: string,
+): ConnectionOptions {
+  const { NATS_CREDENTIALS_FILE, NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
+  const content = (name: string, file: string | undefined) => (file ? { [name]: readFileSync(file, 'utf8') } : {});
+  // Not by name: the client listens to no error of its socket while it reads them.
+  const tls = {
+    ...content('ca', NATS_TLS_CA_FILE),
+    ...content('cert', NATS_TLS_CERT_FILE),
+    ...content('key', NATS_TLS_KEY_FILE),
+  };
   return {
     servers,
     ...(user === undefined ? {} : { user, pass: pass ?? '' }),
-    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(latest(NATS_CREDENTIALS_FILE)) } : {}),
-    ...(tls ? { tls } : {}),
+    ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
+    ...(isTls || Object.keys(tls).length > 0 ? { tls } : {}),
     name: service,
     // Replies to this process nobody else may read.
     inboxPrefix: `_INBOX.${service}`,
     timeout: dialTimeoutMs,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 200,
-    reconnectJitter: 100,
-    ignoreAuthErrorAbort: true,
+    // A connection that ends is dialled anew by us.
+    reconnect: false,
     pingInterval: 5_000,
     maxPingOut: 2,
     // Without it each publication makes an error with a stack, in case that it fails.
     noAsyncTraces: true,
   };
-}
-
-/** Returns what a file has at each dial: credentials are renewed while a process runs. One that is just being replaced has what it had before. */
-function latest(file: string): () => Uint8Array {
-  let content = readFileSync(file);
-  return () => {
-    try {
-      content = readFileSync(file);
-    } catch {
-      // There again by the next dial; until then the server decides whether the earlier ones still hold.
-    }
-    return content;
-  };
-}
-
-/** Returns what TLS takes, by files that are read at each dial. Throws where one cannot be read. */
-function tlsOptions(isTls: boolean, files: BusFiles): TlsOptions | undefined {
-  const { NATS_TLS_CA_FILE: caFile, NATS_TLS_CERT_FILE: certFile, NATS_TLS_KEY_FILE: keyFile } = files;
-  for (const file of [caFile, certFile, keyFile]) if (file) accessSync(file, constants.R_OK);
-  if (!caFile && !certFile && !keyFile && !isTls) return undefined;
-  return { ...(caFile ? { caFile } : {}), ...(certFile ? { certFile } : {}), ...(keyFile ? { keyFile } : {}) };
 }
 
 /** Servers of a bus as a setting names them. */

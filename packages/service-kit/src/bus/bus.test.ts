@@ -2,7 +2,7 @@ import { internalRequest } from '@customer-platform/contracts/core';
 import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect, createInbox, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { connect, createInbox, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { createLogger } from '../telemetry/logging.ts';
 import { Bus } from './bus.ts';
@@ -25,23 +25,23 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-const countDoors = internalRequest('countDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
 const refused = { code: 'service_unavailable' };
 
-it('a reply that cannot be read fails its request alone', async () => {
-  const malformed = { encode: () => Buffer.from('NATS/1.0\r\nbad name: x\r\n\r\n') } as unknown as MsgHdrs;
-  let isMalformed = true;
-  nats.subscribe(`${prefix}.request.cdp.countDoors`, {
-    callback: (_error, { reply }) => {
-      if (isMalformed) nats.publish(reply!, '', { headers: malformed });
-      else nats.publish(reply!, JSON.stringify({ doors: 2 }));
-    },
+it('a server that falls silent is given up, and dialled again', async () => {
+  const relay = await startRelay(platform.env('crm').NATS_URL!);
+  const own = await Bus.connect(relay.url, { prefix, service: 'crm', log: createLogger('test', 'silent') });
+  let heard = 0;
+  own.hearOf('crm', 'windows', () => heard++);
+  relay.stall();
+  await waitFor('the connection to be given up', () => !own.isConnected());
+  relay.mend();
+  await waitFor('news on the next connection', () => {
+    own.tell('windows');
+    return heard > 0;
   });
-  await nats.flush();
-  await expect(bus.ask(countDoors, platform.env('crm').BUS_PREFIX!, {})).rejects.toMatchObject(refused);
-  isMalformed = false;
-  expect(await bus.ask(countDoors, 'account', {})).toEqual({ doors: 2 });
-});
+  await own.close();
+  await relay.stop();
+}, 60_000);
 
 it('a request that nobody is subscribed to fails at once', async () => {
   const nobodys = internalRequest('countWindows', 'cdp', z.object({}), z.object({}));

@@ -40,8 +40,6 @@ export interface PublishedEvent {
   /** Number of times that it was published before, 0 unless given: the stream deduplicates within a round. */
   rounds?: number;
   envelope: string;
-  /** Cost of its being taken that its account has spent already; 0 unless given. */
-  paid?: number;
   trace: TraceHeaders | undefined;
 }
 
@@ -131,7 +129,6 @@ export class Bus {
     await this.#stream.ensure();
     const headers = newHeaders();
     headers.set('Event-Sequence', String(event.sequence));
-    if (event.paid) headers.set('Event-Paid', String(event.paid));
     for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
     const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
     const options = { msgID, headers, timeout: publishTimeoutMs };
@@ -292,7 +289,7 @@ export class Bus {
 
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
-    await this.#stream.close();
+    this.#stream.close();
     if (this.isConnected()) await this.#requests.finish();
     await this.#connection.close();
   }

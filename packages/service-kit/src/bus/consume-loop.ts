@@ -17,8 +17,6 @@ const pausedLookMs = 60_000;
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
   /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
   sequence: number;
-  /** Cost of its being taken that its account spent when it was published; 0 unless given. */
-  paid?: number;
   /** The envelope's exact text. */
   text: string;
   trace: TraceHeaders | undefined;
@@ -165,7 +163,7 @@ export class ConsumeLoop {
         this.#oldestAt = waiting[0]!.storedAt;
         const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
         if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
-        const sizes = waiting.map(({ size }) => size);
+        const sizes = waiting.map(({ data }) => data.length);
         const count = countWithin(sizes, { items: size, bytes: batchBytes });
         waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
         const batch = waiting.splice(0, count).map(receivedMessage);
@@ -180,7 +178,7 @@ export class ConsumeLoop {
     try {
       for await (const message of messages) {
         waiting.push(message);
-        waitingBytes += message.size;
+        waitingBytes += message.data.length;
         if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
         if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
         taking ??= Promise.resolve()
@@ -199,11 +197,12 @@ export class ConsumeLoop {
 }
 
 function receivedMessage(message: PulledMessage): ReceivedMessage {
-  const headers = headersOf(message);
-  const content = { subject: message.subject, bytes: message.data, headers: headers ?? {} };
+  // Of each header its first value.
+  const headers = Object.fromEntries([...(message.headers ?? [])].map(([name, [value = '']]) => [name, value]));
+  const content = { subject: message.subject, bytes: message.data, headers };
   return {
     ...content,
-    ...(headers ? readEvent(content) : unreadable),
+    ...readEvent(content),
     acknowledge: () => message.acknowledge(),
     giveBack: (delayMs) => message.giveBack(delayMs),
     terminate: () => message.terminate(),
@@ -221,11 +220,6 @@ const newestEventMs = dayMs;
 type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
 
 const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
-const unreadable: ReadEvent = {
-  event: undefined,
-  fault: 'The message is no event: its headers cannot be read, or are larger than 4 KiB',
-};
-
 /**
  * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
  * id is no UUID of version 7 from the last 45 days: what was taken is remembered by that. Never throws.
@@ -250,12 +244,10 @@ export function readEvent({ subject, bytes, headers }: MessageContent): ReadEven
   const ageMs = Date.now() - (instantOfUuidV7(id!) ?? Number.NEGATIVE_INFINITY);
   if (ageMs > oldestEventMs || ageMs < -newestEventMs) return { event: undefined, fault: badId(id!) };
   const sequence = Number(headers['Event-Sequence'] ?? 0);
-  const paid = Number(headers['Event-Paid'] ?? 0);
   const event = {
     ...(envelope as Envelope),
     text,
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
-    paid: Number.isFinite(paid) ? paid : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
   return { event };
@@ -269,16 +261,6 @@ function badId(id: string): string {
 function isOwners(subject: string, type: string): boolean {
   const [, , , service, ...kind] = subject.split('.');
   return kind.join('.') === type && (ownerOf(type) ?? service) === service;
-}
-
-/** Returns a message's headers, of each its first value; undefined where they cannot be read. */
-function headersOf(message: PulledMessage): Record<string, string> | undefined {
-  try {
-    const { headers } = message;
-    return Object.fromEntries([...(headers ?? [])].map(([name, [value = '']]) => [name, value]));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The trace that a message carries. */

@@ -1,10 +1,27 @@
-import { type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
-import type { WakeLoop } from '../timing/wake-loop.ts';
+import { meter } from '../telemetry/meter.ts';
 import type { BaseConfig } from '../values/config.ts';
 import type { BusConnection } from './bus-connection.ts';
-import { duplicateWindowMs, findStream, retentionMs, StreamRoom } from './stream-room.ts';
+
+/** Retention of the stream: a service that was down for less misses no event. */
+const retentionMs = 7 * 24 * 3_600_000;
+/** Window in which the stream recognises a message id that it has. */
+const duplicateWindowMs = 2 * 60_000;
+
+const fullness = {
+  'bus.stream.fullness': {
+    description: 'Part of its bound that the stream of events has; what is full loses its oldest.',
+  },
+};
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -19,7 +36,7 @@ export class EventStream {
   readonly #isKeeper: boolean;
   readonly #bounds: StreamBounds;
   readonly #log: Logger;
-  readonly #room: WakeLoop | undefined;
+  readonly #endGauge: () => void;
   #ensured: Promise<void> | undefined;
 
   constructor(
@@ -31,9 +48,16 @@ export class EventStream {
     this.#isKeeper = service === streamKeeper;
     this.#bounds = bounds;
     this.#log = log;
-    if (this.#isKeeper && bounds.NATS_STREAM_MIB !== undefined) {
-      this.#room = new StreamRoom(connection, prefix, log).start();
-    }
+    this.#endGauge = this.#isKeeper
+      ? meter.observe(fullness, async (observe) => {
+          const { state, config } = (await this.#find()) ?? {};
+          const { info } = connection.current;
+          if (state && config && config.max_bytes > 0)
+            observe('bus.stream.fullness', state.bytes / config.max_bytes, {
+              nats: info?.cluster ?? info?.server_name,
+            });
+        })
+      : () => undefined;
     connection.onConnection(() => {
       this.#ensured = undefined;
       // Others look for it when they need it.
@@ -53,15 +77,15 @@ export class EventStream {
     this.#ensured = undefined;
   }
 
-  /** Ends what it does by itself. To be called before the connection is closed. */
-  async close(): Promise<void> {
-    await this.#room?.stop();
+  /** Ends its metric. */
+  close(): void {
+    this.#endGauge();
   }
 
   async #make(): Promise<void> {
     const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
     // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
-    const found = await findStream(manager, this.#name);
+    const found = await this.#find();
     if (found) {
       if (this.#isKeeper) await this.#adjust(manager, found.config);
       return;
@@ -69,10 +93,20 @@ export class EventStream {
     await manager.streams.add({
       name: this.#name,
       subjects: [`${this.#name}.event.>`],
-      max_age: nanos(retentionMs),
       duplicate_window: nanos(duplicateWindowMs),
       ...this.#settings(),
     });
+  }
+
+  /** Returns the stream; undefined where NATS says that there is none. Throws where it cannot say. */
+  async #find(): Promise<StreamInfo | undefined> {
+    try {
+      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      return await manager.streams.info(this.#name);
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
+      throw error;
+    }
   }
 
   /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
@@ -92,10 +126,9 @@ export class EventStream {
       // Of what a service publishes NATS sends the acknowledgement to any subject that it names, that of a purge too.
       deny_purge: true,
       ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
-      // Refused, not deleted: what was not taken yet would be lost. Without a bound nobody makes room, and its age is what it is for good.
-      ...(NATS_STREAM_MIB === undefined
-        ? { max_age: nanos(retentionMs) }
-        : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'new' as const }),
+      max_age: nanos(retentionMs),
+      // The oldest go: one customer who fills the stream stops nobody. Services have their own events of seven days, to send them again.
+      ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'old' as const }),
     };
   }
 }

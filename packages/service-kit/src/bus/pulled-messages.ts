@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Msg, type NatsConnection, nanos, type Subscription } from '@nats-io/transport-node';
-import { readHeaders, sizeOf } from './bus-headers.ts';
 
 /** Bytes that are asked of the bus at once: however large the events are, few of them wait in memory while none can be taken. */
 const pulledBytes = 8_388_608;
@@ -41,14 +40,8 @@ export class PulledMessage {
     return this.#message.data;
   }
 
-  /** Bytes of all parts, its headers too. */
-  get size() {
-    return sizeOf(this.#message);
-  }
-
-  /** Throws where they cannot be read. */
   get headers() {
-    return readHeaders(this.#message);
+    return this.#message.headers;
   }
 
   /** Time at which the stream stored it. */
@@ -203,7 +196,7 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
     this.#silent = 0;
     if (message.subject.startsWith(this.#inbox)) {
       if (message.subject !== this.#reply) return; // the end of a request that is over
-      const { code, description } = statusOf(message);
+      const { code = 0, description = '' } = message.headers ?? {};
       if (code === 100) return; // a heartbeat
       const hasCome = this.#left !== this.#batch;
       // One message larger than all that a request may bring would be refused for ever.
@@ -229,15 +222,5 @@ export class PulledMessages implements AsyncIterable<PulledMessage> {
   #wake(): void {
     this.#wakeUp?.();
     this.#wakeUp = undefined;
-  }
-}
-
-/** Returns the status that a message of the bus itself carries. Never throws: that would end the client's reader. */
-function statusOf(message: Msg): { code: number; description: string } {
-  try {
-    const headers = readHeaders(message);
-    return { code: headers?.code ?? 0, description: headers?.description ?? '' };
-  } catch {
-    return { code: 0, description: 'headers that cannot be read' };
   }
 }

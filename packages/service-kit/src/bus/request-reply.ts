@@ -7,7 +7,6 @@ import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import { waitUntil, withTimeout } from '../values/with-timeout.ts';
 import type { BusConnection } from './bus-connection.ts';
-import { readHeaders } from './bus-headers.ts';
 import { traceOf } from './consume-loop.ts';
 
 /** Default timeout of an internal request. */
@@ -105,7 +104,7 @@ export class RequestReply {
       const message = await this.#request(subject, JSON.stringify(payload), options).catch((cause: unknown) => {
         throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
       });
-      if (readHeaders(message)?.get('Failed'))
+      if (message.headers?.get('Failed'))
         throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
       return request.reply.parse(message.json()) as z.output<Request['reply']>;
     });
@@ -124,7 +123,7 @@ export class RequestReply {
     try {
       connection.publish(subject, payload, { reply, headers: options.headers });
       const message = await withTimeout(options.timeoutMs, promise);
-      if (readHeaders(message)?.code === noResponders) throw new Error('nobody is subscribed to the request');
+      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
       return message;
     } finally {
       subscription.unsubscribe();
@@ -221,7 +220,7 @@ export class RequestReply {
       const traced = {
         kind: SpanKind.SERVER,
         attributes,
-        parent: traceOf(readHeaders(message)),
+        parent: traceOf(message.headers),
         continuesOnly: true,
       } as const;
       await inSpan(`process ${subject}`, traced, async () => {

@@ -8,7 +8,6 @@ import type { QueueSeat } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
-import type { EventPace } from './event-pace.ts';
 import { deadEvents, failedTry } from './failed-try.ts';
 import {
   type BatchBounds,
@@ -25,13 +24,10 @@ import {
   type StoredRow,
 } from './outbox.sql.ts';
 
-/** Events that go to the bus in one round, and about how many bytes of them are in memory at once. */
-const mostInRound = { rows: 500, bytes: 8_388_608 };
+/** Events that go to the bus in one round, those of one account where others wait, and about how many bytes of them are in memory at once. */
+const mostInRound = { rows: 500, ofAccount: 100, bytes: 8_388_608 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
-
-/** Bytes of an event that cost as much as one event does. */
-const countedBytes = 4_096;
 
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
@@ -52,8 +48,6 @@ interface RelayParts {
   log: Logger;
   /** The place on the list of queues, one for all relays of the process. */
   seat: Pick<QueueSeat, 'paused' | 'failed'>;
-  /** The pace of each account, which waits where its events have cost more. */
-  pace: Pick<EventPace, 'furtherOf' | 'published' | 'waiting' | 'waitMs'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -65,16 +59,14 @@ interface Refusal {
 
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. An account that is
- * beyond its pace waits, and nobody behind it; after a full round the next one takes events of each account. What the bus did not take when it took others is first in the next round. A row
- * that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. After a full round the next
+ * ones take a hundred events of each account, until nothing waits. What the bus did not take when it took others is first in the next round. A row that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
   readonly #sql: Database;
   readonly #bus: EventCarrier;
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
-  readonly #pace: RelayParts['pace'];
   readonly #seat: RelayParts['seat'];
   /** Events of the last round that the bus did not take, through no fault of theirs. */
   #missed: ReadonlySet<string> = new Set();
@@ -82,15 +74,13 @@ export class OutboxRelay {
   /** The server that is noted. */
   #server: string | undefined;
   #wasFull = false;
-  #resume: NodeJS.Timeout | undefined;
 
   /** Starts relaying what `bus` carries. */
-  constructor(sql: Database, bus: EventCarrier, { log, seat, pace, watch }: RelayParts) {
+  constructor(sql: Database, bus: EventCarrier, { log, seat, watch }: RelayParts) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
     this.#seat = seat;
-    this.#pace = pace;
     const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
     const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
@@ -108,7 +98,6 @@ export class OutboxRelay {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    clearTimeout(this.#resume);
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
@@ -116,15 +105,10 @@ export class OutboxRelay {
     if (!this.#bus.isConnected()) return false;
     const { isWhole, accounts: paused } = this.#seat.paused();
     if (isWhole) return false;
-    const waiting = this.#pace.waiting();
-    if (waiting.length > 0) {
-      clearTimeout(this.#resume);
-      this.#resume = setTimeout(() => this.wake(), this.#pace.waitMs());
-    }
     // A bus that has stopped responding is waited for without a transaction.
     await this.#bus.ready();
     await this.#noteServer();
-    const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, waiting, paused));
+    const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, paused));
     await this.#bury(dead);
     return hasMore;
   }
@@ -138,20 +122,16 @@ export class OutboxRelay {
     if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
   }
 
-  async #publishIn(tx: Sql, waiting: readonly string[], paused: readonly string[]): Promise<Round> {
-    const leftOut = [...waiting, ...paused];
-    const isByAccount = leftOut.length > 0 || this.#wasFull;
+  async #publishIn(tx: Sql, paused: readonly string[]): Promise<Round> {
+    const isByAccount = paused.length > 0 || this.#wasFull;
     // Sent together: the lock is there before the rows are looked for.
     const [, { rows, hasMore }] = await Promise.all([
       lockRelay(tx, this.#bus.part),
-      isByAccount ? this.#lockByAccount(tx, leftOut) : this.#lockOldest(tx),
+      isByAccount ? this.#lockByAccount(tx, paused) : this.#lockOldest(tx),
     ]);
-    this.#wasFull = !isByAccount && hasMore;
+    this.#wasFull = hasMore;
     if (rows.length === 0) return { hasMore, dead: [] };
-    const paid = new Map(
-      rows.map((row) => [row, row.audience === 'public' ? this.#pace.furtherOf(row.account_id) : 0]),
-    );
-    const results = await Promise.allSettled(rows.map((row) => this.#publish(row, paid.get(row)!)));
+    const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const refusals = rows.flatMap((row, index): Refusal[] => {
       const result = results[index]!;
       return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
@@ -163,9 +143,6 @@ export class OutboxRelay {
     if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
     const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
     await movePublished(tx, carried);
-    for (const [accountId, own] of Map.groupBy(carried, ({ account_id }) => account_id)) {
-      this.#pace.published(accountId, sum(own.map((row) => Math.max(1, row.size / countedBytes) + paid.get(row)!)));
-    }
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
     const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
@@ -181,15 +158,15 @@ export class OutboxRelay {
   async #lockOldest(tx: Sql): Promise<Batch> {
     const bounds = this.#bounds();
     const rows = await lockOutbox(tx, bounds, this.#bus.part);
-    const bytes = sum(rows.map((row) => (row.envelope === null ? 0 : row.size)));
+    const bytes = rows.reduce((sum, { envelope, size }) => sum + (envelope === null ? 0 : size), 0);
     return { rows, hasMore: rows.length === bounds.rows || bytes >= bounds.bytes };
   }
 
-  /** Locks events of accounts that are not left out, 200 accounts at a time in turn. */
-  async #lockByAccount(tx: Sql, leftOut: readonly string[]): Promise<Batch> {
+  /** Locks events of accounts that are not paused, 200 accounts at a time in turn. */
+  async #lockByAccount(tx: Sql, paused: readonly string[]): Promise<Batch> {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
-    const others = [...new Set(accounts).difference(new Set(leftOut))];
+    const others = [...new Set(accounts).difference(new Set(paused))];
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, this.#bounds(), this.#bus.part) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || next !== undefined };
@@ -219,7 +196,7 @@ export class OutboxRelay {
     }
   }
 
-  async #publish({ envelope, ...row }: StoredRow, paid: number): Promise<void> {
+  async #publish({ envelope, ...row }: StoredRow): Promise<void> {
     // Its size says it: reading it at each try would take memory and time that others' events need.
     if (envelope === null) throw new InvalidArgumentError(`the event has ${row.size} bytes, more than the bus takes`);
     await inSpan(
@@ -236,12 +213,10 @@ export class OutboxRelay {
         },
         parent: row.trace ?? undefined,
       },
-      () => this.#bus.publish({ ...row, envelope, paid, trace: row.trace ? traceHeaders() : undefined }),
+      () => this.#bus.publish({ ...row, envelope, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 /** Outcome of a round: whether more may be waiting, and events that the bus will never take. */
 interface Round {

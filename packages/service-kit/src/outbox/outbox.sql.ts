@@ -29,9 +29,10 @@ export interface StoredRow extends Omit<OutboxRow, 'envelope'> {
   created_at: Date;
 }
 
-/** Most rows of a batch, about how many bytes of them, and the most that one has that is read. */
+/** Most rows of a batch, those of one account where they are taken by account, about how many bytes of them, and the most that one has that is read. */
 export interface BatchBounds {
   rows: number;
+  ofAccount: number;
   bytes: number;
   each: number;
 }
@@ -73,7 +74,7 @@ export async function lockOutboxOf(
   bounds: BatchBounds,
   part?: OutboxPart,
 ): Promise<StoredRow[]> {
-  const ofEach = Math.max(1, Math.floor(bounds.rows / accountIds.length));
+  const ofEach = Math.max(1, Math.min(bounds.ofAccount, Math.floor(bounds.rows / accountIds.length)));
   return await lockedRows(
     tx,
     tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
@@ -212,37 +213,25 @@ export async function noteServer(sql: Sql, bus: string, server: string): Promise
   return requested.count > 0;
 }
 
-interface Republished {
-  most: number;
-  oldest: Date;
-  leftOut: readonly string[];
-}
-
-/** Events that a round looks at, at most: those of accounts that are left out stay the oldest, some minutes of one that is at its pace. */
-const mostLookedAt = 200_000;
 /** About how many bytes of events a round sends again. */
 const mostRepublishedBytes = 8 * 1_048_576;
 
 /**
- * Moves a part of what was asked for back to the outbox, but of accounts `leftOut`, where no more than `most` events wait, those and paused accounts' aside: what is new must not
- * wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
+ * Moves a part of what was asked for back to the outbox, where no more than `most` events wait, paused accounts' aside: what is new must not wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
  * took it. Those are deleted by their places: how many there are the planner cannot know, and would read a week's for them. Returns whether more may be asked for.
  */
-export async function republishSome(tx: Sql, { most, oldest, leftOut }: Republished): Promise<boolean> {
+export async function republishSome(tx: Sql, most: number, oldest: Date): Promise<boolean> {
   const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
     select account_id, id, since, until from republications order by id limit 1 for update skip locked`;
   if (!request) return false;
   const { since, until } = request;
   const isAskedFor = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
-  const isInTime = tx`account_id <> all(${[...leftOut]}::uuid[])`;
   const moved = await tx`
     with waiting as (
-      select 1 from outbox where ${isInTime} and account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
+      select 1 from outbox where account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
     ), oldest as (
-      select place, octet_length(envelope) as size, published_at from (
-        select ctid as place, account_id, envelope, published_at from published where ${isAskedFor}
-        order by published_at limit ${mostLookedAt}) as looked_at
-      where ${isInTime} order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
+      select ctid as place, octet_length(envelope) as size, published_at from published where ${isAskedFor}
+      order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
     ), placed as (
       select place, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
     ), moved as (

@@ -6,7 +6,6 @@ import type { Clocks } from '../clocks/clocks.ts';
 import type { Database } from '../database/database.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import { AccountDirectory } from '../jobs/account-directory.ts';
-import { EventPace } from '../outbox/event-pace.ts';
 import { Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { BaseConfig } from '../values/config.ts';
@@ -57,12 +56,9 @@ export function openBus(
 }
 
 /** Opens what every process knows of its service's due work. */
-export async function openDueWork(service: ServiceName, { sql, bus, log, clock, clocks, config }: Parts) {
+export async function openDueWork({ sql, bus, log, clock, clocks, config }: Parts) {
   const queues = await Queues.open(sql, bus, { log, clock });
   const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
   const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
-  const eventPace = new EventPace(bus);
-  // The gateway's say that an account was suspended, for one: whatever its other events cost, services are to know.
-  if (service !== 'gateway') eventPace.hear(bus, log);
-  return { queues, clockWork, watch, eventPace };
+  return { queues, clockWork, watch };
 }

@@ -29,7 +29,6 @@ import type { Ask, BoundOperation, Implements } from '../operations/operation.ts
 import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
 import { Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
-import type { EventPace } from '../outbox/event-pace.ts';
 import type { EventCarrier } from '../outbox/outbox-relay.ts';
 import { startRelays } from '../outbox/outbox-relays.ts';
 import type { Queues } from '../queues/queues.ts';
@@ -54,8 +53,6 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   watch: DueWatch;
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
-  /** Told of what an account's events cost beyond being carried. */
-  eventPace: EventPace;
   accounts: AccountDirectory;
   /** Requests under way: work of the process's own can wait for them. */
   requests: RequestCount;
@@ -142,7 +139,7 @@ export async function startFoundation<Config extends BaseConfig>(
   // Before they are read: a move that comes meanwhile is not missed.
   moveClocks(bus, { service: name, sql, clocks });
   await clocks.start(sql, log);
-  const dueWork = await openDueWork(name, { sql, bus, log, clock, clocks, config });
+  const dueWork = await openDueWork({ sql, bus, log, clock, clocks, config });
   const { queues, clockWork, watch } = dueWork;
   const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, ...dueWork });
   const accounts = openAccounts(bus);
@@ -168,9 +165,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
   describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
-  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) =>
-    startJob(job, { ...work, resources: dueWork }),
-  );
+  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
     await bus.close();

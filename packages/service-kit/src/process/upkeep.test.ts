@@ -38,10 +38,9 @@ async function publish(tx: Sql, count: number, at: Date, accountId: string = ran
 
 const countOf = async (tx: Sql, table: string) => (await tx`select from ${tx(table)}`).count;
 
-/** Runs a job once, while accounts are beyond their pace; returns whether it has more to do. */
-async function round(tx: Sql, { run }: typeof sendAgain, beyondPace: string[] = []): Promise<boolean> {
-  const resources = { eventPace: { waiting: () => beyondPace } };
-  return await run({ tx, now, resources } as Parameters<typeof run>[0], everybody);
+/** Runs a job once; returns whether it has more to do. */
+async function round(tx: Sql, { run }: typeof sendAgain): Promise<boolean> {
+  return await run({ tx, now } as Parameters<typeof run>[0], everybody);
 }
 
 const waitMany = (tx: Sql, accountId: string) => tx`
@@ -101,42 +100,6 @@ describe('what is asked for again', () => {
       await requestRepublication(tx, daysAgo(2));
       expect(await round(tx, sendAgain)).toBe(true);
       expect(await countOf(tx, 'outbox')).toBe(1_002);
-    });
-  });
-
-  it('does not wait behind events of an account that is beyond its pace, whose own come later', async () => {
-    await inVain(async (tx) => {
-      const [dear, other] = [randomUUID(), randomUUID()];
-      await waitMany(tx, dear);
-      await publish(tx, 2, daysAgo(1), dear);
-      await publish(tx, 2, daysAgo(1), other);
-      await requestRepublication(tx, daysAgo(2));
-      expect(await round(tx, sendAgain)).toBe(false);
-      expect(await round(tx, sendAgain, [dear])).toBe(true);
-      const waiting = await tx`select account_id, count(*)::int as count from outbox group by account_id`;
-      expect(new Map(waiting.map((row) => [row.account_id, row.count]))).toEqual(
-        new Map([
-          [dear, 1_000],
-          [other, 2],
-        ]),
-      );
-      expect(await round(tx, sendAgain, [dear])).toBe(false);
-      await tx`delete from outbox`;
-      expect(await round(tx, sendAgain)).toBe(true);
-      expect(await countOf(tx, 'outbox')).toBe(2);
-    });
-  });
-
-  it('does not wait behind minutes of such an account either', async () => {
-    await inVain(async (tx) => {
-      const [dear, other] = [randomUUID(), randomUUID()];
-      await tx`
-        insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at, published_at)
-        select ${dear}, n, gen_random_uuid(), 'deal.created', 'public', '{}', 0, ${daysAgo(1)}, ${daysAgo(1)} from generate_series(1, 50000) n`;
-      await publish(tx, 1, daysAgo(0.9), other);
-      await requestRepublication(tx, daysAgo(2));
-      expect(await round(tx, sendAgain, [dear])).toBe(true);
-      expect(await tx`select account_id from outbox`).toEqual([{ account_id: other }]);
     });
   });
 });

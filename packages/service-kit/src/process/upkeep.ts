@@ -2,7 +2,6 @@ import { oldestEventMs } from '../bus/consume-loop.ts';
 import type { PartitionedTable } from '../database/schema/partitions.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { retentionMs as responsesRetentionMs } from '../operations/idempotency.ts';
-import type { EventPace } from '../outbox/event-pace.ts';
 import { republishSome } from '../outbox/outbox.sql.ts';
 import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import { dayMs } from '../values/zoned-time.ts';
@@ -42,14 +41,14 @@ export const forgetOldRecords: Job<unknown> = {
 /** Events that may wait for the bus while older ones are sent again. */
 const mostWaiting = 1_000;
 
-/** Sends what operators ask for to the bus again, a part a round: of accounts that are beyond their pace later, and nobody waits for them. */
-export const sendAgain: Job<{ eventPace: Pick<EventPace, 'waiting'> }> = {
+/** Sends what operators ask for to the bus again, a part a round. */
+export const sendAgain: Job<unknown> = {
   name: 'republish-events',
   watched: [{ name: 'republications', due: null }],
   everyMs: 1_000,
-  async run({ tx, now, resources }) {
+  async run({ tx, now }) {
     const oldest = new Date(now.getTime() - publishedRetentionMs);
-    return await republishSome(tx, { most: mostWaiting, oldest, leftOut: resources.eventPace.waiting() });
+    return await republishSome(tx, mostWaiting, oldest);
   },
 };
 

@@ -40,7 +40,7 @@ export const baseConfig = z.object({
   }),
   NATS_STREAM_MIB: z.coerce.number().int().min(1_024).optional().meta({
     description:
-      'Most space for events, in MiB on each server; unlimited without it. From half of it on, events go that every consumer has finished, but for those of the last four minutes, of which one account can bring 1,000 MiB a service. Where it is full, events wait in the outboxes.',
+      'Most space for events, in MiB on each server; unlimited without it. Where it is full the oldest events go, those too that a consumer has not taken: it is for seven days, and the alert EventStreamFilling comes at 70 %.',
   }),
   BUS_REQUEST_TIMEOUT_MS: z.coerce
     .number()

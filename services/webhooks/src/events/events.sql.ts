@@ -18,11 +18,16 @@ const filtersOf = (sql: Sql, type: string) => {
 
 /**
  * Takes events: those not known yet with their numbers, a delivery of each for every endpoint of its account whose filter
- * takes it (skipped where the endpoint is off), and the queues of those endpoints; returns what it made. An event that is known changes nothing. Events of an
+ * takes it (skipped where the endpoint is off), and the queues of those endpoints; returns the deliveries that are to be tried. An event that is known changes nothing. Events of an
  * account are numbered in the order in which they are given. Two statements in one round trip: the first has the counters raised and
  * locked, so that the second sees all that others of these accounts have recorded, and none is recorded beside it until the commit.
  */
-export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date): Promise<TakenEvents> {
+export async function takeEvents(
+  tx: Sql,
+  events: ReceivedEvent[],
+  firstTryAt: Date,
+  now: Date,
+): Promise<MadeDelivery[]> {
   const accounts = events.map((event) => event.account);
   const ids = events.map((event) => event.id);
   const raised = tx`
@@ -30,31 +35,12 @@ export async function takeEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: D
     select account_id, count(distinct id) from unnest(${accounts}::uuid[], ${ids}::uuid[]) as i (account_id, id)
     group by account_id order by account_id
     on conflict (account_id) do update set last = c.last + excluded.last`;
-  const rows = await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
-  const made: MadeDelivery[] = [];
-  const deliveries = new Map<string, number>();
-  for (const { skipped, ...delivery } of rows) {
-    const { accountId } = delivery;
-    deliveries.set(accountId, (deliveries.get(accountId) ?? 0) + (skipped ?? 1));
-    if (skipped === null) made.push(delivery as MadeDelivery);
-  }
-  return { made, deliveries };
+  return await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
 }
-
-/** The deliveries that were made of events. */
-export interface TakenEvents {
-  /** Those to be tried. */
-  made: MadeDelivery[];
-  /** Number of all of each account that has some, the skipped ones too. */
-  deliveries: ReadonlyMap<string, number>;
-}
-
-/** A delivery to be tried, or the number of those of an account that are skipped. */
-type TakenRow = (MadeDelivery & { skipped: null }) | { accountId: string; skipped: number };
 
 /** Inserts what is new of events by whose number the counters of their accounts were raised, and gives back the numbers of what is not. */
 async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
-  return await tx<TakenRow[]>`
+  return await tx<MadeDelivery[]>`
     with incoming as materialized (
       select distinct on (i.account_id, i.id) i.*, (
         select true from events e where e.account_id = i.account_id and e.id = i.id) as is_known
@@ -97,12 +83,9 @@ async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, 
       returning account_id, endpoint_id, version, endpoint_version
     )
     select m.account_id as "accountId", m.endpoint_id as "endpointId", m.id, m.event_id as "eventId", t.sequence,
-      d.version, d.endpoint_version as "endpointVersion", null::int as skipped
+      d.version, d.endpoint_version as "endpointVersion"
     from made m join due d using (account_id, endpoint_id) join taken t on t.account_id = m.account_id and t.id = m.event_id
-    where m.next_try_at is not null
-    union all
-    select account_id, null, null, null, null, null, null, count(*)::int from made where next_try_at is null group by account_id
-    order by sequence`;
+    where m.next_try_at is not null order by sequence`;
 }
 
 /** Adds one event that has `matched` deliveries, under its account's next number: others of the account wait until the commit. */

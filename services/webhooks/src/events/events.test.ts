@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger, type Database } from '@customer-platform/service-kit';
 import {
   type Platform,
@@ -132,31 +131,6 @@ describe('events', () => {
     for (const { id } of notTaking) expect(await deliveriesTo(account, id)).toEqual([]);
     const rows = await sql`select matched from events where account_id = ${account.id}`;
     expect([...rows]).toEqual([{ matched: 5 }]);
-  });
-
-  it('cost their account by their deliveries too, skipped ones as well, and all relays are told', async () => {
-    const account = await platform.account();
-    for (let n = 0; n < 20; n++) await register(account, receiver.url, { active: false });
-    const bus = await busOfCdp();
-    const told: { account: string; cost: number; further?: number }[] = [];
-    bus.listen('event-pace', (payload) => told.push(JSON.parse(payload)));
-    const content = { type: 'contact.updated', timestamp: '2026-11-21T03:00:00Z', account: account.id, mode: 'live' };
-    const publish = async (id: string, paid: number) => {
-      const envelope = JSON.stringify({ ...content, id, data: {} });
-      await bus.publish({ id, kind: content.type, audience: 'public', sequence: 1, envelope, paid, trace: undefined });
-    };
-    // What was spent for it when it was published is not told again.
-    await publish(randomUUIDv7(), 1_006);
-    const fromBelow = await waitFor('one that had cost too much', () => told.find((one) => one.account === account.id));
-    expect(fromBelow).toMatchObject({ cost: -1_000, further: 6 });
-    told.length = 0;
-    await Promise.all(Array.from({ length: 100 }, () => publish(randomUUIDv7(), 0)));
-    const costs = await waitFor('what they cost', () => {
-      const taken = told.filter((one) => one.account === account.id && one.further !== undefined);
-      return taken.reduce((total, one) => total + one.cost, 0) > 300 && taken;
-    });
-    await bus.close();
-    for (const { further } of costs) expect(further).toBeCloseTo(6);
   });
 
   it('that come twice over the bus are taken once', async () => {

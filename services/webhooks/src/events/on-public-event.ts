@@ -1,13 +1,11 @@
 import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
-import { type TakenEvents, takeEvents } from './events.sql.ts';
-
-/** Cost of a delivery beside its event's: twenty take six times the event's time to be written, whether they are tried or skipped. */
-const deliveryCost = 0.3;
+import type { MadeDelivery } from '../sending/take-made.ts';
+import { takeEvents } from './events.sql.ts';
 
 /** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
-export const onPublicEvent: Consumer<WebhookResources, TakenEvents> = {
+export const onPublicEvent: Consumer<WebhookResources, readonly MadeDelivery[]> = {
   name: 'public-events',
   filter: { audience: 'public' },
   batchSize: 500,
@@ -22,15 +20,9 @@ export const onPublicEvent: Consumer<WebhookResources, TakenEvents> = {
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     return await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
-  committed({ dispatcher, schedule, deliveriesDue, feed, eventPace }, events, taken) {
+  committed({ dispatcher, schedule, deliveriesDue, feed }, events, taken) {
     // What is due at once and belongs to queues that this process holds is sent from memory; the rest is looked for, by all processes.
-    if (schedule[0] !== 0 || !dispatcher.takeMade(taken?.made ?? [], events)) deliveriesDue();
-    const byAccount = Map.groupBy(events, ({ account }) => account);
-    feed.recorded(new Set(byAccount.keys()));
-    for (const [account, own] of byAccount) {
-      const paid = own.reduce((sum, event) => sum + (event.paid ?? 0), 0);
-      const cost = (taken?.deliveries.get(account) ?? 0) * deliveryCost;
-      eventPace.took(account, { events: own.length, cost, paid });
-    }
+    if (schedule[0] !== 0 || !dispatcher.takeMade(taken ?? [], events)) deliveriesDue();
+    feed.recorded(new Set(events.map(({ account }) => account)));
   },
 };

@@ -66,7 +66,7 @@ it('what was taken is told with the queues that it is due in, and nothing that i
   await register(account, receiver.url, { active: false });
   const sql = platform.database('webhooks');
   const [first, second] = [received(account.id), received(account.id)];
-  const { made, deliveries } = await inTransaction(sql, (tx) => take(tx, [first, second]));
+  const made = await inTransaction(sql, (tx) => take(tx, [first, second]));
   const queues = await sql<{ endpoint_id: string; version: number; endpoint_version: number }[]>`
     select endpoint_id, version, endpoint_version from queues where account_id = ${account.id}`;
   const expected = [first, second].flatMap(({ id: eventId }, index) =>
@@ -87,8 +87,7 @@ it('what was taken is told with the queues that it is due in, and nothing that i
   const inOrder = (rows: readonly { sequence: number; endpointId: string }[]) =>
     [...rows].sort((a, b) => a.sequence - b.sequence || (a.endpointId < b.endpointId ? -1 : 1));
   expect(inOrder(made)).toEqual(inOrder(expected));
-  expect(deliveries).toEqual(new Map([[account.id, 6]]));
-  expect(await inTransaction(sql, (tx) => take(tx, [second]))).toEqual({ made: [], deliveries: new Map() });
+  expect(await inTransaction(sql, (tx) => take(tx, [second]))).toHaveLength(0);
 });
 
 describe('the sequence of an account', () => {
