@@ -3,7 +3,7 @@ import { busy, FairPermits } from '../../fairness/fair-permits.ts';
 import { limitReached } from '../../telemetry/limits.ts';
 import type { Logger } from '../../telemetry/logging.ts';
 import { meter } from '../../telemetry/meter.ts';
-import { TimedOut, withTimeout } from '../../values/with-timeout.ts';
+import { withTimeout } from '../../values/with-timeout.ts';
 import type { Listener } from '../listener.ts';
 
 /** One event of a stream. `id` and `event` are without line ends. */
@@ -30,35 +30,23 @@ export interface StreamSource {
 
 /** Maximum number of streams of a process. */
 const maxStreams = 4_000;
-/** Bytes that a reader may be behind before it is cut off. */
+/** Bytes that a reader may be behind before it is cut off, and all of them together, who share it fairly by account. */
 const maxUnsentBytes = 1_048_576;
-/** The same of all readers of a process, who share it fairly by account. */
 const maxUnsentOfAll = 67_108_864;
 /** Time in which a reader has to take a page of what it is behind. */
 const stallMs = 10_000;
 const commentEveryMs = 15_000;
-const sweepEveryMs = 500;
 /** Time after which readers of a stream that was ended connect again, spread so that they do not come at once. */
 const retryMs = { shortest: 500, longest: 3_000 };
 
 const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' }, 'operation');
-
-interface OpenStream {
-  response: ServerResponse;
-  source: StreamSource;
-  owner: string;
-  commentAtMs: number;
-  /** Permits for what its reader has not taken, in bytes. */
-  unsentBytes: number;
-}
 
 /** The streams of Server-Sent Events that a process has open. */
 export class Streams implements Pick<Listener, 'drain' | 'close'> {
   readonly #log: Logger;
   readonly #permits = new FairPermits(maxStreams);
   readonly #unsent: FairPermits;
-  readonly #open = new Set<OpenStream>();
-  #sweep: NodeJS.Timeout | undefined;
+  readonly #open = new Map<ServerResponse, StreamSource>();
   #isClosed = false;
 
   /** @param unsentOfAll bytes that all readers together may be behind */
@@ -73,8 +61,8 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
   }
 
   /**
-   * Sends the events of a source, and a comment every 15 s, until the reader leaves, is more than 1 MiB behind, takes nothing for 10 s, or
-   * its owner's readers are too far behind together; `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
+   * Sends the events of a source, and a comment every 15 s, until the reader leaves, is more than 1 MiB behind or takes nothing of its history for 10 s, or its owner's readers
+   * are too far behind together; `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
    */
   begin(
     response: ServerResponse,
@@ -90,22 +78,29 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
       limitReached('streams');
       throw busy(this.#permits.holds(owner), 'the stream of events');
     }
-    const stream = { response, source, owner, commentAtMs: performance.now() + commentEveryMs, unsentBytes: 0 };
-    this.#open.add(stream);
+    this.#open.set(response, source);
     open.add(1, operation);
+    const comments = setInterval(() => isOver(response) || response.write(commentText), commentEveryMs);
+    let unsent = 0;
+    const isWithin = () => {
+      const more = response.writableLength - unsent;
+      if (response.writableLength > maxUnsentBytes || (more > 0 && !this.#unsent.tryTake(owner, more))) return false;
+      if (more < 0) this.#unsent.giveBack(owner, -more);
+      unsent += more;
+      return true;
+    };
+    response.on('drain', isWithin);
     response.once('close', () => {
-      this.#open.delete(stream);
+      this.#unsent.giveBack(owner, unsent);
+      clearInterval(comments);
+      this.#open.delete(response);
       open.add(-1, operation);
       this.#permits.giveBack(owner);
-      this.#unsent.giveBack(owner, stream.unsentBytes);
       source.close();
-      if (this.#open.size === 0) clearInterval(this.#sweep);
     });
-    response.on('drain', () => this.#isWithin(stream));
-    if (this.#open.size === 1) this.#sweep = setInterval(() => this.#comment(), sweepEveryMs);
     beginEventStream(response);
-    if (this.#isClosed) end(stream);
-    else void this.#send(stream);
+    if (this.#isClosed) end(response, source);
+    else void this.#send(response, source, isWithin);
   }
 
   /** Streams go on while the process serves on. */
@@ -116,45 +111,25 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
   /** Ends all streams, whose readers connect again. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const stream of this.#open) end(stream);
+    for (const [response, source] of this.#open) end(response, source);
   }
 
-  async #send(stream: OpenStream): Promise<void> {
-    const { response, source } = stream;
+  async #send(response: ServerResponse, source: StreamSource, isWithin: () => boolean): Promise<void> {
     try {
       while (!isOver(response)) {
         const { events, hasMore } = await source.next();
         if (isOver(response)) return;
         if (events.length > 0) response.write(events.map(eventText).join(''));
-        if (!this.#isWithin(stream)) return cutOff(response);
-        if (hasMore && response.writableNeedDrain && !(await isDrained(response))) return cutOff(response);
+        if (isWithin() && !(hasMore && response.writableNeedDrain && !(await isDrained(response)))) continue;
+        // What waits for it in memory is let go, and it resumes after what it has.
+        limitReached('stream_backlog');
+        response.destroy();
       }
     } catch (error) {
       if (isOver(response)) return;
       this.#log.warn({ err: error }, 'a stream of events was ended; its reader connects again');
-      end(stream);
+      end(response, source);
     }
-  }
-
-  #comment(): void {
-    const nowMs = performance.now();
-    for (const stream of this.#open) {
-      const { response } = stream;
-      if (nowMs < stream.commentAtMs || isOver(response)) continue;
-      stream.commentAtMs += commentEveryMs;
-      response.write(commentText);
-      if (!this.#isWithin(stream)) cutOff(response);
-    }
-  }
-
-  /** Counts what a reader has not taken; returns whether that is within its own bound and its owner's part of that of all. */
-  #isWithin(stream: OpenStream): boolean {
-    const unsentBytes = stream.response.writableLength;
-    const more = unsentBytes - stream.unsentBytes;
-    if (unsentBytes > maxUnsentBytes || (more > 0 && !this.#unsent.tryTake(stream.owner, more))) return false;
-    if (more < 0) this.#unsent.giveBack(stream.owner, -more);
-    stream.unsentBytes = unsentBytes;
-    return true;
   }
 }
 
@@ -186,29 +161,17 @@ function isOver(response: ServerResponse): boolean {
   return response.closed || response.writableEnded;
 }
 
-function end({ response, source }: OpenStream): void {
+function end(response: ServerResponse, source: StreamSource): void {
   if (!isOver(response)) response.end(retrySoon());
   source.close();
 }
 
-/** Cuts the connection of a reader that is too slow: what waits for it in memory is let go, and it resumes after what it has. */
-function cutOff(response: ServerResponse): void {
-  limitReached('stream_backlog');
-  response.destroy();
-}
-
 /** Waits until a reader has taken what was sent, or has left; returns false where it takes too long. */
 async function isDrained(response: ServerResponse): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const done = () => resolve();
+  const { promise, resolve } = Promise.withResolvers<true>();
+  const done = () => resolve(true);
   response.once('drain', done).once('close', done);
-  try {
-    await withTimeout(stallMs, promise);
-    return true;
-  } catch (error) {
-    if (error instanceof TimedOut) return false;
-    throw error;
-  } finally {
-    response.off('drain', done).off('close', done);
-  }
+  const isTaken = await withTimeout(stallMs, promise).catch(() => false);
+  response.off('drain', done).off('close', done);
+  return isTaken;
 }
