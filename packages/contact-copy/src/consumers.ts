@@ -14,7 +14,6 @@ import { type ContactChange, keepContacts } from './contacts.sql.ts';
 export const contactConsumer: Consumer<unknown> = {
   name: 'contacts',
   filter: { service: 'cdp', kind: 'contact.*' },
-  events: [contactCreated, contactUpdated, contactMerged, contactUnmerged, contactDeleted],
   batchSize: 100,
   // A handler that meets a contact whose copy is not there yet asks its owner.
   gatherMs: 200,
@@ -30,7 +29,6 @@ export const contactConsumer: Consumer<unknown> = {
 export const unmergedContactConsumer: Consumer<unknown> = {
   name: 'unmerged-contacts',
   filter: { audience: 'public', service: 'cdp', kind: contactUnmerged.kind },
-  events: [contactUnmerged],
   batchSize: 100,
   knowsTaken: true,
   take: ({ tx }, events) => keepContactsOf(tx, events),

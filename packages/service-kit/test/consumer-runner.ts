@@ -23,7 +23,6 @@ export function consumerRunner(platform: () => Platform) {
     kind: string,
     take: (events: ReceivedEvent<{ n: number }>[], tx: Sql) => void | Promise<void>,
     test: (tick: (ms: number) => void) => Promise<void>,
-    events: Consumer<undefined>['events'] = [],
   ) {
     let nowMs = Date.now();
     const { NATS_URL, BUS_PREFIX } = platform().env('crm');
@@ -32,7 +31,6 @@ export function consumerRunner(platform: () => Platform) {
     const consumer: Consumer<undefined> = {
       name: kind,
       filter: { audience: 'internal', service: 'cdp', kind },
-      events,
       batchSize: 50,
       async take({ tx }, events) {
         await take(events as ReceivedEvent<{ n: number }>[], tx);

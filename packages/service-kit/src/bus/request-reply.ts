@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { InternalRequest } from '@customer-platform/contracts/core';
-import { type Msg, type MsgHdrs, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
+import { type Msg, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -13,9 +13,6 @@ import { traceOf } from './consume-loop.ts';
 const defaultRequestTimeoutMs = 5_000;
 /** Time that `close` waits for the replies to requests that were taken. */
 const finishMs = 5_000;
-
-/** Status of the server's reply to a request that nobody is subscribed to. */
-const noResponders = 503;
 
 /** Maximum number of replies to a broadcast: processes of the installation. */
 const maxReplies = 1_000;
@@ -100,34 +97,18 @@ export class RequestReply {
       // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
       const aheadMs = this.#aheadOf(accountId);
       const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
-      const options = { headers, timeoutMs };
-      const message = await this.#request(subject, JSON.stringify(payload), options).catch((cause: unknown) => {
+      // Whoever replies may write to every reply inbox of this service: only the one who was asked knows which.
+      const options = { noMux: true, reply: replyInbox(this.#service), headers, timeout: timeoutMs };
+      // The client's own timeout ends with its connection.
+      const asking = async () =>
+        await withTimeout(timeoutMs, this.#connection.current.request(subject, JSON.stringify(payload), options));
+      const message = await asking().catch((cause: unknown) => {
         throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
       });
       if (message.headers?.get('Failed'))
         throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
       return request.reply.parse(message.json()) as z.output<Request['reply']>;
     });
-  }
-
-  /**
-   * Publishes a request and returns the reply. Whoever replies may write to every reply inbox of this service: only the one who was asked
-   * knows which. The client's own `request` reads a reply's headers where one that cannot be read ends the whole connection's reader.
-   */
-  async #request(subject: string, payload: string, options: { headers: MsgHdrs; timeoutMs: number }): Promise<Msg> {
-    const connection = this.#connection.current;
-    const reply = replyInbox(this.#service);
-    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
-    const callback = (error: Error | null, message: Msg) => (error ? reject(error) : resolve(message));
-    const subscription = connection.subscribe(reply, { max: 1, callback });
-    try {
-      connection.publish(subject, payload, { reply, headers: options.headers });
-      const message = await withTimeout(options.timeoutMs, promise);
-      if (message.headers?.code === noResponders) throw new Error('nobody is subscribed to the request');
-      return message;
-    } finally {
-      subscription.unsubscribe();
-    }
   }
 
   /** Handles an internal request; the processes of one service share the work. */

@@ -7,8 +7,6 @@ import type { WorkCall } from '../jobs/jobs.ts';
 export interface Consumer<Resources, Taken = unknown> {
   name: string;
   filter: EventFilter;
-  /** Events whose data it reads: what is not of its kind's shape is found by that, once its batch failed, instead of by trying each. */
-  events?: readonly EventDefinition[];
   batchSize: number;
   /**
    * Time in milliseconds that events are gathered before they are taken, unless there is a whole batch before: what nobody waits for costs a
@@ -40,7 +38,6 @@ export function onEvent<Definition extends EventDefinition, Resources = undefine
   return {
     name: kind,
     filter: { audience, service, kind },
-    events: [definition],
     batchSize: 100,
     async take(call, events) {
       for (const event of events) await take(call, event as ReceivedEvent<EventData<Definition>>);

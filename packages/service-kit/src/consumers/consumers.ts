@@ -12,15 +12,8 @@ import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
 import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
-import { byLock, byShape, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
+import { byLock, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
 
-/**
- * A consumer rests after messages that are no event, or of another shape, for so many times as long as it worked on them: a thousand at once, to all
- * services, would have the processors for a second. What comes behind them waits too, so that the rest has a bound. No customer can make such.
- */
-const restRatio = 12;
-const longestRestMs = 400;
-const restAfter = (workedMs: number) => sleep(Math.min(workedMs * restRatio, longestRestMs));
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
 /** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
@@ -34,9 +27,8 @@ type ConsumerContext<Resources> = WorkContext<Resources> & {
 };
 
 /**
- * Starts a consumer on the bus. Of a batch that fails the events with data of another shape, or of locked accounts, are set aside, each
- * in a row, where they delay nobody and are tried again; the rest is taken again, event by event if need be, and those that fail alone
- * are set aside too. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
+ * Starts a consumer on the bus. Of a batch that fails the events of locked accounts are set aside, each in a row, where they delay nobody and
+ * are tried again; the rest is taken again, event by event if need be, and those that fail alone are set aside too. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
  * untried for ten minutes, but where the order counts: each may take as long, and everybody behind it.
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
@@ -45,10 +37,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const remembered = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
   // Where the order counts, no more than the rest of a batch is set aside untried.
   const timedOut = () => (consumer.inOrder ? new Map<string, Error>() : remembered);
-  let hasRefused = false;
   const takeBatch = async (batch: ReceivedMessage[]) => {
-    const beganMs = performance.now();
-    hasRefused = false;
     const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, timedOut());
     const slow = untried.map(({ message }) => message);
     if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
@@ -58,7 +47,6 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     for (const part of clocks.split(events)) {
       await orGiveBack(part, () => takeAll(part));
     }
-    if (hasRefused || rubbish.length > 0) await restAfter(performance.now() - beganMs);
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
@@ -66,10 +54,9 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      const isLocked = error instanceof AccountsLocked;
-      const { others, faulty } = isLocked ? byLock(error, batch) : await byShape(consumer, batch);
-      hasRefused ||= faulty.length > 0 && !isLocked;
-      if (faulty.length === 0) return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
+      if (!(error instanceof AccountsLocked))
+        return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
+      const { others, faulty } = byLock(error, batch);
       await orGiveBack(
         faulty.map(({ message }) => message),
         () => setAside(context, name, faulty),

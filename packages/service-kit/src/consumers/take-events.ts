@@ -1,5 +1,3 @@
-import { setImmediate as immediate } from 'node:timers/promises';
-import { z } from 'zod';
 import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Sql } from '../database/database.ts';
 import { isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
@@ -12,9 +10,6 @@ import { type FailedMessage, setAside } from './failed-events.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 export const retryDelayMs = 2_000;
-/** Bytes of the largest message whose shape is checked, and the most that is said of what is wrong with one. */
-const maxCheckedBytes = 16_384;
-const maxIssues = 10;
 /** So many events in a row that find something unavailable say that it is not their own fault. */
 const maxUnavailable = 3;
 
@@ -101,29 +96,6 @@ export function byLock(error: AccountsLocked, batch: EventMessage[]) {
   const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
   const faulty = batch.filter(isLocked).map((message): FailedMessage => ({ message, error }));
   return { others: batch.filter((message) => !isLocked(message)), faulty };
-}
-
-/**
- * Separates the events whose data is not what their kind's definition says. A large one is tried alone instead: a megabyte can be wrong in half a
- * million places, of which each would be noted.
- */
-export async function byShape({ events = [] }: Pick<Consumer<never>, 'events'>, batch: EventMessage[]) {
-  const others: EventMessage[] = [];
-  const faulty: FailedMessage[] = [];
-  for (const message of batch) {
-    const { type, data } = message.event;
-    const definition = message.bytes.length <= maxCheckedBytes ? events.find(({ kind }) => kind === type) : undefined;
-    const { error } = definition?.data.safeParse(data) ?? {};
-    if (!error) {
-      others.push(message);
-      continue;
-    }
-    const shown = z.prettifyError({ issues: error.issues.slice(0, maxIssues) });
-    faulty.push({ message, error: new Error(`data is no ${type}: ${shown}`) });
-    // Requests go between.
-    await immediate();
-  }
-  return { others, faulty };
 }
 
 /** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */

@@ -30,7 +30,6 @@ function renumbering<Definition extends EventDefinition>(
   return {
     name: kind,
     filter: { audience, service, kind },
-    events: [definition],
     batchSize: 100,
     async take({ tx }, events) {
       await keepContactsOf(tx, events);
