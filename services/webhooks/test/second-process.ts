@@ -5,11 +5,13 @@ import { type Platform, waitFor } from '@customer-platform/testkit';
 
 /**
  * Starts another process of the service, on the same database and bus; it sends deliveries once this resolves, and takes events when it has
- * the lease. `more` goes before its settings.
+ * the lease. Its sessions are named `second`. `more` goes before its settings.
  */
 export async function startSecondProcess(platform: Platform, more: Record<string, string> = {}): Promise<ChildProcess> {
   const port = await freePort();
-  const env = { PATH: process.env.PATH, ...platform.env('webhooks'), PORT: String(port), ...more };
+  const settings = platform.env('webhooks');
+  const DATABASE_URL = `${settings.DATABASE_URL}?application_name=second`;
+  const env = { PATH: process.env.PATH, ...settings, DATABASE_URL, PORT: String(port), ...more };
   const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const child = spawn(process.execPath, [entry], { env, stdio: 'ignore' });
   await waitFor('the second process', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);

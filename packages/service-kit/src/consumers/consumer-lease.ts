@@ -1,34 +1,27 @@
-import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, Consuming } from '../bus/bus.ts';
-import type { Database } from '../database/database.ts';
-import { releaseReporter, takeLease } from '../queues/reporter.sql.ts';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
 /** Bounds by which events that are taken in order are pulled: little time to acknowledge them, and requests that soon end. */
 export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
-const renewEveryMs = 1_000;
-const leaseMs = 5_000;
-/** Time before the end of its lease at which a process stops pulling that could not renew it. */
-const marginMs = 500;
+/** Pause between two attempts to have the lock, and between two looks whether it is there yet. */
+const everyMs = 1_000;
 /**
- * Longest wait of whoever follows a process that released nothing: what that one was given may come again as late, and so may what its last
- * request is given yet. All of it comes before new events then.
+ * Longest wait of whoever follows another process: what that one was given may come again as late, and so may what its last request is given
+ * yet. All of it comes before new events then.
  */
 const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
 const followLookMs = 200;
-/** Time after which a process that the bus does not let pull leaves the lease to others, and for how long: until another has had its turn. */
+/** Time after which a process that the bus does not let pull leaves the lock to others, and for how long: until another has had its turn. */
 const stuckMs = 10_000;
-const leaveMs = leaseMs + 2 * renewEveryMs;
-
-/** Longest wait, at a stop, for the bus to know all that was acknowledged. */
-const settleMs = 1_000;
-const settleEveryMs = 20;
+const leaveMs = 3 * everyMs;
 
 /** Dependencies of a lease. */
 interface LeaseParts {
   sql: Database;
-  bus: Pick<Bus, 'isConnected' | 'onBack' | 'onPeers' | 'tell'>;
+  bus: Pick<Bus, 'isConnected' | 'onBack'>;
   log: Logger;
   consuming: Pick<Consuming, 'pending' | 'failingMs'>;
   /** Called whenever this process gets or loses it. */
@@ -36,43 +29,30 @@ interface LeaseParts {
 }
 
 /**
- * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order.
- * One that ends hands over at once. One that dies is followed by another after 5 s, or up to 12 s where it was given what it did not take: that
- * must come again before what follows it. So is one that the bus does not let pull. One whose connection broke follows itself: what was on its
- * way then comes again as well.
+ * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order. It is the
+ * one with an advisory lock, which the database gives to another when its process ends or dies. That one begins once nothing can come again behind what
+ * follows it: after the last acknowledgement, or 7 s. So does one whose connection to the bus broke.
  */
 export class ConsumerLease {
   readonly #parts: LeaseParts;
   readonly #name: string;
-  readonly #topic: string;
-  readonly #holder = randomUUID();
   readonly #loop: WakeLoop;
+  readonly #stopping = new AbortController();
   #isHeld = false;
-  /** A reply has said that it has the lease, and since then its connection to the bus has not broken. */
-  #isKnown = false;
-  /**
-   * It, or one that it does not know of, may have pulled since it last began to follow. Without that a connection that breaks again changes nothing:
-   * one that flaps would begin again each time, and keep the lease without ever taking anything.
-   */
-  #mayHavePulled = true;
-  /** Until when it leaves the lease to others. */
+  /** Until when what was given before may come again; undefined where this process has not yet begun to wait for it. */
+  #followsAtMs: number | undefined;
   #leavesUntilMs = 0;
-  #end: NodeJS.Timeout | undefined;
-  /** Until when the process before may have been given events that have not come again. */
-  #followsAtMs = 0;
-  #again: NodeJS.Timeout | undefined;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
     this.#name = `consumer ${name}`;
-    this.#topic = `lease-${name.replaceAll('.', '-')}`;
-    const pace = { everyMs: renewEveryMs, slowestRetryMs: renewEveryMs, log: parts.log };
+    const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#take());
     parts.bus.onBack(() => {
-      this.#isKnown = false;
+      // One that flaps would begin again each time, and never take anything.
+      if (this.#isHeld) this.#followsAtMs = undefined;
       this.#set(false);
     });
-    parts.bus.onPeers(this.#topic, () => this.#loop.wake());
   }
 
   /** True while this process is the one. */
@@ -80,76 +60,50 @@ export class ConsumerLease {
     return this.#isHeld;
   }
 
-  /** Lets another process go on, once its consuming has stopped: at once where all it pulled is acknowledged, else when it has come again. */
+  /** Lets another process go on, once its consuming has stopped. */
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#loop.stop();
-    clearTimeout(this.#again);
-    const wasHeld = this.#isHeld;
-    this.#set(false);
-    const { sql, bus, consuming } = this.#parts;
-    if (!wasHeld || !(await isSettled(consuming))) return;
-    await releaseReporter(sql, this.#name, this.#holder).then(
-      () => bus.tell(this.#topic),
-      () => undefined,
-    );
   }
 
   async #take(): Promise<undefined> {
-    // The lease runs out meanwhile: what this one has pulled comes to another only later.
-    if (!this.#canPull()) {
+    if (!this.#parts.bus.isConnected() || performance.now() < this.#leavesUntilMs) return;
+    try {
+      await inTransaction(this.#parts.sql, async (tx) => {
+        const [row] = await tx<{ is_mine: boolean }[]>`
+          select pg_try_advisory_xact_lock(hashtextextended(current_schema() || ${this.#name}::text, 0)) as is_mine`;
+        if (row!.is_mine) await this.#hold(tx);
+      });
+    } finally {
+      this.#followsAtMs = undefined;
       this.#set(false);
-      return;
     }
-    const askedMs = performance.now();
-    const taken = await takeLease(this.#parts.sql, this.#name, this.#holder, leaseMs);
-    const wasOwn = taken?.before === this.#holder && (this.#isKnown || !this.#mayHavePulled);
-    if (taken && taken.before !== null && !wasOwn) {
-      this.#followsAtMs = askedMs + followMs;
-      this.#mayHavePulled = false;
-    }
-    if (!taken) this.#mayHavePulled = true;
-    this.#isKnown = taken !== undefined;
-    const mayTake = taken !== undefined && (await this.#mayFollow()) && this.#isKnown;
-    clearTimeout(this.#end);
-    const leftMs = askedMs + leaseMs - marginMs - performance.now();
-    if (mayTake) this.#end = setTimeout(() => this.#set(false), Math.max(0, leftMs));
-    else if (taken) this.#again = setTimeout(() => this.#loop.wake(), followLookMs);
-    this.#set(mayTake && leftMs > 0);
   }
 
-  /** Returns whether the bus lets this process pull; once it has not for long, others have their turn. */
-  #canPull(): boolean {
-    const { bus, consuming } = this.#parts;
-    if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
-    return bus.isConnected() && performance.now() >= this.#leavesUntilMs;
+  /** Returns when the process stops, or has no connection to the bus or is not let pull; throws where the connection is lost, and the lock with it. */
+  async #hold(tx: Sql): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await tx`select`;
+      const { bus, consuming } = this.#parts;
+      if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
+      if (!bus.isConnected() || this.#leavesUntilMs > performance.now()) return;
+      this.#set(this.#isHeld || (await this.#mayFollow()));
+      await sleep(this.#isHeld ? everyMs : followLookMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
-  /** Returns whether nothing of the process before can come behind what this one is given: as the bus says, or since it is so long ago. */
+  /** Returns whether nothing that was given before can come behind what this process is given: as the bus says, or since it is so long ago. */
   async #mayFollow(): Promise<boolean> {
-    if (performance.now() >= this.#followsAtMs) return true;
+    this.#followsAtMs ??= performance.now() + followMs;
     const pending = await this.#parts.consuming.pending().catch(() => undefined);
-    if (!pending || pending.unacknowledged > 0 || pending.requests > 0) return false;
-    this.#followsAtMs = 0;
-    return true;
+    const isOver = pending?.unacknowledged === 0 && pending.requests === 0;
+    return isOver || performance.now() >= this.#followsAtMs;
   }
 
   #set(isHeld: boolean): void {
-    if (!isHeld) clearTimeout(this.#end);
     if (isHeld === this.#isHeld) return;
     this.#isHeld = isHeld;
-    if (isHeld) this.#mayHavePulled = true;
     this.#parts.changed();
   }
-}
-
-/** Returns whether the bus has every acknowledgement of what a consumer was given. */
-async function isSettled(consuming: Pick<Consuming, 'pending'>): Promise<boolean> {
-  const untilMs = performance.now() + settleMs;
-  do {
-    const pending = await consuming.pending().catch(() => undefined);
-    if (!pending) return false;
-    if (pending.unacknowledged === 0) return true;
-    await new Promise((resolve) => setTimeout(resolve, settleEveryMs));
-  } while (performance.now() < untilMs);
-  return false;
 }
