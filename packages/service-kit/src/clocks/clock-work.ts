@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { ClockLook } from '@customer-platform/contracts/core';
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
 import type { Fragment } from '../database/queue-rows.ts';
 import { FairPermits, PermitQueue } from '../fairness/fair-permits.ts';
@@ -29,13 +28,8 @@ const againMs = 20;
 /** Rounds of one account in a row: then the others have their turn. */
 const maxRounds = 10;
 
-/** Longest time for which one account's rows are taken in a row: where that took longer the account rests for as long, at most so long. */
+/** Longest time for which one account's rows are taken in a row: then the others have their turn. */
 const stretchMs = 1_000;
-const longestRestMs = 60_000;
-/** Time without another account at a work after which one is alone there, and rests for nobody. */
-const companyMs = 60_000;
-/** Rests that are kept in memory. */
-const maxResting = 10_000;
 
 /** Due work of a module, as the clocks see it. */
 export interface ClockedWork {
@@ -81,10 +75,6 @@ export class ClockWork {
   #areAllWoken = false;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #restMs = 0;
-  /** The account that was taken last of each work, and since when no other was. */
-  readonly #latest = new WeakMap<ClockedWork, { account: string; sinceMs: number }>();
-  /** Until when accounts rest, by work and account. */
-  readonly #restsUntil = new LRUCache<string, number>({ max: maxResting });
   #soon: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -240,28 +230,21 @@ export class ClockWork {
     }, againMs);
   }
 
-  /**
-   * Takes what is due of accounts, one after the other; returns those of which there may be more. Never rejects: a failure of one is no other's. What
-   * takes long for one leaves half of the time to the others.
-   */
+  /** Takes what is due of accounts, one after the other; returns those of which there may be more. Never rejects: a failure of one is no other's. */
   async #takeOf(work: ClockedWork, accountIds: readonly string[]): Promise<string[]> {
     const { queue, rows } = work;
-    const name = queue ?? rows.name;
     const left: string[] = [];
     for (const accountId of accountIds) {
       if (this.#isStopping) break;
       if (queue && this.#pauses.of(queue).accounts.includes(accountId)) continue;
-      const beganMs = performance.now();
-      if (beganMs < (this.#restsUntil.get(`${name} ${accountId}`) ?? 0)) continue;
-      const isAlone = this.#isAlone(work, accountId);
       try {
         if (await this.#takeStretch(work, accountId)) left.push(accountId);
       } catch (error) {
-        this.#log.warn({ err: error, account: accountId, work: name }, 'due work of a clock failed; it is tried again');
+        this.#log.warn(
+          { err: error, account: accountId, work: queue ?? rows.name },
+          'due work of a clock failed; it is tried again',
+        );
       }
-      const tookMs = performance.now() - beganMs;
-      if (tookMs < stretchMs || isAlone) continue;
-      this.#restsUntil.set(`${name} ${accountId}`, performance.now() + Math.min(tookMs, longestRestMs));
     }
     return left;
   }
@@ -275,14 +258,6 @@ export class ClockWork {
       isLeft = await this.#clocks.by(accountId, () => take!(accountId));
     }
     return isLeft;
-  }
-
-  /** Notes that an account is taken; returns whether no other was for a while. */
-  #isAlone(work: ClockedWork, accountId: string): boolean {
-    const latest = this.#latest.get(work);
-    if (latest?.account === accountId) return performance.now() - latest.sinceMs > companyMs;
-    this.#latest.set(work, { account: accountId, sinceMs: performance.now() });
-    return false;
   }
 }
 

@@ -26,6 +26,5 @@ export function isOfScope(sql: Sql, { account, leavesClocks }: Scope, column: Fr
 /** Returns a table of which nothing but the rows of a round is read. */
 export function rowsOfScope<Rows extends QueueRows>(rows: Rows, scope: Scope): Rows {
   if (scope.account === undefined && !scope.leavesClocks) return rows;
-  const accounts = (sql: Sql, column: Fragment) => isOfScope(sql, scope, column);
-  return { ...rows, accounts, leavesAccounts: scope.account === undefined };
+  return { ...rows, accounts: (sql: Sql, column: Fragment) => isOfScope(sql, scope, column) };
 }

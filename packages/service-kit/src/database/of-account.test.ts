@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { everybody, rowsOfScope } from '../clocks/scope.ts';
-import { type DueTable, dueOfAccounts, dueRows, isCrowded, nextLanes } from '../due-work/due-rows.ts';
-import { RoundRobin } from '../due-work/round-robin.ts';
+import { type DueTable, dueOfAccounts, dueRows, nextLanes } from '../due-work/due-rows.ts';
 import { lockOutboxOf } from '../outbox/outbox.sql.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 
@@ -83,27 +82,6 @@ describe('where one account has nearly all rows, another is found without readin
     });
     expect(result.due.map(({ account_id }) => account_id)).toEqual([other]);
     expect(read).toBeLessThan(100);
-  });
-
-  it('in rounds and claims by the real time, beside one that has a clock of its own', async () => {
-    const scope = { ...everybody, leavesClocks: true };
-    const clocked = (tx: Sql) => tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
-    const rounds = await beside(async (tx) => {
-      await clocked(tx);
-      const batches = new RoundRobin(table, { limit: 50, locks: true }).of(scope);
-      const found = await tx`${(await batches.next(tx, now, [])).due}`;
-      return { found, hasMore: batches.took(found.length) };
-    });
-    expect(rounds.result).toEqual({ found: [{ account_id: other, id: 50_001 }], hasMore: true });
-    expect(rounds.read).toBeLessThan(2_500);
-    const room = { lanes: [], limit: 50, perLane: 10, kept: 0 };
-    const claims = await beside(async (tx) => {
-      await clocked(tx);
-      const due = dueRows(tx, rowsOfScope(table, scope), { room, now, from: 'longest due' });
-      return { found: await tx`${due}`, isCrowded: await isCrowded(tx, rowsOfScope(table, scope), now, 50) };
-    });
-    expect(claims.result).toEqual({ found: [], isCrowded: true });
-    expect(claims.read).toBeLessThan(2_500);
   });
 
   it('in a queue, by account and by lane', async () => {

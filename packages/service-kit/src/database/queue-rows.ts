@@ -11,8 +11,6 @@ export interface QueueRows {
   where?(sql: Sql): Fragment;
   /** Condition, after others, that the account of a row meets; `column` is the one with the account. */
   accounts?(sql: Sql, column: Fragment): Fragment;
-  /** It leaves some accounts out, whose rows may be very many: these are not asked for it one by one. */
-  leavesAccounts?: boolean;
   /** The column with the id of the webhook endpoint that a row belongs to. */
   endpoint?: string;
   /** The column with the error of the last attempt; null while one runs. */

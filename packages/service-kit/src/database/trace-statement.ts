@@ -54,64 +54,23 @@ export function traceStatement(statement: Statement, database: Attributes): void
   });
 }
 
-/** The word before the table of each operation. */
-const beforeTable = new Map([
-  ['select', 'from'],
-  ['insert', 'into'],
-  ['update', 'update'],
-  ['delete', 'from'],
-  ['merge', 'into'],
-]);
-/** Words after which UPDATE is no operation: FOR UPDATE, FOR NO KEY UPDATE, DO UPDATE. */
-const noOperationAfter = new Set(['for', 'key', 'do']);
+/** What changes a table; not the UPDATE of FOR UPDATE, FOR NO KEY UPDATE and DO UPDATE. */
+const change = /(?<!\b(?:for|key|do) )\b(insert into|update|delete from|merge into) ([a-z_][\w.]*)/i;
 
-/** Describes the statement of a template literal; its values are question marks. */
+/** Describes the statement of a template literal, by the first change in it or else by what it reads; its values are question marks. */
 export function describeStatement(strings: readonly string[]): Description {
   const text = strings
     .join('?')
     .replace(/--[^\n]*/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  const words = wordsOf(text);
-  const { operation, table } = operationOf(words);
+  const unquoted = text.replace(/'[^']*'/g, '');
+  const [, verb, changed] = change.exec(unquoted) ?? [];
+  const [, read] = /\bfrom ([a-z_][\w.]*)/i.exec(unquoted) ?? [];
+  const first = verb ?? (/\bselect\b/i.test(unquoted) ? 'select' : (/^\w+/.exec(unquoted)?.[0] ?? 'sql'));
+  const operation = first.split(' ')[0]!.toUpperCase();
+  const table = changed ?? read;
   const attributes: Attributes = { 'db.query.text': text.slice(0, maxTextLength), 'db.operation.name': operation };
   if (table) attributes['db.collection.name'] = table;
   return { name: table ? `${operation} ${table}` : operation, attributes };
-}
-
-interface Word {
-  text: string;
-  /** Number of parentheses around it. */
-  depth: number;
-}
-
-/** Returns the words of a statement, in lower case, without what is quoted. */
-function wordsOf(text: string): Word[] {
-  const words: Word[] = [];
-  let depth = 0;
-  for (const [token] of text.matchAll(/[()]|'[^']*'|[^\s()',]+/g)) {
-    if (token === '(') depth++;
-    else if (token === ')') depth--;
-    else if (!token.startsWith("'")) words.push({ text: token.toLowerCase(), depth });
-  }
-  return words;
-}
-
-/** Returns what a statement does, and to which table. A SELECT that shows what a statement before it has changed is that change. */
-function operationOf(words: readonly Word[]): { operation: string; table: string | undefined } {
-  const isOperation = (word: Word, index: number) =>
-    beforeTable.has(word.text) && !noOperationAfter.has(words[index - 1]?.text ?? '');
-  let begin = words.findIndex((word, index) => word.depth === 0 && isOperation(word, index));
-  if (begin < 0) return { operation: words[0]?.text.toUpperCase() ?? 'SQL', table: undefined };
-  if (words[0]!.text === 'with' && words[begin]!.text === 'select') {
-    const change = words.findIndex((word, index) => isOperation(word, index) && word.text !== 'select');
-    if (change >= 0) begin = change;
-  }
-  const { text: operation, depth } = words[begin]!;
-  const place = words.findIndex(
-    (word, index) => index >= begin && word.depth === depth && word.text === beforeTable.get(operation),
-  );
-  const next = words[place + 1];
-  const isTable = place >= 0 && next?.depth === depth && /^[a-z_][\w.]*$/.test(next.text);
-  return { operation: operation.toUpperCase(), table: isTable ? next.text : undefined };
 }

@@ -57,34 +57,8 @@ export function dueRows(
 function longestLooked(sql: Sql, table: DueTable, now: Date, claimed: number): Fragment {
   const looked = Math.min(Math.max(claimed * 4, minLookedAt), maxLookedAt);
   return sql`
-    select ${sql(lookedColumns(table))}, due_since from (${firstDue(sql, table, now)}) as first
-    where true ${ofFirst(sql, table)} order by due_since limit ${looked}`;
-}
-
-/** Most due rows that are read to find those of a scope among them: those of accounts that are left out may be very many. */
-const maxPassedOver = 1_000;
-
-/** Selects the rows that have been due longest, with the columns that are looked at: all, or the first thousand, whosever they are, where some accounts are left out. */
-function firstDue(sql: Sql, table: KeyedRows, now: Date): Fragment {
-  return sql`
     select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
-    where ${sql(table.due)} <= ${now} ${table.leavesAccounts ? sql`${ofRows(sql, table)} order by ${sql(table.due)} limit ${maxPassedOver}` : filter(sql, table)}`;
-}
-
-/** Condition, after others, of the accounts of what that selects. */
-const ofFirst = (sql: Sql, table: KeyedRows): Fragment =>
-  table.leavesAccounts ? ofAccounts(sql, table, sql`first.account_id`) : sql``;
-
-/**
- * Returns whether so many rows of accounts that are left out have been due longest that fewer than `limit` others are found among the first: they are to be looked
- * for account by account.
- */
-export async function isCrowded(sql: Sql, table: KeyedRows, now: Date, limit: number): Promise<boolean> {
-  if (!table.leavesAccounts) return false;
-  const [found] = await sql<[{ all: number; own: number }]>`
-    select count(*)::int as all, count(*) filter (where true ${ofFirst(sql, table)})::int as own
-    from (${firstDue(sql, table, now)}) as first`;
-  return found.all === maxPassedOver && found.own < limit;
+    where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${looked}`;
 }
 
 /** A batch of rows: how many, and whether they are locked, and those that are locked passed over. */
@@ -93,18 +67,11 @@ export interface Batch {
   locks: boolean;
 }
 
-/** Selects the keys of rows that have been due longest. Conditions stand where rows are locked: PostgreSQL looks there whether they still hold once it has the lock. */
+/** Selects the keys of rows that have been due longest. */
 export function longestDue(sql: Sql, table: KeyedRows, now: Date, { limit, locks }: Batch): Fragment {
-  const key = Object.keys(table.key);
-  if (!table.leavesAccounts) {
-    return sql`
-      select ${sql(key)} from ${sql(table.name)} where ${sql(table.due)} <= ${now} ${filter(sql, table)}
-      order by ${sql(table.due)} limit ${limit} ${lockOf(sql, locks)}`;
-  }
   return sql`
-    select ${sql(key.map((column) => `t.${column}`))} from (${firstDue(sql, table, now)}) as first join ${sql(table.name)} as t using (${sql(key)})
-    where t.${sql(table.due)} <= ${now} ${ofRows(sql, table)} ${ofFirst(sql, table)}
-    order by first.due_since limit ${limit} ${locks ? sql`for update of t skip locked` : sql``}`;
+    select ${sql(Object.keys(table.key))} from ${sql(table.name)} where ${sql(table.due)} <= ${now} ${filter(sql, table)}
+    order by ${sql(table.due)} limit ${limit} ${lockOf(sql, locks)}`;
 }
 
 const lockOf = (sql: Sql, locks: boolean) => (locks ? sql`for update skip locked` : sql``);

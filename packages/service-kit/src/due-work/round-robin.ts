@@ -1,7 +1,7 @@
 import { rowsOfScope, type Scope } from '../clocks/scope.ts';
 import type { Sql } from '../database/database.ts';
 import type { Fragment } from '../database/queue-rows.ts';
-import { dueOfAccounts, isCrowded, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
+import { dueOfAccounts, type KeyedRows, longestDue, nextLanes } from './due-rows.ts';
 
 /** The end of a batch that left rows which were selected, since they are large. */
 export interface BatchCut {
@@ -78,7 +78,7 @@ export class RoundRobin {
     endpoints: readonly string[] = [],
   ): Promise<{ due: Fragment }> {
     const table = endpoints.length > 0 ? withoutEndpoints(this.#table, endpoints) : this.#table;
-    const passesOver = paused.length > 0 || (await isCrowded(sql, table, now, this.#limit));
+    const passesOver = paused.length > 0;
     const accounts = this.#isByAccount || passesOver ? await this.#nextAccounts(sql, table, now) : undefined;
     const isOfAccounts = passesOver || (accounts !== undefined && accounts.due.length > 0);
     this.#selected = { passesOver, isOfAccounts, lastAccount: accounts ? accounts.last : this.#lastAccount };

@@ -1,6 +1,6 @@
 import { rowsOfScope } from '../clocks/scope.ts';
 import type { Database } from '../database/database.ts';
-import { type DueTable, isCrowded, minLookedAt, nextLanes } from './due-rows.ts';
+import { type DueTable, minLookedAt, nextLanes } from './due-rows.ts';
 import { type Lane, nameOf, type Room } from './fair-slots.ts';
 import type { RowClock } from './row-clock.ts';
 
@@ -37,7 +37,7 @@ export class RowFinder<Begun extends { readonly lane: Lane }> {
 
   /** Claims rows; returns whether it found some, nothing, or nothing yet: then there are lanes left to look at. */
   async claim(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
-    if (paused.length > 0 || (await this.#isCrowded(room))) return await this.#claimOfLanes(room, paused);
+    if (paused.length > 0) return await this.#claimOfLanes(room, paused);
     if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
       const begun = await this.#begin(room, 'longest due');
       this.#hidesOthers = hidesOthers(room, begun);
@@ -51,11 +51,6 @@ export class RowFinder<Begun extends { readonly lane: Lane }> {
     const claimed = await this.#claimOfLanes(room, []);
     this.#hidesOthers = claimed === 'more lanes';
     return claimed;
-  }
-
-  async #isCrowded({ limit }: Room): Promise<boolean> {
-    const scope = this.#clock.realScope;
-    return await isCrowded(this.#sql, rowsOfScope(this.#table, scope), this.#clock.nowIn(scope), limit);
   }
 
   #mayLookAtLanes(): boolean {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { isReachable, startTelemetry } from './telemetry.ts';
+import { startTelemetry } from './telemetry.ts';
 
 const taken = createServer();
 const env = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1' };
@@ -29,15 +29,4 @@ it('says that the port for metrics is taken, and ends nothing', async () => {
   await waitFor('a line of the log', () => lines.some((line) => line.includes('EADDRINUSE')), 5_000);
   await stop();
   expect(lines).toHaveLength(1);
-});
-
-it('says whether something listens at a URL', async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  expect(await isReachable(`http://127.0.0.1:${port}/v1/traces`)).toBe(true);
-  await new Promise((resolve) => server.close(resolve));
-  expect(await isReachable(`http://127.0.0.1:${port}/v1/traces`)).toBe(false);
-  expect(await isReachable('http://[::1]:1')).toBe(false);
-  expect(await isReachable('collector:4318')).toBe(false);
 });

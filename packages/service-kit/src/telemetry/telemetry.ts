@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
 import {
   type Attributes,
   type Context,
@@ -78,9 +77,7 @@ export async function startTelemetry(
   return async () => {
     // The collector may have stopped before, as the gateway has with its own: that is no news, and nobody waits for retries.
     diag.disable();
-    const ended = sdk.shutdown().catch(() => undefined);
-    const collector = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || endpoint;
-    if (!collector || (await isReachable(collector))) await withTimeout(flushMs, ended).catch(() => undefined);
+    await withTimeout(flushMs, sdk.shutdown()).catch(() => undefined);
   };
 }
 
@@ -99,29 +96,6 @@ function quietLogger(log: Logger) {
   };
   const ignore = () => undefined;
   return { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
-}
-
-/** Time in which a server takes a connection, or counts as unreachable. */
-const connectMs = 1_000;
-
-/** Returns whether something listens at a URL's host and port; false for a URL that is none. */
-export async function isReachable(url: string): Promise<boolean> {
-  if (!URL.canParse(url)) return false;
-  const { hostname, port, protocol } = new URL(url);
-  const socket = connect({
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(port) || (protocol === 'https:' ? 443 : 80),
-    timeout: connectMs,
-  });
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  socket.once('connect', () => resolve(true));
-  socket.once('timeout', () => resolve(false));
-  socket.once('error', () => resolve(false));
-  try {
-    return await promise;
-  } finally {
-    socket.destroy();
-  }
 }
 
 /** Options of a span. */
