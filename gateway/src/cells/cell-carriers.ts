@@ -31,7 +31,6 @@ function carrierTo({ bus }: Cell, part: OutboxPart): EventCarrier {
     ready: () => bus.ready(),
     server: () => bus.server(),
     onBack: (back) => bus.onBack(back),
-    mostBytes: () => bus.mostBytes(),
     subjectOf: (event) => bus.subjectOf(event),
     publish: (event) => bus.publish(event),
   };

@@ -13,8 +13,6 @@ export type BusFiles = Partial<
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
-/** NATS' own default, for a server that does not say. */
-const usualMostBytes = 1_048_576;
 /** Time that a connection has, when it is closed, to send what is under way. */
 const drainMs = 5_000;
 
@@ -50,11 +48,6 @@ export class BusConnection {
   get current(): NatsConnection {
     if (this.#connection && this.#isConnected) return this.#connection;
     throw serviceUnavailable('The service cannot reach its bus; try again shortly');
-  }
-
-  /** Bytes that a message has at most, as the server says. Throws 503 service_unavailable while there is no connection. */
-  get mostBytes(): number {
-    return this.current.info?.max_payload ?? usualMostBytes;
   }
 
   /**

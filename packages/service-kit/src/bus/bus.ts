@@ -114,11 +114,6 @@ export class Bus {
     return this.#connection.server;
   }
 
-  /** Bytes that a message has at most, headers included. Throws 503 service_unavailable while there is no connection. */
-  mostBytes(): number {
-    return this.#connection.mostBytes;
-  }
-
   /** The subject that the events of one kind are published under. */
   subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
     return `${this.#prefix}.event.${audience}.${this.#service}.${kind}`;

@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '../database/database.ts';
-import { inTransaction } from '../database/database.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import { createLogger } from '../telemetry/logging.ts';
-import { lockOutboxOf } from './outbox.sql.ts';
 import { type EventCarrier, OutboxRelay } from './outbox-relay.ts';
 
 let platform: Platform;
@@ -62,7 +59,7 @@ async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: Ou
   const bus = { tell: () => undefined, onPeers: () => undefined };
   const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
-  const available = { ...connected, onBack: () => undefined, mostBytes: () => 1_048_576 };
+  const available = { ...connected, onBack: () => undefined };
   const relay = new OutboxRelay(
     sql,
     { ...available, subjectOf: ({ kind }) => kind, ...carrier },
@@ -116,30 +113,6 @@ it('what was on its way when the connection broke goes before what follows it', 
   });
 });
 
-it('events larger than the bus takes are not read, and fill no round of others', async () => {
-  const { id } = await platform.account();
-  const filler = 'x'.repeat(1_048_576);
-  await relaying({ publish: async () => undefined }, async (relay) => {
-    const bounds = { rows: 500, ofAccount: 500, bytes: 1_000, each: 1_048_576 };
-    const locked = await inTransaction(sql, async (tx) => {
-      await tx`
-        insert into outbox (account_id, id, kind, audience, envelope)
-        select ${id}, uuidv7(), 'too.large', 'internal', ${`"${filler}"`} from generate_series(1, 20)`;
-      await tx`insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'small', 'internal', '{}')`;
-      return await lockOutboxOf(tx, [id], bounds);
-    });
-    expect(locked.map(({ kind, size, envelope }) => [kind, size, envelope])).toEqual([
-      ...Array.from({ length: 20 }, () => ['too.large', 1_048_578, null]),
-      ['small', 2, '{}'],
-    ]);
-    relay.wake();
-    await waitFor('the one behind them', async () => (await countWaiting(id)) === 20);
-    const reasons = await sql`select distinct reason from outbox where account_id = ${id}`;
-    expect(reasons).toEqual([{ reason: expect.stringContaining('1048578 bytes, more than the bus takes') }]);
-  });
-  await sql`delete from outbox where account_id = ${id}`;
-});
-
 it('an event that the bus does not carry lets the others of all accounts go on, and is dead after ten tries', async () => {
   const account = await platform.account();
   const filler = 'x'.repeat(1_048_576);
@@ -159,30 +132,4 @@ it('an event that the bus does not carry lets the others of all accounts go on, 
     60_000,
   );
   expect(await sql`select 1 from outbox`).toHaveLength(0);
-}, 120_000);
-
-it('events that die together are buried after the round of the others, a few at a time, with their bytes', async () => {
-  const { id } = await platform.account();
-  const many = 30;
-  // Texts that do not compress: each is read and written whole.
-  const filler = randomBytes(600_000).toString('hex');
-  await relaying({ publish: async () => undefined }, async (relay) => {
-    await inTransaction(sql, async (tx) => {
-      await tx`
-        insert into outbox (account_id, id, kind, audience, envelope, tries)
-        select ${id}, uuidv7(), 'too.large', 'internal', ${filler}, 9 from generate_series(1, ${many}::int)`;
-      await tx`insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), 'small', 'internal', '{}')`;
-    });
-    relay.wake();
-    await waitFor('the small one', async () => {
-      const small = await sql`select from outbox where account_id = ${id} and kind = 'small'`;
-      return small.length === 0;
-    });
-    expect((await deadOf(id)).length).toBeLessThan(many);
-    await waitFor('all the others', async () => (await deadOf(id)).length === many, 60_000);
-    const [row] =
-      await sql`select octet_length(bytes) as bytes, tries from failed_events where account_id = ${id} limit 1`;
-    expect(row).toEqual({ bytes: filler.length, tries: 10 });
-    expect(await countWaiting(id)).toBe(0);
-  });
 }, 120_000);

@@ -10,8 +10,7 @@ import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
 import { deadEvents, failedTry } from './failed-try.ts';
 import {
-  type BatchBounds,
-  buryEvent,
+  buryEvents,
   lockOutbox,
   lockOutboxOf,
   lockRelay,
@@ -32,12 +31,8 @@ const againMs = 1_000;
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
 
-/** Time in which dead events are buried after a round: each is read and written whole. Those that are left are tried again a second later. */
-const buryMs = 100;
-
 /** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
-export interface EventCarrier
-  extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'mostBytes' | 'subjectOf'> {
+export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf'> {
   part?: OutboxPart;
   /** Resolves once the event is stored; throws where it is not. */
   publish(event: PublishedEvent & { account_id: string }): Promise<void>;
@@ -108,9 +103,7 @@ export class OutboxRelay {
     // A bus that has stopped responding is waited for without a transaction.
     await this.#bus.ready();
     await this.#noteServer();
-    const { hasMore, dead } = await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, paused));
-    await this.#bury(dead);
-    return hasMore;
+    return await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, paused));
   }
 
   /** Has what was published last sent again where NATS was started again: if its machine lost power, it may lack what it had acknowledged. */
@@ -122,7 +115,7 @@ export class OutboxRelay {
     if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
   }
 
-  async #publishIn(tx: Sql, paused: readonly string[]): Promise<Round> {
+  async #publishIn(tx: Sql, paused: readonly string[]): Promise<boolean> {
     const isByAccount = paused.length > 0 || this.#wasFull;
     // Sent together: the lock is there before the rows are looked for.
     const [, { rows, hasMore }] = await Promise.all([
@@ -130,7 +123,7 @@ export class OutboxRelay {
       isByAccount ? this.#lockByAccount(tx, paused) : this.#lockOldest(tx),
     ]);
     this.#wasFull = hasMore;
-    if (rows.length === 0) return { hasMore, dead: [] };
+    if (rows.length === 0) return hasMore;
     const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const refusals = rows.flatMap((row, index): Refusal[] => {
       const result = results[index]!;
@@ -146,20 +139,26 @@ export class OutboxRelay {
     // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
     const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
     const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
-    await postponeEvents(tx, refused, new Date(Date.now() + againMs));
+    const [dead, later] = [refused.filter(({ next }) => !next.dueAt), refused.filter(({ next }) => next.dueAt)];
+    await postponeEvents(tx, later);
+    await buryEvents(
+      tx,
+      dead,
+      dead.map(({ row }) => this.#bus.subjectOf(row)),
+    );
+    for (const { row, next } of dead) {
+      deadEvents.add(1, { queue: 'outbox' });
+      const facts = { reason: next.reason, event_id: row.id, kind: row.kind, account: row.account_id };
+      this.#log.error(facts, 'an event is dead: the bus does not carry it');
+    }
     // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
-    return { hasMore, dead: refused.filter(({ next }) => next.dueAt === null) };
-  }
-
-  #bounds(): BatchBounds {
-    return { ...mostInRound, each: this.#bus.mostBytes() };
+    return hasMore;
   }
 
   async #lockOldest(tx: Sql): Promise<Batch> {
-    const bounds = this.#bounds();
-    const rows = await lockOutbox(tx, bounds, this.#bus.part);
-    const bytes = rows.reduce((sum, { envelope, size }) => sum + (envelope === null ? 0 : size), 0);
-    return { rows, hasMore: rows.length === bounds.rows || bytes >= bounds.bytes };
+    const rows = await lockOutbox(tx, mostInRound, this.#bus.part);
+    const bytes = rows.reduce((sum, { size }) => sum + size, 0);
+    return { rows, hasMore: rows.length === mostInRound.rows || bytes >= mostInRound.bytes };
   }
 
   /** Locks events of accounts that are not paused, 200 accounts at a time in turn. */
@@ -167,7 +166,7 @@ export class OutboxRelay {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(paused))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, this.#bounds(), this.#bus.part) : [];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound, this.#bus.part) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
@@ -179,26 +178,7 @@ export class OutboxRelay {
     return { row, next: failedTry(cause, row.tries + 1, row.created_at, new Date()) };
   }
 
-  /** Takes dead events out of the outbox, each by itself: others' events are on their way, and one that cannot be buried keeps none. */
-  async #bury(dead: readonly RefusedRow[]): Promise<void> {
-    const untilMs = performance.now() + buryMs;
-    for (const refused of dead) {
-      if (performance.now() > untilMs) return;
-      const { id, kind, account_id } = refused.row;
-      const facts = { reason: refused.next.reason, event_id: id, kind, account: account_id };
-      try {
-        await buryEvent(this.#sql, refused, this.#bus.subjectOf(refused.row));
-        deadEvents.add(1, { queue: 'outbox' });
-        this.#log.error(facts, 'an event is dead: the bus does not carry it');
-      } catch (error) {
-        this.#log.error({ ...facts, err: error }, 'a dead event cannot be buried; it is tried again');
-      }
-    }
-  }
-
-  async #publish({ envelope, ...row }: StoredRow): Promise<void> {
-    // Its size says it: reading it at each try would take memory and time that others' events need.
-    if (envelope === null) throw new InvalidArgumentError(`the event has ${row.size} bytes, more than the bus takes`);
+  async #publish(row: StoredRow): Promise<void> {
     await inSpan(
       `publish ${row.kind}`,
       {
@@ -213,15 +193,9 @@ export class OutboxRelay {
         },
         parent: row.trace ?? undefined,
       },
-      () => this.#bus.publish({ ...row, envelope, trace: row.trace ? traceHeaders() : undefined }),
+      () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
-}
-
-/** Outcome of a round: whether more may be waiting, and events that the bus will never take. */
-interface Round {
-  hasMore: boolean;
-  dead: RefusedRow[];
 }
 
 interface Batch {

@@ -18,9 +18,7 @@ export interface OutboxRow {
 }
 
 /** A row as the relay reads it. */
-export interface StoredRow extends Omit<OutboxRow, 'envelope'> {
-  /** Null where it is larger than what the bus takes: it is not read. */
-  envelope: string | null;
+export interface StoredRow extends OutboxRow {
   /** Bytes of the envelope. */
   size: number;
   sequence: number;
@@ -29,12 +27,11 @@ export interface StoredRow extends Omit<OutboxRow, 'envelope'> {
   created_at: Date;
 }
 
-/** Most rows of a batch, those of one account where they are taken by account, about how many bytes of them, and the most that one has that is read. */
+/** Most rows of a batch, those of one account where they are taken by account, and about how many bytes of them. */
 export interface BatchBounds {
   rows: number;
   ofAccount: number;
   bytes: number;
-  each: number;
 }
 
 /** Accounts whose events are carried apart from all others. */
@@ -91,22 +88,16 @@ function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
 }
 
 /** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second. */
-async function lockedRows(
-  tx: Sql,
-  due: Fragment,
-  { bytes, each }: BatchBounds,
-  isByAccount: boolean,
-): Promise<StoredRow[]> {
+async function lockedRows(tx: Sql, due: Fragment, { bytes }: BatchBounds, isByAccount: boolean): Promise<StoredRow[]> {
   return await tx<StoredRow[]>`
     with due as (${due}), placed as (
       select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
     ), sized as (
-      select account_id, sequence, size, sum(size) filter (where size <= ${each}) over (order by nth, sequence) - size as bytes_before
+      select account_id, sequence, size, sum(size) over (order by nth, sequence) - size as bytes_before
       from placed
     )
-    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size,
-      case when size <= ${each} then o.envelope end as envelope
-    from sized join outbox o using (account_id, sequence) where coalesce(bytes_before, 0) < ${bytes} order by sequence`;
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size, o.envelope
+    from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
 }
 
 /** Events that wait, as a queue. */
@@ -150,29 +141,33 @@ export interface RefusedRow {
   next: FailedTry;
 }
 
-/** Notes that the bus did not take events, and when each is offered again: one that never is, when it is buried, unless that is done by then. */
-export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[], buriedBy: Date): Promise<void> {
+/** Notes that the bus did not take events, and when each is offered again. */
+export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
   if (refused.length === 0) return;
-  const dueAt = refused.map(({ next }) => (next.dueAt ?? buriedBy).toISOString());
   await tx`
     update outbox o set tries = refused.tries, due_at = refused.due_at, reason = refused.reason
     from unnest(${refused.map(({ row }) => row.account_id)}::uuid[], ${refused.map(({ row }) => row.sequence)}::bigint[],
-      ${refused.map(({ row, next }) => (next.dueAt ? next.tries : row.tries))}::int[], ${dueAt}::text[]::timestamptz[],
+      ${refused.map(({ next }) => next.tries)}::int[], ${refused.map(({ next }) => next.dueAt!.toISOString())}::text[]::timestamptz[],
       ${refused.map(({ next }) => next.reason)}::text[]) as refused (account_id, sequence, tries, due_at, reason)
     where o.account_id = refused.account_id and o.sequence = refused.sequence`;
 }
 
-/** Takes an event out of the outbox that the bus will never take: it is dead. */
-export async function buryEvent(sql: Sql, { row, next }: RefusedRow, subject: string): Promise<void> {
-  const { reason, tries } = next;
-  await sql`
-    with buried as (
-      delete from outbox where account_id = ${row.account_id} and sequence = ${row.sequence} returning *
+/** Takes events out of the outbox that the bus will never take: they are dead. */
+export async function buryEvents(tx: Sql, dead: readonly RefusedRow[], subjects: readonly string[]): Promise<void> {
+  if (dead.length === 0) return;
+  await tx`
+    with dead as (
+      select * from unnest(${dead.map(({ row }) => row.account_id)}::uuid[], ${dead.map(({ row }) => row.sequence)}::bigint[],
+        ${[...subjects]}::text[], ${dead.map(({ next }) => next.reason)}::text[], ${dead.map(({ next }) => next.tries)}::int[])
+        as dead (account_id, sequence, subject, reason, tries)
+    ), buried as (
+      delete from outbox o using dead d where o.account_id = d.account_id and o.sequence = d.sequence
+      returning o.*, d.subject, d.reason as last_reason, d.tries as all_tries
     )
     insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, dead_at)
-    select account_id, 'outbox', ${subject}, kind,
+    select account_id, 'outbox', subject, kind,
       jsonb_build_object('Event-Sequence', sequence::text, 'Nats-Msg-Id', id) || coalesce(trace, '{}'),
-      convert_to(envelope, 'UTF8'), ${reason}, ${tries}, created_at, date_trunc('milliseconds', now())
+      convert_to(envelope, 'UTF8'), last_reason, all_tries, created_at, date_trunc('milliseconds', now())
     from buried`;
 }
 
