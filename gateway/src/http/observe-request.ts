@@ -11,9 +11,9 @@ import {
   setHttpStatus,
   type TraceHeaders,
   traceOfRequest,
-  traceRequest,
 } from '@customer-platform/service-kit';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
+import { traceRequest } from './request-trace.ts';
 
 /** Longest path in a span. */
 const maxPathLength = 500;

@@ -50,7 +50,7 @@ export { maxMoved } from './queues/queues.sql.ts';
 export type { QueueSeat, Queues, ReportedQueue } from './queues/queues.ts';
 export { Reporter } from './queues/reporter.ts';
 export { type LimitName, limitReached } from './telemetry/limits.ts';
-export { bufferedLogger, createLogger, type Logger } from './telemetry/logging.ts';
+export { createLogger, type Logger } from './telemetry/logging.ts';
 export { meter } from './telemetry/meter.ts';
 export { activeRequests, requestDuration } from './telemetry/request-metrics.ts';
 export {
@@ -68,7 +68,6 @@ export {
   telemetryEnabled,
   traceHeaders,
   traceOfRequest,
-  traceRequest,
 } from './telemetry/telemetry.ts';
 export * from './timing/deadline-watch.ts';
 export { onceAtATime } from './timing/single-flight.ts';

@@ -23,7 +23,6 @@ const drainMs = 5_000;
 export class BusConnection {
   readonly #log: Logger;
   readonly #setups: ((connection: NatsConnection) => void)[] = [];
-  readonly #losses: (() => void)[] = [];
   readonly #backs: (() => void)[] = [];
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
@@ -79,11 +78,6 @@ export class BusConnection {
     this.#backs.push(back);
   }
 
-  /** Runs `lost` whenever the connection is lost, before there is one again. */
-  onLost(lost: () => void): void {
-    this.#losses.push(lost);
-  }
-
   /** Sends what is under way, for at most 5 s, and closes. */
   async close(): Promise<void> {
     this.#stopping.abort();
@@ -125,7 +119,6 @@ export class BusConnection {
     if (this.#stopping.signal.aborted) void connection.close();
     const reason = await connection.closed();
     this.#isConnected = false;
-    for (const lost of this.#losses) lost();
     await following;
     if (!this.#stopping.signal.aborted)
       this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');

@@ -188,23 +188,3 @@ it('events are gathered into whole batches, and what is left is taken when the c
   await consuming.stop();
   expect(batches).toEqual([[1, 2, 3], [4]]);
 }, 60_000);
-
-it('a new connection takes up no request for events: what that brings would come before what was lost with the old one', async () => {
-  let sent = '';
-  const relay = await startRelay(platform.env('crm').NATS_URL!, (text) => {
-    sent += text.toString('latin1');
-  });
-  const inboxes = () => [...sent.matchAll(/\bSUB (_INBOX\.crm\.pull\.\S+)/g)].map(([, inbox]) => inbox!);
-  const own = await Bus.connect(relay.url, { prefix, service: 'crm', log: createLogger('test', 'silent') });
-  const filter = { service: 'crm', kind: `lost.${Math.random().toString(36).slice(2)}` };
-  const consuming = own.consume(filter.kind, filter, { size: 1, gatherMs: 0 }, async () => undefined);
-  await waitFor('a request', () => inboxes().length > 0);
-  const [before] = inboxes();
-  relay.cut();
-  relay.mend();
-  await waitFor('another', () => inboxes().at(-1) !== before);
-  expect(inboxes().filter((inbox) => inbox === before)).toHaveLength(1);
-  await consuming.stop();
-  await own.close();
-  await relay.stop();
-});

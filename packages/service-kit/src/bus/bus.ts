@@ -7,7 +7,6 @@ import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
-import { PulledMessages } from './pulled-messages.ts';
 import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
@@ -137,13 +136,13 @@ export class Bus {
 
   /**
    * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. What is not acknowledged within `ackMs`,
-   * 10 s unless given, comes again; a request for more waits `requestMs` at the bus, 30 s unless given. The durable consumer keeps its place through restarts; where
+   * 10 s unless given, comes again. The durable consumer keeps its place through restarts; where
    * stream or consumer are missing they are made.
    */
   consume(
     durable: string,
     filter: EventFilter,
-    { ackMs = ackWaitMs, requestMs, ...batches }: Batches & { ackMs?: number; requestMs?: number },
+    { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): Consuming {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
@@ -151,7 +150,7 @@ export class Bus {
     const loop = new ConsumeLoop(batches, take, this.#log.child({ consumer: name }), async () => {
       await this.#stream.ensure();
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-      await manager.consumers.add(this.#prefix, {
+      const info = await manager.consumers.add(this.#prefix, {
         durable_name: name,
         filter_subject: subject,
         ack_policy: 'explicit',
@@ -159,10 +158,8 @@ export class Bus {
         ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      const from = { stream: this.#prefix, consumer: name, batch: batches.size * 2, service: this.#service, requestMs };
-      return new PulledMessages(this.#connection.current, from);
+      return this.#jetstream!.consumers.getConsumerFromInfo(info);
     });
-    this.#connection.onLost(() => loop.restart());
     const read = async () => {
       const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
       return await manager.consumers.info(this.#prefix, name);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import type { Consumer, JsMsg } from '@nats-io/jetstream';
 import { createLogger } from '../telemetry/logging.ts';
 import { ConsumeLoop } from './consume-loop.ts';
-import type { PulledMessage, PulledMessages } from './pulled-messages.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -10,15 +10,24 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** One message, and then the error with which the bus ends a request where the consumer has another leader. */
-function endedByLeader(subject: string): PulledMessages {
-  const message = { subject, data: Buffer.from('{}'), headers: undefined, storedAt: new Date() };
-  async function* messages() {
-    yield message as unknown as PulledMessage;
-    throw new Error('the bus ended a request: 409 Leadership Change');
-  }
-  return { [Symbol.asyncIterator]: messages, stop: () => undefined } as unknown as PulledMessages;
+/** A consumer each of whose requests brings what `messages` yields. */
+function consumerOf(messages: (stopped: Promise<void>) => AsyncGenerator<JsMsg>): Pick<Consumer, 'fetch'> {
+  const fetch = async () => {
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    return { [Symbol.asyncIterator]: () => messages(stopped), stop };
+  };
+  return { fetch } as unknown as Pick<Consumer, 'fetch'>;
 }
+
+const message = (subject: string, data: Uint8Array) =>
+  ({ subject, data, headers: undefined, info: { timestampNanos: 0 } }) as unknown as JsMsg;
+
+/** One message, and then the error with which the bus ends a request where the consumer has another leader. */
+const endedByLeader = (subject: string) =>
+  consumerOf(async function* messages() {
+    yield message(subject, Buffer.from('{}'));
+    throw new Error('leadership change');
+  });
 
 it('takes nothing beside what it is taking when the bus ends its request', async () => {
   const taken: string[] = [];
@@ -43,16 +52,10 @@ it('takes nothing beside what it is taking when the bus ends its request', async
 
 it('asks for no more where what waits is large, however few messages it is', async () => {
   let yielded = 0;
-  async function* messages() {
-    for (; yielded < 1_000; yielded++)
-      yield {
-        subject: 'x',
-        data: Buffer.alloc(1_048_576),
-        headers: undefined,
-        storedAt: new Date(),
-      } as unknown as PulledMessage;
-  }
-  const pulled = { [Symbol.asyncIterator]: messages, stop: () => undefined } as unknown as PulledMessages;
+  const pulled = consumerOf(async function* messages(stopped) {
+    for (; yielded < 1_000; yielded++) yield message('x', Buffer.alloc(1_048_576));
+    await stopped;
+  });
   const taking = Promise.withResolvers<void>();
   const loop = new ConsumeLoop(
     { size: 500, gatherMs: 0 },
@@ -65,5 +68,7 @@ it('asks for no more where what waits is large, however few messages it is', asy
   taking.resolve();
   await jest.advanceTimersByTimeAsync(1_000);
   expect(yielded).toBe(1_000);
-  await loop.stop();
+  const stopped = loop.stop();
+  await jest.advanceTimersByTimeAsync(1_000);
+  await stopped;
 });

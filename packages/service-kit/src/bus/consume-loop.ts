@@ -1,14 +1,23 @@
 import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
+import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { countWithin } from '../values/count-within.ts';
 import { instantOfUuidV7 } from '../values/timed-ids.ts';
 import { dayMs } from '../values/zoned-time.ts';
-import type { PulledMessage, PulledMessages } from './pulled-messages.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
+/** Most that a request asks the bus for: however large the events are, few of them wait in memory while none can be taken. */
+const pulled = { bytes: 8_388_608, messages: 100 };
+/** Time that a request waits there, of which the bus says every half that it does; one without two such signs is lost. */
+const longestRequestMs = 10_000;
+/** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
+const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
+/** Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. */
+const endingMs = 200;
+const quietMs = 1_000;
 
 /** Longest sleep of a paused loop, which is woken when it is to go on. */
 const pausedLookMs = 60_000;
@@ -48,6 +57,8 @@ export interface Batches {
   size: number;
   /** Time in milliseconds that a smaller one waits for more. */
   gatherMs: number;
+  /** Time in milliseconds that a request for more waits at the bus; 10 s unless given. */
+  requestMs?: number | undefined;
 }
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
@@ -55,9 +66,14 @@ export class ConsumeLoop {
   readonly #batches: Batches;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #log: Logger;
-  readonly #open: () => Promise<PulledMessages>;
+  readonly #open: () => Promise<Pick<Consumer, 'fetch'>>;
   readonly #loop: Promise<void>;
-  #messages: PulledMessages | undefined;
+  #messages: Pick<ConsumerMessages, 'stop'> | undefined;
+  #receivedMs = Number.NEGATIVE_INFINITY;
+  /** Messages that have come and are not handed over, and their bytes. */
+  readonly #waiting: JsMsg[] = [];
+  #waitingBytes = 0;
+  #taking: Promise<void> | undefined;
   #wakeUp: (() => void) | undefined;
   #endGathering: (() => void) | undefined;
   #stopping = false;
@@ -69,7 +85,7 @@ export class ConsumeLoop {
     batches: Batches,
     take: (batch: ReceivedMessage[]) => Promise<void>,
     log: Logger,
-    open: () => Promise<PulledMessages>,
+    open: () => Promise<Pick<Consumer, 'fetch'>>,
   ) {
     this.#batches = batches;
     this.#take = take;
@@ -78,14 +94,9 @@ export class ConsumeLoop {
     this.#loop = this.#run();
   }
 
-  /** Pulls by a new request, since the connection is lost: what an old one brings now would come before what was on its way, which is lost. */
-  restart(): void {
-    this.#messages?.abandon();
-  }
-
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#messages?.stop();
+    this.#endRequest();
     this.#wakeUp?.();
     await this.#loop;
   }
@@ -95,8 +106,15 @@ export class ConsumeLoop {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     this.#failingSinceMs = undefined;
-    if (isPaused) this.#messages?.stop();
+    if (isPaused) this.#endRequest();
     else this.#wakeUp?.();
+  }
+
+  /** Ends the request under way: at once where it brings nothing. */
+  #endRequest(): void {
+    const messages = this.#messages;
+    if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
+    else setTimeout(() => messages?.stop(), endingMs);
   }
 
   /** Hands over what it gathers: somebody waits for it. */
@@ -121,16 +139,18 @@ export class ConsumeLoop {
         continue;
       }
       try {
-        this.#messages = await this.#open();
+        const consumer = await this.#open();
         failures = 0;
         this.#failingSinceMs = undefined;
-        if (this.#stopping || this.#isPaused) this.#messages.stop();
-        await this.#drainInBatches(this.#messages);
+        while (!this.#stopping && !this.#isPaused) await this.#pull(consumer);
       } catch (error) {
         failures++;
         this.#failingSinceMs ??= performance.now();
         if (failures === 1 || failures % 30 === 0)
           this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
+      } finally {
+        // What the next request brings would be taken beside it, out of order.
+        await this.#taking;
       }
       if (!this.#stopping && !this.#isPaused) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
     }
@@ -153,59 +173,68 @@ export class ConsumeLoop {
     this.#endGathering = undefined;
   }
 
-  async #drainInBatches(messages: PulledMessages): Promise<void> {
-    const { size, gatherMs } = this.#batches;
-    const waiting: PulledMessage[] = [];
-    let waitingBytes = 0;
-    let taking: Promise<void> | undefined;
-    const takeAll = async () => {
-      while (waiting.length > 0) {
-        this.#oldestAt = waiting[0]!.storedAt;
-        const isWhole = waiting.length >= size || waitingBytes >= batchBytes;
-        if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
-        const sizes = waiting.map(({ data }) => data.length);
-        const count = countWithin(sizes, { items: size, bytes: batchBytes });
-        waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
-        const batch = waiting.splice(0, count).map(receivedMessage);
-        // What was not acknowledged comes again after the consumer's time to acknowledge.
-        await this.#take(batch).catch((error: unknown) =>
-          this.#log.error({ err: error }, 'a batch could not be taken'),
-        );
-      }
-      this.#oldestAt = undefined;
-      taking = undefined;
-    };
+  /** Receives what one request brings. Throws what ended it, where that is no ordinary end. */
+  async #pull(consumer: Pick<Consumer, 'fetch'>): Promise<void> {
+    const { requestMs = longestRequestMs } = this.#batches;
+    const messages = await consumer.fetch({ max_bytes: pulled.bytes, expires: requestMs });
+    this.#messages = messages;
+    if (this.#stopping || this.#isPaused) messages.stop();
+    let count = 0;
     try {
       for await (const message of messages) {
-        waiting.push(message);
-        waitingBytes += message.data.length;
-        if (waiting.length >= size || waitingBytes >= batchBytes) this.#wakeUp?.();
-        if (waiting.length >= size * 2 || waitingBytes >= batchBytes * 2) await taking;
-        taking ??= Promise.resolve()
-          .then(takeAll)
-          .catch((error: unknown) => {
-            // Nobody awaits it while messages come. What was not acknowledged comes again.
-            taking = undefined;
-            this.#log.error({ err: error }, 'a batch could not be read');
-          });
+        await this.#receive(message);
+        // It is over then, which not every version of NATS says.
+        if (++count === pulled.messages) break;
       }
-    } finally {
-      // Also where the bus has ended a request: what the next one brings would be taken beside it, out of order.
-      await taking;
+    } catch (error) {
+      if (!ordinaryEnds.test((error as Error).message)) throw error;
     }
+  }
+
+  /** Has a message handed over with others; waits while there are two batches. */
+  async #receive(message: JsMsg): Promise<void> {
+    const { size } = this.#batches;
+    this.#receivedMs = performance.now();
+    this.#waiting.push(message);
+    this.#waitingBytes += message.data.length;
+    if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#wakeUp?.();
+    if (this.#waiting.length >= size * 2 || this.#waitingBytes >= batchBytes * 2) await this.#taking;
+    this.#taking ??= Promise.resolve()
+      .then(() => this.#takeAll())
+      .catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be read'))
+      .finally(() => {
+        this.#taking = undefined;
+      });
+  }
+
+  async #takeAll(): Promise<void> {
+    const { size, gatherMs } = this.#batches;
+    while (this.#waiting.length > 0) {
+      this.#oldestAt = new Date(this.#waiting[0]!.info.timestampNanos / 1_000_000);
+      const isWhole = this.#waiting.length >= size || this.#waitingBytes >= batchBytes;
+      if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
+      const sizes = this.#waiting.map(({ data }) => data.length);
+      const count = countWithin(sizes, { items: size, bytes: batchBytes });
+      this.#waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
+      const batch = this.#waiting.splice(0, count).map(receivedMessage);
+      // What was not acknowledged comes again after the consumer's time to acknowledge.
+      await this.#take(batch).catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be taken'));
+    }
+    this.#oldestAt = undefined;
   }
 }
 
-function receivedMessage(message: PulledMessage): ReceivedMessage {
+function receivedMessage(message: JsMsg): ReceivedMessage {
   // Of each header its first value.
   const headers = Object.fromEntries([...(message.headers ?? [])].map(([name, [value = '']]) => [name, value]));
   const content = { subject: message.subject, bytes: message.data, headers };
   return {
     ...content,
     ...readEvent(content),
-    acknowledge: () => message.acknowledge(),
-    giveBack: (delayMs) => message.giveBack(delayMs),
-    terminate: () => message.terminate(),
+    acknowledge: () => message.ack(),
+    giveBack: (delayMs) => message.nak(delayMs),
+    // Without a reason: NATS 2.9, which Debian has, ignores a termination with one.
+    terminate: () => message.term(),
   };
 }
 

@@ -128,41 +128,6 @@ export async function inSpan<Result>(
   }
 }
 
-/** The trace of a request that comes from outside. */
-export interface RequestTrace {
-  id: string;
-  /** They continue it, recorded or not: each process after this one does as was decided here. */
-  headers: TraceHeaders;
-  /** Undefined where the trace is not recorded. To be ended by the caller. */
-  span: Span | undefined;
-  /** Runs work as its part; a trace that is not recorded has no parts, and this costs nothing. */
-  run<Result>(work: () => Result): Result;
-}
-
-/**
- * Begins the trace of a request; undefined while telemetry is off. Its span is linked with the client's own, `linked`, instead of continuing
- * it: what is recorded is for us to decide.
- */
-export function traceRequest(
-  name: string,
-  attributes: Attributes,
-  linked: TraceHeaders | undefined,
-): RequestTrace | undefined {
-  if (!tracing) return undefined;
-  const client = linked && trace.getSpanContext(contextFrom(linked));
-  const links = client ? [{ context: client }] : [];
-  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes, links, root: true }, ROOT_CONTEXT);
-  const { traceId, spanId, traceFlags } = span.spanContext();
-  const common = {
-    id: traceId,
-    // By hand, since the SDK's way by a context takes as long as the span itself; a trace that begins here has no state.
-    headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
-  };
-  if (!span.isRecording()) return { ...common, span: undefined, run: (work) => work() };
-  const own = trace.setSpan(ROOT_CONTEXT, span);
-  return { ...common, span, run: (work) => context.with(own, work) };
-}
-
 /** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
 export function childSpan(name: () => string, options: () => SpanOptions): Span | undefined {
   if (!tracing || !trace.getActiveSpan()?.isRecording()) return undefined;

@@ -39,14 +39,13 @@ export class OutcomeWriter {
       maxBatch,
       together: untilRepeated,
       write: (outcomes) => this.#write(outcomes),
-      lockOf: ({ endpointId }) => endpointId,
       refused: ({ deliveryId }, error) => {
         log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored');
       },
     });
   }
 
-  /** Tries that wait to be written, but for those whose endpoint another transaction has locked. */
+  /** Tries that wait to be written. */
   get waiting(): number {
     return this.#writer.waiting;
   }
