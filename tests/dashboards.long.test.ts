@@ -31,6 +31,7 @@ let load: Load | undefined;
     for (const name of ['gateway', 'agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging', 'webhooks'])
       ports[name] = await freePort();
     platform = await startProcessPlatform((name) => ({
+      NATS_STREAM_MIB: '1024',
       OTEL_METRICS_EXPORTER: 'prometheus',
       OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
       OTEL_EXPORTER_PROMETHEUS_PORT: String(ports[name]),
