@@ -96,7 +96,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
       `$JS.ACK.{prefix}.${durable}.>`,
     ];
   });
-  const changes = name === streamKeeper ? ['STREAM.UPDATE.{prefix}', 'CONSUMER.LIST.{prefix}'] : [];
+  const changes = name === streamKeeper ? ['STREAM.UPDATE.{prefix}'] : [];
   const stream = ['INFO', 'STREAM.INFO.{prefix}', 'STREAM.CREATE.{prefix}', ...changes].map(
     (call) => `$JS.API.${call}`,
   );

@@ -86,7 +86,7 @@ it.each(services)('lets %s make its consumers and ask what its sources ask', asy
 });
 
 /** Subjects by which the stream is kept. */
-const ofKeeper = ['$JS.API.STREAM.UPDATE.platform', '$JS.API.CONSUMER.LIST.platform'];
+const ofKeeper = ['$JS.API.STREAM.UPDATE.platform'];
 
 it('lets the gateway keep the stream', async () => {
   const connection = await connectAs(platform, streamKeeper);
