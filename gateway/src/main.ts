@@ -4,7 +4,7 @@ import {
   drained,
   handleRequests,
   healthServer,
-  type OpenCarrier,
+  type OpenCarriers,
   type RepliesTo,
   type Running,
   readConfig,
@@ -15,7 +15,7 @@ import {
 import { findCell } from './accounts/accounts.sql.ts';
 import { handleAccountContext, handleMember, handleMembers } from './accounts/internal-requests.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
-import { cellCarrier } from './cells/cell-carrier.ts';
+import { cellCarriers } from './cells/cell-carriers.ts';
 import { type AskedIn, Cells } from './cells/cells.ts';
 import { type CellSettings, readCells } from './cells/read-cells.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
@@ -130,12 +130,12 @@ function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: Ga
 /** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */
 async function startInCells(config: GatewayConfig, described: readonly CellSettings[], clock: () => Date) {
   const { promise: opened, resolve } = Promise.withResolvers<Cells>();
-  const openCarrier: OpenCarrier = async ({ sql, bus, log, clocks }) => {
+  const openCarriers: OpenCarriers = async ({ sql, bus, log, clocks }) => {
     const cells = await Cells.open(described, { config, bus, log, clocks });
     resolve(cells);
-    return cellCarrier(cells, (id) => findCell(sql, id));
+    return cellCarriers(cells, (id) => findCell(sql, id));
   };
-  const { foundation, stop } = await startFoundation('gateway', config, { migrations, clock, openCarrier });
+  const { foundation, stop } = await startFoundation('gateway', config, { migrations, clock, openCarriers });
   const cells = await opened;
   return {
     foundation,

@@ -39,6 +39,7 @@ export { ResponseSeal } from './operations/idempotency.ts';
 export * from './operations/operation.ts';
 export { type GivenFilters, readOrSearch, search, searchInBackground } from './operations/read-or-search.ts';
 export { AccountsLocked } from './outbox/failed-try.ts';
+export type { OutboxPart } from './outbox/outbox.sql.ts';
 export * from './outbox/outbox.ts';
 export type { EventCarrier } from './outbox/outbox-relay.ts';
 export { openBus } from './process/open-parts.ts';

@@ -60,11 +60,10 @@ async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: Ou
   const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
   const available = { ...connected, onBack: () => undefined };
-  const seat = { paused: () => nothingPaused, failed: () => undefined, close: () => undefined };
   const relay = new OutboxRelay(
     sql,
     { ...available, subjectOf: ({ kind }) => kind, ...carrier },
-    { log, queues: { open: () => seat }, watch },
+    { log, seat: { paused: () => nothingPaused, failed: () => undefined }, watch },
   );
   try {
     await test(relay);

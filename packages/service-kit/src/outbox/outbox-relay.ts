@@ -4,7 +4,7 @@ import type { Bus, PublishedEvent } from '../bus/bus.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import type { QueueSeat, Queues } from '../queues/queues.ts';
+import type { QueueSeat } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
@@ -17,7 +17,7 @@ import {
   movePublished,
   nextAccounts,
   noteServer,
-  outboxRows,
+  type OutboxPart,
   postponeEvents,
   type RefusedRow,
   type StoredRow,
@@ -31,8 +31,9 @@ const againMs = 1_000;
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
 
-/** Carries the committed events of accounts to a bus. */
+/** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
 export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf'> {
+  part?: OutboxPart;
   /** Resolves once the event is stored; throws where it is not. */
   publish(event: PublishedEvent & { account_id: string }): Promise<void>;
 }
@@ -40,7 +41,8 @@ export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'serve
 /** Dependencies of the relay beside database and bus. */
 interface RelayParts {
   log: Logger;
-  queues: Pick<Queues, 'open'>;
+  /** The place on the list of queues, one for all relays of the process. */
+  seat: Pick<QueueSeat, 'paused' | 'failed'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -60,7 +62,7 @@ export class OutboxRelay {
   readonly #bus: EventCarrier;
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
-  readonly #seat: QueueSeat;
+  readonly #seat: RelayParts['seat'];
   /** Events of the last round that the bus did not take, through no fault of theirs. */
   #missed: ReadonlySet<string> = new Set();
   #lastAccount: string | undefined;
@@ -69,14 +71,14 @@ export class OutboxRelay {
   #wasFull = false;
 
   /** Starts relaying what `bus` carries. */
-  constructor(sql: Database, bus: EventCarrier, { log, queues, watch }: RelayParts) {
+  constructor(sql: Database, bus: EventCarrier, { log, seat, watch }: RelayParts) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
-    this.#seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: () => this.wake() });
+    this.#seat = seat;
     const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
-    const rows = [{ name: 'outbox', due: null }];
+    const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
     const isPaused = () => this.#seat.paused().isWhole;
     this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...looks }, () => this.#publishBatch());
     bus.onBack(() => this.wake());
@@ -91,7 +93,6 @@ export class OutboxRelay {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    this.#seat.close();
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
@@ -109,7 +110,7 @@ export class OutboxRelay {
   async #noteServer(): Promise<void> {
     const server = this.#bus.server();
     if (server === undefined || server === this.#server) return;
-    const isSentAgain = await noteServer(this.#sql, server);
+    const isSentAgain = await noteServer(this.#sql, this.#bus.part?.name ?? '', server);
     this.#server = server;
     if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
   }
@@ -118,7 +119,7 @@ export class OutboxRelay {
     const isByAccount = paused.length > 0 || this.#wasFull;
     // Sent together: the lock is there before the rows are looked for.
     const [, { rows, hasMore }] = await Promise.all([
-      lockRelay(tx),
+      lockRelay(tx, this.#bus.part),
       isByAccount ? this.#lockByAccount(tx, paused) : this.#lockOldest(tx),
     ]);
     this.#wasFull = hasMore;
@@ -155,7 +156,7 @@ export class OutboxRelay {
   }
 
   async #lockOldest(tx: Sql): Promise<Batch> {
-    const rows = await lockOutbox(tx, mostInRound);
+    const rows = await lockOutbox(tx, mostInRound, this.#bus.part);
     const bytes = rows.reduce((sum, { size }) => sum + size, 0);
     return { rows, hasMore: rows.length === mostInRound.rows || bytes >= mostInRound.bytes };
   }
@@ -165,7 +166,7 @@ export class OutboxRelay {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(paused))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound) : [];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound, this.#bus.part) : [];
     // Behind the last account the next look begins with the first.
     return { rows, hasMore: rows.length > 0 || next !== undefined };
   }
