@@ -25,7 +25,6 @@ export type WebhookResources = {
   /** Wakes the dispatchers of all processes alike: one of them takes all events, and others share the sending. */
   deliveriesDue(): void;
   eventsCommitted(): void;
-  /** Told of what an account's deliveries cost. */
 };
 
 /** The `implement` of this service. */

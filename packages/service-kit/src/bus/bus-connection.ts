@@ -70,7 +70,7 @@ export class BusConnection {
   /** Runs `setup` with the connection, and with each that takes its place. */
   onConnection(setup: (connection: NatsConnection) => void): void {
     this.#setups.push(setup);
-    if (this.#connection) setup(this.#connection);
+    if (this.#isConnected) setup(this.#connection!);
   }
 
   /** Runs `back` whenever there is a connection after there was none: core messages of the time between were missed. */
@@ -105,7 +105,9 @@ export class BusConnection {
       }
       this.#log.info('NATS is available');
       failures = 0;
-      await this.#serve(this.#connection);
+      // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
+      if (!this.#connection.isClosed()) await this.#serve(this.#connection);
+      await sleep(redialMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -114,8 +116,13 @@ export class BusConnection {
     this.#isConnected = true;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
     const following = this.#follow(connection);
-    for (const setup of this.#setups) setup(connection);
-    for (const back of this.#backs) back();
+    try {
+      for (const setup of this.#setups) setup(connection);
+      for (const back of this.#backs) back();
+    } catch (error) {
+      this.#log.error({ err: error }, 'a connection to NATS ended as it began');
+      void connection.close();
+    }
     if (this.#stopping.signal.aborted) void connection.close();
     const reason = await connection.closed();
     this.#isConnected = false;

@@ -15,9 +15,14 @@ const pulled = { bytes: 8_388_608, messages: 100 };
 const longestRequestMs = 10_000;
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
-/** Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. */
+/**
+ * Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. One for
+ * events in order has its whole time, which is short.
+ */
 const endingMs = 200;
 const quietMs = 1_000;
+/** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
+const graceMs = 100;
 
 /** Longest sleep of a paused loop, which is woken when it is to go on. */
 const pausedLookMs = 60_000;
@@ -114,7 +119,7 @@ export class ConsumeLoop {
   #endRequest(): void {
     const messages = this.#messages;
     if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
-    else setTimeout(() => messages?.stop(), endingMs);
+    else if (this.#batches.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
   }
 
   /** Hands over what it gathers: somebody waits for it. */
@@ -179,6 +184,7 @@ export class ConsumeLoop {
     const messages = await consumer.fetch({ max_bytes: pulled.bytes, expires: requestMs });
     this.#messages = messages;
     if (this.#stopping || this.#isPaused) messages.stop();
+    const expiry = setTimeout(() => messages.stop(), requestMs + graceMs);
     let count = 0;
     try {
       for await (const message of messages) {
@@ -188,6 +194,8 @@ export class ConsumeLoop {
       }
     } catch (error) {
       if (!ordinaryEnds.test((error as Error).message)) throw error;
+    } finally {
+      clearTimeout(expiry);
     }
   }
 
@@ -201,9 +209,10 @@ export class ConsumeLoop {
     if (this.#waiting.length >= size * 2 || this.#waitingBytes >= batchBytes * 2) await this.#taking;
     this.#taking ??= Promise.resolve()
       .then(() => this.#takeAll())
-      .catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be read'))
-      .finally(() => {
+      .catch((error: unknown) => {
+        // Nobody awaits it while messages come. What was not acknowledged comes again.
         this.#taking = undefined;
+        this.#log.error({ err: error }, 'a batch could not be read');
       });
   }
 
@@ -221,6 +230,7 @@ export class ConsumeLoop {
       await this.#take(batch).catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be taken'));
     }
     this.#oldestAt = undefined;
+    this.#taking = undefined;
   }
 }
 

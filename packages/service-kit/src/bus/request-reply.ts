@@ -14,6 +14,10 @@ const defaultRequestTimeoutMs = 5_000;
 /** Time that `close` waits for the replies to requests that were taken. */
 const finishMs = 5_000;
 
+/** NATS' own bound on a message, for a server that does not say, and what headers take of it. */
+const usualMostBytes = 1_048_576;
+const headerBytes = 4_096;
+
 /** Maximum number of replies to a broadcast: processes of the installation. */
 const maxReplies = 1_000;
 
@@ -100,8 +104,14 @@ export class RequestReply {
       // Whoever replies may write to every reply inbox of this service: only the one who was asked knows which.
       const options = { noMux: true, reply: replyInbox(this.#service), headers, timeout: timeoutMs };
       // The client's own timeout ends with its connection.
-      const asking = async () =>
-        await withTimeout(timeoutMs, this.#connection.current.request(subject, JSON.stringify(payload), options));
+      const asking = async () => {
+        const { current } = this.#connection;
+        const body = JSON.stringify(payload);
+        // The client refuses it only after it has begun to wait for the reply.
+        const most = (current.info?.max_payload ?? usualMostBytes) - headerBytes;
+        if (Buffer.byteLength(body) > most) throw new Error(`the request has more than ${most} bytes`);
+        return await withTimeout(timeoutMs, current.request(subject, body, options));
+      };
       const message = await asking().catch((cause: unknown) => {
         throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
       });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Bus, Consuming } from '../bus/bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
+import type { Database } from '../database/database.ts';
 import { isDatabaseUnavailable } from '../database/database-errors.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
@@ -24,6 +25,8 @@ const maxTimedOut = 10_000;
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
   retriesOf(consumer: string): readonly OwnerRuns[];
+  /** Of which each consumer that takes events in order has a connection for good. */
+  leaseSql: Database;
 };
 
 /**
@@ -73,7 +76,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
   const lease =
     consumer.inOrder &&
-    new ConsumerLease(name, { sql: context.sql, bus, log: context.log, consuming: running, changed });
+    new ConsumerLease(name, { sql: context.leaseSql, bus, log: context.log, consuming: running, changed });
   const seat = queues.open({
     queue: name,
     hasFailedEvents: true,

@@ -27,8 +27,8 @@ export interface BatchWriterOptions<Item> {
 
 /**
  * Writes what is added in sets: all that came since the last transaction in one, so that many commit together. What cannot be written now
- * is kept and written later, in its order; an item that cannot be written at all, or whose lock another transaction has, keeps no other
- * from being written.
+ * is kept and written later, in its order; an item that cannot be written at all keeps no other from being written, nor
+ * does one whose lock another transaction has, unless a whole batch of them does.
  */
 export class BatchWriter<Item> {
   readonly #options: BatchWriterOptions<Item>;

@@ -167,8 +167,8 @@ export class OutboxRelay {
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(paused))];
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound, this.#bus.part) : [];
-    // Behind the last account the next look begins with the first.
-    return { rows, hasMore: rows.length > 0 || next !== undefined };
+    // Behind the last account the next look begins with the first; fewer than one account may have are all that waited.
+    return { rows, hasMore: rows.length >= mostInRound.ofAccount || next !== undefined };
   }
 
   #afterRefusal({ row, error }: Refusal): RefusedRow {

@@ -224,8 +224,12 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
+  // Past a pooler: the transaction of a lease lasts, and would keep it from pausing.
+  const leaseUrl = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
+  const leases = (definition.consumers ?? []).filter(({ inOrder }) => inOrder).length;
+  const leaseSql = openDatabase(leaseUrl, { pool: Math.max(1, leases), service: definition.name });
   const consumers = (definition.consumers ?? []).map((consumer) =>
-    startConsumer(bus, consumer, { ...work, retriesOf }),
+    startConsumer(bus, consumer, { ...work, retriesOf, leaseSql }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
   const patientSql = openPatientDatabase(definition, config, sql);
@@ -245,6 +249,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
       if (patientSql) await endPatient(patientSql, stopped);
       await stopped;
+      await leaseSql.end({ timeout: 5 });
       await resources?.stop?.();
       await stop();
     },
