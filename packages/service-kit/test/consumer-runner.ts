@@ -53,7 +53,7 @@ export function consumerRunner(platform: () => Platform) {
       watch,
       eventsCommitted: () => undefined,
     };
-    const running = startConsumer(bus, consumer, { ...work, retriesOf: () => [], leaseSql: sql });
+    const running = startConsumer(bus, consumer, { ...work, retriesOf: () => [], openSession: () => sql });
     const retries = startRetries(bus, [consumer], work);
     try {
       await test((ms) => {

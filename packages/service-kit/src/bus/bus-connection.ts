@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -49,6 +50,11 @@ export class BusConnection {
     throw serviceUnavailable('The service cannot reach its bus; try again shortly');
   }
 
+  /** Returns what manages JetStream. Throws 503 service_unavailable while there is no connection. */
+  async manager(): Promise<JetStreamManager> {
+    return await jetstreamManager(this.current, { checkAPI: false });
+  }
+
   /**
    * The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses.
    */
@@ -95,18 +101,16 @@ export class BusConnection {
     for (let failures = 0; !signal.aborted; ) {
       try {
         this.#connection = await connect(options());
+        this.#log.info('NATS is available');
+        failures = 0;
+        // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
+        if (!this.#connection.isClosed()) await this.#serve(this.#connection);
       } catch (error) {
         failures++;
         if (failures === 1 || failures % 100 === 0)
           this.#log.warn({ err: error, waiting_for: 'nats' }, 'NATS is unavailable; what needs the bus waits');
-        // Ends early where the process stops: the loop's condition sees that.
-        await sleep(redialMs, undefined, { signal }).catch(() => undefined);
-        continue;
       }
-      this.#log.info('NATS is available');
-      failures = 0;
-      // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
-      if (!this.#connection.isClosed()) await this.#serve(this.#connection);
+      // Ends early where the process stops: the loop's condition sees that.
       await sleep(redialMs, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -1,5 +1,5 @@
 import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
-import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import type { Logger } from '../telemetry/logging.ts';
@@ -149,7 +149,7 @@ export class Bus {
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const loop = new ConsumeLoop(batches, take, this.#log.child({ consumer: name }), async () => {
       await this.#stream.ensure();
-      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      const manager = await this.#connection.manager();
       const info = await manager.consumers.add(this.#prefix, {
         durable_name: name,
         filter_subject: subject,
@@ -161,7 +161,7 @@ export class Bus {
       return this.#jetstream!.consumers.getConsumerFromInfo(info);
     });
     const read = async () => {
-      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+      const manager = await this.#connection.manager();
       return await manager.consumers.info(this.#prefix, name);
     };
     return {
@@ -187,7 +187,7 @@ export class Bus {
   /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
   async position(): Promise<number> {
     await this.#stream.ensure();
-    const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
+    const manager = await this.#connection.manager();
     return (await manager.streams.info(this.#prefix)).state.last_seq;
   }
 

@@ -259,6 +259,7 @@ const newestEventMs = dayMs;
 type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
 
 const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
+
 /**
  * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
  * id is no UUID of version 7 from the last 45 days: what was taken is remembered by that. Never throws.

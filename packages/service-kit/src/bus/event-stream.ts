@@ -2,7 +2,6 @@ import {
   JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamManager,
-  jetstreamManager,
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream';
@@ -83,9 +82,9 @@ export class EventStream {
   }
 
   async #make(): Promise<void> {
-    const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
     // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
     const found = await this.#find();
+    const manager = await this.#connection.manager();
     if (found) {
       if (this.#isKeeper) await this.#adjust(manager, found.config);
       return;
@@ -101,8 +100,7 @@ export class EventStream {
   /** Returns the stream; undefined where NATS says that there is none. Throws where it cannot say. */
   async #find(): Promise<StreamInfo | undefined> {
     try {
-      const manager = await jetstreamManager(this.#connection.current, { checkAPI: false });
-      return await manager.streams.info(this.#name);
+      return await (await this.#connection.manager()).streams.info(this.#name);
     } catch (error) {
       if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined;
       throw error;

@@ -25,8 +25,8 @@ const maxTimedOut = 10_000;
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
   retriesOf(consumer: string): readonly OwnerRuns[];
-  /** Of which each consumer that takes events in order has a connection for good. */
-  leaseSql: Database;
+  /** Opens the one connection that the lease of a consumer has for good. */
+  openSession(): Database;
 };
 
 /**
@@ -74,9 +74,9 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
   const lag = new PendingLag(running, clocks.real);
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
+  const session = consumer.inOrder && context.openSession();
   const lease =
-    consumer.inOrder &&
-    new ConsumerLease(name, { sql: context.leaseSql, bus, log: context.log, consuming: running, changed });
+    session && new ConsumerLease(name, { sql: session, bus, log: context.log, consuming: running, changed });
   const seat = queues.open({
     queue: name,
     hasFailedEvents: true,
@@ -96,6 +96,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       seat.close();
       await running.stop();
       await lease?.stop();
+      await session?.end({ timeout: 5 });
     },
   };
 }

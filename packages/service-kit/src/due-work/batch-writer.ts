@@ -4,7 +4,7 @@ import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
 const slowestRetryMs = 2_000;
-/** It writes when something is added; this is for what a failed round left. */
+/** It writes when something is added. */
 const everyMs = 60_000;
 /** Wait before items whose lock another transaction has are tried again. */
 const lockedRetryMs = 50;
@@ -34,7 +34,6 @@ export class BatchWriter<Item> {
   readonly #options: BatchWriterOptions<Item>;
   readonly #loop: WakeLoop;
   #waiting: Item[] = [];
-  #retry: NodeJS.Timeout | undefined;
   /** Items at most in the next call of `write`: half as many after a failure, an eighth of the most more after a success. */
   #most: number;
 
@@ -42,7 +41,8 @@ export class BatchWriter<Item> {
     this.#options = options;
     this.#most = options.maxBatch;
     const { name, log } = options;
-    this.#loop = new WakeLoop(name, { everyMs, slowestRetryMs, log }, () => this.#writeAll());
+    const pauseMs = () => (this.#waiting.length > 0 ? lockedRetryMs : everyMs);
+    this.#loop = new WakeLoop(name, { everyMs: pauseMs, slowestRetryMs, log }, () => this.#writeAll());
   }
 
   /** Number of items that wait to be written. */
@@ -60,7 +60,6 @@ export class BatchWriter<Item> {
     await this.#loop.stop();
     for (const until = performance.now() + stopMs; ; await sleep(lockedRetryMs)) {
       await this.#writeAll();
-      clearTimeout(this.#retry);
       if (this.#waiting.length === 0) return;
       if (performance.now() >= until) break;
     }
@@ -78,9 +77,7 @@ export class BatchWriter<Item> {
         // None overtakes another that needs the same lock.
         this.#waiting = [...locked, ...this.#waiting.slice(batch.length)];
         this.#most = Math.min(this.#most + Math.ceil(maxBatch / 8), maxBatch);
-        if (locked.length < batch.length) continue;
-        this.#retry = setTimeout(() => this.#loop.wake(), lockedRetryMs);
-        return;
+        if (locked.length === batch.length) return;
       } catch (error) {
         // Also where it may be written later: what took longer than a statement may take does so again, but half of it perhaps does not.
         this.#most = Math.ceil(batch.length / 2);

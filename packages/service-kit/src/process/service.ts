@@ -225,11 +225,10 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
   // Past a pooler: the transaction of a lease lasts, and would keep it from pausing.
-  const leaseUrl = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
-  const leases = (definition.consumers ?? []).filter(({ inOrder }) => inOrder).length;
-  const leaseSql = openDatabase(leaseUrl, { pool: Math.max(1, leases), service: definition.name });
+  const openSession = () =>
+    openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: definition.name });
   const consumers = (definition.consumers ?? []).map((consumer) =>
-    startConsumer(bus, consumer, { ...work, retriesOf, leaseSql }),
+    startConsumer(bus, consumer, { ...work, retriesOf, openSession }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
   const patientSql = openPatientDatabase(definition, config, sql);
@@ -249,7 +248,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
       if (patientSql) await endPatient(patientSql, stopped);
       await stopped;
-      await leaseSql.end({ timeout: 5 });
       await resources?.stop?.();
       await stop();
     },

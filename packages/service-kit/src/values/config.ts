@@ -16,7 +16,8 @@ export const baseConfig = z.object({
       'transaction where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer: nothing is expected of a connection beyond its transaction then.',
   }),
   DATABASE_DIRECT_URL: z.string().min(1).optional().meta({
-    description: 'PostgreSQL URL of the same role without the pooler, for migrations; required with one.',
+    description:
+      'PostgreSQL URL of the same role without the pooler, for migrations and for the lock by which one process takes events; required with one.',
   }),
   NATS_URL: z.string().min(1).meta({
     description:

@@ -38,17 +38,13 @@ export function bodyReader(operation: Operation, ownerOf: (request: Request) => 
     const { 'content-length': stated, 'transfer-encoding': coding } = request.headers;
     const bytes = Math.min(Number(stated ?? (coding === undefined ? 0 : limit)), limit);
     if (bytes < leastHeldBytes) return readBody(request, response, next);
-    const held = holdMemory(bytes, { response, owner: () => ownerOf(request) });
-    held.then(() => readBody(request, response, next), next);
+    holdMemory(bytes, response, ownerOf).then(() => readBody(request, response, next), next);
   };
 }
 
 /** Has a body count among those in memory until its response is sent. Throws 429 rate_limited where its owner's leave no room, 503 where others' do. */
-async function holdMemory(
-  bytes: number,
-  { response, owner: ownerOf }: { response: Response; owner: () => string },
-): Promise<void> {
-  const owner = ownerOf();
+async function holdMemory(bytes: number, response: Response, ownerOf: (request: Request) => string): Promise<void> {
+  const owner = ownerOf(response.req);
   if (bytes > defaultLimit) {
     if (!largeBodies.tryTake(owner)) await largeBodies.wait(owner, 'the reading of files', response);
     if (response.closed) largeBodies.giveBack(owner);

@@ -120,7 +120,8 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
         const { events, hasMore } = await source.next();
         if (isOver(response)) return;
         if (events.length > 0) response.write(events.map(eventText).join(''));
-        if (isWithin() && !(hasMore && response.writableNeedDrain && !(await isDrained(response)))) continue;
+        const hasToWait = hasMore && response.writableNeedDrain;
+        if (isWithin() && (!hasToWait || (await isDrained(response)))) continue;
         // What waits for it in memory is let go, and it resumes after what it has.
         limitReached('stream_backlog');
         response.destroy();
