@@ -1,12 +1,9 @@
-import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { connect } from '@nats-io/transport-node';
+import { randomUUIDv7 } from 'node:crypto';
 import postgres from 'postgres';
-import { atPace, type Hostility, pause, send } from './hostility.ts';
+import { atPace, type Hostility, send } from './hostility.ts';
 
 const oversizedBytes = 1_500_000;
 const oversizedAtOnce = 20;
-const rubbishAtOnce = 1_000;
-const rubbishEveryMs = 12_000;
 
 /** A contact at its size limits whose every field and tag changes each time: the event carries all of it twice. */
 export const growingContact: Hostility = {
@@ -51,41 +48,6 @@ export const oversizedEvents: Hostility = {
       await insert('crm', 'deal.updated', oversizedAtOnce);
     } finally {
       await sql.end();
-    }
-  },
-};
-
-/** Invalid JSON, JSON that is no event, and events that no consumer can process, a third each, under a subject with many consumers. */
-export const rubbishOnTheBus: Hostility = {
-  name: 'rubbish and events that nobody can take, published to the bus',
-  async run(setting, signal, tally) {
-    const { hostname, port, username, password } = new URL(setting.busUrl);
-    const bus = await connect({
-      servers: `${hostname}:${port}`,
-      user: username,
-      pass: decodeURIComponent(password),
-      reconnect: false,
-    });
-    const kind = 'contact.updated';
-    const contents = [
-      () => 'no JSON',
-      () => JSON.stringify({ type: kind, data: null }),
-      () => {
-        const head = { id: randomUUIDv7(), type: kind, timestamp: new Date().toISOString(), account: randomUUID() };
-        return JSON.stringify({ ...head, mode: 'live', data: { contact: { id: 'nobody', name: 1 } } });
-      },
-    ];
-    try {
-      while (!signal.aborted) {
-        for (let index = 0; index < rubbishAtOnce; index++) {
-          bus.publish(`platform.event.public.cdp.${kind}`, contents[index % contents.length]!());
-        }
-        await bus.flush();
-        tally.add('messages', rubbishAtOnce);
-        await pause(rubbishEveryMs, signal);
-      }
-    } finally {
-      await bus.close();
     }
   },
 };

@@ -10,8 +10,6 @@ export interface Account {
 export interface HostileSetting {
   gatewayUrl: string;
   databaseUrl: string;
-  /** URL of the bus with the credentials of customer data. */
-  busUrl: string;
   /** URL that accepts requests and never responds. */
   hangingUrl: string;
   texts: Account;

@@ -26,7 +26,7 @@ interface Outcome {
 
 export const neighboursBench: Bench = {
   name: 'neighbours',
-  summary: 'a healthy customer alone, then beside hostile customers, rubbish on the bus and silent connections',
+  summary: 'a healthy customer alone, then beside hostile customers and silent connections',
   async measure() {
     const stops: (() => Promise<unknown>)[] = [];
     const started = <T extends { stop(): Promise<void> }>(one: T) => {
@@ -68,7 +68,6 @@ async function hostileSetting(platform: ProcessPlatform, hangingUrl: string): Pr
   return {
     gatewayUrl,
     databaseUrl,
-    busUrl: platform.natsUrl('cdp'),
     hangingUrl,
     texts,
     growing: { ...growing, contact },

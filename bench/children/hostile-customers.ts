@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { hangingEndpoints } from '../hanging-endpoints.ts';
-import { growingContact, oversizedEvents, rubbishOnTheBus } from '../hostile-events.ts';
+import { growingContact, oversizedEvents } from '../hostile-events.ts';
 import { hostileBodies, hostileTemplates } from '../hostile-texts.ts';
 import { type HostileSetting, type Hostility, Tally } from '../hostility.ts';
 import { slowBodies, slowHooks, slowUploads, unknownHooks } from '../slow-bodies.ts';
@@ -13,7 +13,6 @@ const hostilities: Hostility[] = [
   hostileBodies,
   growingContact,
   oversizedEvents,
-  rubbishOnTheBus,
   hangingEndpoints,
   slowBodies,
   slowHooks,
