@@ -1,11 +1,9 @@
-import { DeadlineWatch, type Timed } from '@customer-platform/service-kit';
+import { whenLate } from '@customer-platform/service-kit';
 import type { BucketState, RatePolicy } from './rate-policy.ts';
 import { type GatewayRedis, shardTag } from './redis.ts';
 
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
-/** Poll interval for late replies. */
-const lookEveryMs = 10;
 
 const nonsense = 'Redis did not reply with the states of the buckets';
 
@@ -19,17 +17,12 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Batch extends Timed {
-  requests: Waiting[];
-}
-
 /**
  * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together, those of one shard:
- * sending each alone costs a third of a proxied request. One timer watches all batches, for the same reason.
+ * sending each alone costs a third of a proxied request.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
-  readonly #underWay: DeadlineWatch<Batch>;
   /** By shard. */
   readonly #waiting: Waiting[][];
   #isDue = false;
@@ -45,9 +38,6 @@ export class RedisLimiter {
   constructor(redis: GatewayRedis) {
     this.#redis = redis;
     this.#waiting = Array.from({ length: redis.shards }, () => []);
-    this.#underWay = new DeadlineWatch(redis.timeoutMs, lookEveryMs, (batch) => {
-      this.#giveUp(batch, new Error(`Redis did not reply within ${redis.timeoutMs} ms`));
-    });
   }
 
   /** Takes `cost` requests from a key's bucket, which is in `shard`. Rejects if Redis does not reply in time. */
@@ -68,22 +58,19 @@ export class RedisLimiter {
       buckets.push(tag + policy.bucket);
       limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
     }
-    const batch: Batch = { requests, startedAtMs: performance.now(), isOver: false };
-    this.#underWay.watch(batch);
-    this.#redis.takeRequests(requests.length, ...buckets, ...limits).then(
-      (states) => {
-        if (!areStates(states, requests.length)) return this.#giveUp(batch, new Error(nonsense));
-        batch.isOver = true;
+    const { timeoutMs } = this.#redis;
+    const giveUp = (error: unknown) => {
+      for (const { reject } of requests) reject(error);
+    };
+    const inTime = whenLate(timeoutMs, () => giveUp(new Error(`Redis did not reply within ${timeoutMs} ms`)));
+    const taking = this.#redis.takeRequests(requests.length, ...buckets, ...limits).finally(inTime);
+    taking
+      .then((states) => {
+        if (!areStates(states, requests.length)) throw new Error(nonsense);
         // A batch that timed out is settled already: these calls do nothing then.
         for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
-      },
-      (error: unknown) => this.#giveUp(batch, error),
-    );
-  }
-
-  #giveUp(batch: Batch, error: unknown): void {
-    batch.isOver = true;
-    for (const { reject } of batch.requests) reject(error);
+      })
+      .catch(giveUp);
   }
 }
 

@@ -1,4 +1,4 @@
-import { DeadlineWatch, type Timed, traceHeaders } from '@customer-platform/service-kit';
+import { traceHeaders, whenLate } from '@customer-platform/service-kit';
 import type { Dispatcher } from 'undici';
 import {
   CollectedBytes,
@@ -76,16 +76,12 @@ const maxChunks = 8_192;
 /** Size of the buffer that most responses fit into. */
 const firstBytes = 1_024;
 const noBytes = Buffer.alloc(0);
-const sweepsPerTimeout = 100;
-const maxSweepMs = 100;
 
 /** Creates the client for addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
   const { timeoutMs } = options;
   const connect = createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs });
   const pools = new ConnectionPools(connect, options);
-  const sweepMs = Math.max(1, Math.min(maxSweepMs, timeoutMs / sweepsPerTimeout));
-  const deadlines = new DeadlineWatch<Attempt>(timeoutMs, sweepMs, (attempt) => attempt.stop('timeout'));
 
   const send = async (request: PostRequest, target: URL): Promise<PostResult> => {
     const { body } = request;
@@ -93,9 +89,10 @@ export function createPoster(options: PosterOptions): Poster {
     const path = target.pathname + target.search;
     const entry = pools.take(request.poolKey, target.origin);
     const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
-    deadlines.watch(attempt);
+    const inTime = whenLate(timeoutMs, () => attempt.stop('timeout'));
     attempt.send();
     const result = await attempt.done.promise;
+    inTime();
     pools.giveBack(entry);
     return result;
   };
@@ -108,17 +105,14 @@ export function createPoster(options: PosterOptions): Poster {
     },
     abort: (key) => pools.abort(key),
     openSockets: () => pools.openSockets,
-    async close() {
-      deadlines.stop();
-      await pools.close();
-    },
+    close: () => pools.close(),
   };
 }
 
 /** One attempt in flight: collects the response within its limits and settles `done` exactly once. */
-class Attempt implements Dispatcher.DispatchHandler, Timed {
-  readonly startedAtMs = performance.now();
-  isOver = false;
+class Attempt implements Dispatcher.DispatchHandler {
+  private readonly startedAtMs = performance.now();
+  private isOver = false;
   readonly done = Promise.withResolvers<PostResult>();
   private readonly entry: PoolEntry;
   private readonly target: Dispatcher.DispatchOptions;

@@ -70,7 +70,6 @@ export {
   traceHeaders,
   traceOfRequest,
 } from './telemetry/telemetry.ts';
-export * from './timing/deadline-watch.ts';
 export { onceAtATime } from './timing/single-flight.ts';
 export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';

@@ -2,10 +2,9 @@ import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
 import { errorText, type QueueSeat, type ReportedQueue } from '../queues/queues.ts';
 import { meter } from '../telemetry/meter.ts';
 import { inSpan } from '../telemetry/telemetry.ts';
-import { DeadlineWatch, type Timed } from '../timing/deadline-watch.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { backoffMs } from '../values/backoff.ts';
-import { waitUntil } from '../values/with-timeout.ts';
+import { waitUntil, whenLate } from '../values/with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { dueRows, hasFailed, type LeasedRow, putBack } from './due-rows.ts';
@@ -19,7 +18,6 @@ const slowestRetryMs = 10_000;
 const abortedMs = 1_000;
 /** A run counts as slow from here on. */
 const slowMs = 1_000;
-const sweepMs = 50;
 const maxUnwritten = 1_000;
 const maxBatch = 200;
 /** Rows claimed at a time, and the time between claims, while the process has more urgent work. */
@@ -32,7 +30,7 @@ const attempts = meter.createCounter('queue.attempts', {
   description: 'Attempts of queued work, by queue and outcome: done, retried, lost.',
 });
 
-interface Run<Row> extends Timed, LeasedRow {
+interface Run<Row> extends LeasedRow {
   readonly row: Row & Readonly<Record<string, unknown>>;
   readonly lane: Lane;
   readonly stop: AbortController;
@@ -60,7 +58,6 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #slots: FairSlots;
   readonly #finder: RowFinder<Run<Row>>;
   readonly #runs = new Set<Run<Row>>();
-  readonly #slow: DeadlineWatch<Run<Row>>;
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #leases: WakeLoop | undefined;
@@ -83,11 +80,6 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#clock = new RowClock(foundation.clocks, work);
     const begin = (room: Room, from: 'longest due' | 'lanes') => this.#begin(room, from, this.#clock.realScope);
     this.#finder = new RowFinder({ sql: foundation.sql, clock: this.#clock }, work.table, begin);
-    this.#slow = new DeadlineWatch<Run<Row>>(slowMs, sweepMs, (run) => {
-      run.isSlow = true;
-      this.#slots.slowDown(run.lane);
-      this.#look.wake();
-    });
     this.#writer = new BatchWriter({
       name: `${name}: results`,
       log,
@@ -143,7 +135,6 @@ export class WorkQueue<Row extends DueRow, Result> {
     for (const { stop } of this.#runs) stop.abort(new Stopped());
     // Whatever does not heed its signal is left to its lease.
     await waitUntil(hasEnded, abortedMs);
-    this.#slow.stop();
     await this.#leases?.stop();
     await this.#writer.stop();
     if (!this.#work.seat) this.#seat.close();
@@ -191,11 +182,10 @@ export class WorkQueue<Row extends DueRow, Result> {
     const leasedUntil = new Date(now.getTime() + (this.#work.retries?.leaseMs ?? 0));
     const rows = await this.#work.claim(sql, { due, now, leasedUntil });
     return rows.map((row) => {
-      const begun = { startedAtMs: performance.now(), isOver: false, isSlow: false };
       const lane = this.#laneOf(row);
-      const run: Run<Row> = { ...begun, row: row as Run<Row>['row'], lane, leasedUntil, stop: new AbortController() };
+      const stop = new AbortController();
+      const run: Run<Row> = { row: row as Run<Row>['row'], lane, leasedUntil, stop, isSlow: false };
       this.#slots.begin(lane);
-      if (!this.#work.concurrency.slowIsUsual) this.#slow.watch(run);
       this.#runs.add(run);
       void this.#run(run);
       return run;
@@ -204,8 +194,9 @@ export class WorkQueue<Row extends DueRow, Result> {
 
   /** Never rejects. */
   async #run(run: Run<Row>): Promise<void> {
+    const ended = this.#work.concurrency.slowIsUsual ? () => undefined : whenLate(slowMs, () => this.#slowDown(run));
     const outcome = await this.#outcomeOf(run);
-    run.isOver = true;
+    ended();
     this.#runs.delete(run);
     const { endOf } = this.#work;
     const end: RunEnd = outcome.kind === 'done' ? (endOf?.(outcome.result) ?? 'responded') : 'other';
@@ -213,6 +204,12 @@ export class WorkQueue<Row extends DueRow, Result> {
     attempts.add(1, { queue: this.#work.queue, outcome: outcome.kind });
     this.#settleLater(run, outcome);
     this.wake();
+  }
+
+  #slowDown(run: Run<Row>): void {
+    run.isSlow = true;
+    this.#slots.slowDown(run.lane);
+    this.#look.wake();
   }
 
   #settleLater(run: Run<Row>, outcome: Outcome<Result>): void {

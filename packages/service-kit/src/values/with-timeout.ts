@@ -17,12 +17,25 @@ export async function withTimeout<Result>(
   late = (): Error => new TimedOut(limitMs),
 ): Promise<Result> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => setImmediate(() => reject(late())), limitMs);
+  const inTime = whenLate(limitMs, () => reject(late()));
   try {
     return await Promise.race([work, tooLate]);
   } finally {
-    clearTimeout(timer);
+    inTime();
   }
+}
+
+/**
+ * Calls `late` once `limitMs` have passed, unless the function that it returns was called before. What has arrived by then, while this
+ * process was busy with something else, is dealt with first.
+ */
+export function whenLate(limitMs: number, late: () => void): () => void {
+  let isOver = false;
+  const timer = setTimeout(() => setImmediate(() => isOver || late()), limitMs);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** Does `work`; throws the signal's reason as soon as that is aborted. Leaves no listener, and nothing of `work` unhandled. */

@@ -1,12 +1,11 @@
 import {
   AccountSlots,
-  DeadlineWatch,
   inTransaction,
   type QueueSeat,
   type ReceivedEvent,
-  type Timed,
   WakeLoop,
   waitUntil,
+  whenLate,
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
 import { BytesUnderWay } from './bytes-under-way.ts';
@@ -41,8 +40,6 @@ const stretchMs = 10;
 /** A queue that is paused or whose account is suspended is looked at again after this, once that is over. */
 const restingMs = 500;
 
-type RunningTry = Timed & { accountId: string; isSlow: boolean };
-
 /**
  * Sends what is due. It leases queues of endpoints, fetches their due deliveries in sets, starts tries in fair rotation
  * within its bounds, and has the outcomes written in sets. Endpoints and accounts at their bounds are passed over, an endpoint that
@@ -56,11 +53,6 @@ export class Dispatcher {
   readonly #bytes = new BytesUnderWay();
   readonly #standings: AccountStandings;
   readonly #reader: QueueReader;
-  readonly #tries = new DeadlineWatch<RunningTry>(slowMs, upkeepEveryMs, (running) => {
-    running.isSlow = true;
-    this.#slots.slowDown(running.accountId);
-    this.#startReady();
-  });
   readonly #writer: OutcomeWriter;
   readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #upkeep: WakeLoop;
@@ -128,7 +120,6 @@ export class Dispatcher {
     for (const unwatch of this.#unwatch) unwatch();
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     await waitUntil(() => this.#slots.running === 0, stopMs);
-    this.#tries.stop();
     await this.#writer.stop();
     await this.#queues.giveBackAll();
     this.#seat.close();
@@ -250,13 +241,17 @@ export class Dispatcher {
 
   async #try(held: HeldEndpoint, delivery: DueDelivery): Promise<void> {
     const { accountId } = held;
-    const running: RunningTry = { startedAtMs: performance.now(), isOver: false, accountId, isSlow: false };
+    let isSlow = false;
     this.#slots.begin(accountId);
-    this.#tries.watch(running);
+    const ended = whenLate(slowMs, () => {
+      isSlow = true;
+      this.#slots.slowDown(accountId);
+      this.#startReady();
+    });
     const outcome = await tryDelivery(delivery, held, this.#options);
-    running.isOver = true;
+    ended();
     const end = endOf(outcome);
-    this.#slots.end(accountId, running.isSlow, end);
+    this.#slots.end(accountId, isSlow, end);
     this.#startable.putBack(accountId);
     held.ended(delivery, this.#bytes);
     this.#queues.adapt(held, end);
