@@ -55,25 +55,8 @@ const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
   ${account ? sql`and account_id = ${account}` : sql``}`;
 
 /** Rows that one statement requeues, and about how many bytes: it rewrites them all, within the statement timeout. */
-export const maxRequeued = 1_000;
+const maxRequeued = 1_000;
 const maxRequeuedBytes = 8 * 1_048_576;
-
-/** Place of a dead event among those of its part, which are requeued in the order in which they died. */
-export interface DeadPosition {
-  deadAt: Date;
-  id: string;
-}
-
-/** Dead events that one statement requeues: at most `limit` that died after `after`, and not after `until`. */
-export interface DeadRange {
-  after?: DeadPosition | undefined;
-  until?: Date | undefined;
-  limit: number;
-}
-
-const isInRange = (sql: Sql, part: DeadPart, { after, until }: Omit<DeadRange, 'limit'>) => sql`
-  ${isOfPart(sql, part)} ${until ? sql`and dead_at <= ${until}` : sql``}
-  ${after ? sql`and (dead_at, id) > (${after.deadAt}::timestamptz, ${after.id}::uuid)` : sql``}`;
 
 /** Returns when the last of these events died; null where there are none. */
 export async function selectLastDeath(sql: Sql, part: DeadPart): Promise<Date | null> {
@@ -82,32 +65,20 @@ export async function selectLastDeath(sql: Sql, part: DeadPart): Promise<Date | 
   return row!.last;
 }
 
-/** Returns the first event of a range. */
-export async function selectFirstDead(
-  sql: Sql,
-  part: DeadPart,
-  range: Omit<DeadRange, 'limit'>,
-): Promise<DeadPosition | undefined> {
-  const [row] = await sql<DeadPosition[]>`
-    select dead_at as "deadAt", id from failed_events where ${isInRange(sql, part, range)} order by dead_at, id limit 1`;
-  return row;
-}
-
 /**
- * Has dead events taken again, their tries from the start: what dies again is a new one. Those that the bus would not carry go back to the
- * outbox. Returns how many, the last of them, and whether there are more in the range. Throws where one of them cannot be converted.
+ * Has dead events taken again that died until then, their tries from the start: what dies again is a new one. Those that the bus would not carry go
+ * back to the outbox. Returns how many, at most `maxRequeued`, and whether there are more.
  */
-export async function requeueDeadEvents(tx: Sql, part: DeadPart, range: DeadRange, now: Date) {
-  const [requeued] = await tx<{ matched: number; hasMore: boolean; deadAt: Date | null; id: string | null }[]>`
+export async function requeueDeadEvents(tx: Sql, part: DeadPart, until: Date, now: Date) {
+  const [requeued] = await tx<{ matched: number; hasMore: boolean }[]>`
     with candidate as (
       select account_id, id, dead_at, octet_length(bytes) as size from failed_events
-      where ${isInRange(tx, part, range)} order by dead_at, id limit ${range.limit} for update skip locked
+      where ${isOfPart(tx, part)} and dead_at <= ${until} order by dead_at, id limit ${maxRequeued} for update skip locked
     ), sized as (
       select *, ${bytesBefore(tx, tx`dead_at, id`)} as bytes_before from candidate
-    ), chosen as (
-      select account_id, id, dead_at from sized where bytes_before < ${maxRequeuedBytes}
     ), gone as (
-      delete from failed_events f using chosen c where f.account_id = c.account_id and f.id = c.id returning f.*
+      delete from failed_events f using sized s
+      where f.account_id = s.account_id and f.id = s.id and s.bytes_before < ${maxRequeuedBytes} returning f.*
     ), taken as (
       insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at)
       select account_id, queue, subject, kind, headers, bytes, reason, 0, ${now}, ${now} from gone where queue <> 'outbox'
@@ -118,13 +89,10 @@ export async function requeueDeadEvents(tx: Sql, part: DeadPart, range: DeadRang
         split_part(subject, '.', 3), convert_from(bytes, 'UTF8'),
         nullif(headers - '{Event-Sequence,Nats-Msg-Id}'::text[], '{}'), ${now}
       from gone where queue = 'outbox'
-    ), last as (select dead_at, id from chosen order by dead_at desc, id desc limit 1)
-    select counted.*, last.dead_at as "deadAt", last.id from (
-      select (select count(*) from gone)::float8 as matched, (select count(*) from candidate) = ${range.limit}
-        or (select count(*) from candidate) > (select count(*) from chosen) as "hasMore"
-    ) as counted left join last on true`;
-  const { matched, hasMore, deadAt, id } = requeued!;
-  return { matched, hasMore, last: deadAt && id ? { deadAt, id } : undefined };
+    )
+    select (select count(*) from gone)::float8 as matched, (select count(*) from candidate) = ${maxRequeued}
+      or (select count(*) from candidate) > (select count(*) from gone) as "hasMore"`;
+  return requeued!;
 }
 
 /** Deletes a dead event; returns how many that were. */

@@ -7,11 +7,20 @@ import { deletePause, insertPause } from '../queues/pauses.sql.ts';
 import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
-import { deleteDeadEvent, selectDeadBytes, selectDeadEvent, selectDeadEvents } from './dead-events.sql.ts';
-import { requeueInRounds } from './requeue-in-rounds.ts';
+import {
+  type DeadPart,
+  deleteDeadEvent,
+  requeueDeadEvents,
+  selectDeadBytes,
+  selectDeadEvent,
+  selectDeadEvents,
+  selectLastDeath,
+} from './dead-events.sql.ts';
 
 /** Bytes of a dead event in one reply, which is a message of the bus. */
 const partBytes = 524_288;
+/** Time after which no more rounds of requeuing begin: the gateway waits 10 s for the reply. */
+const requeueMs = 5_000;
 
 type Handled = BoundRequest<undefined>;
 type Context = { service: ServiceName; queues: Queues; clockWork: ClockWork; log: Logger };
@@ -58,7 +67,7 @@ function handleClock({ service, clockWork }: Context): Handled {
   );
 }
 
-function handleDeadEvents({ service, queues, log }: Context): Handled[] {
+function handleDeadEvents({ service, queues }: Context): Handled[] {
   const requests = operatorRequests(service);
   return [
     handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
@@ -73,7 +82,7 @@ function handleDeadEvents({ service, queues, log }: Context): Handled[] {
     }),
     handleRequest(requests.requeueDeadEvents, async (call, part) => {
       if (part.queue !== undefined && !queues.get(part.queue)) return { matched: 0, queues: queues.names };
-      const matched = await requeueInRounds(call, part, log);
+      const matched = await requeueAll(call, part);
       if (matched > 0) queues.pauses.announce();
       return { matched };
     }),
@@ -84,6 +93,18 @@ function handleDeadEvents({ service, queues, log }: Context): Handled[] {
       return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
     }),
   ];
+}
+
+/** Requeues dead events in rounds, each a transaction: those that died before it began, as far as there is time. Returns how many. */
+async function requeueAll({ sql, change }: RequestCall<undefined>, part: DeadPart): Promise<number> {
+  const until = await selectLastDeath(sql, part);
+  let matched = 0;
+  for (const endMs = performance.now() + requeueMs; until && performance.now() < endMs; ) {
+    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, until, now));
+    matched += round.matched;
+    if (!round.hasMore) break;
+  }
+  return matched;
 }
 
 /** Returns why a part of a queue cannot be changed, undefined where it can. */
