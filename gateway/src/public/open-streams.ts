@@ -50,7 +50,7 @@ interface StreamParts {
 }
 
 /** The streams that are open at this gateway. None outlives its key: one that is revoked, expired or suspended ends them within a second. */
-export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
+export class OpenStreams implements Pick<Listener, 'close'> {
   readonly #parts: StreamParts;
   readonly #open = new Set<OpenStream>();
   readonly #byOwner = new Map<string, number>();
@@ -84,11 +84,6 @@ export class OpenStreams implements Pick<Listener, 'drain' | 'close'> {
       if (accountIds === 'all' || accountIds.has(stream.ownerId)) stream.isDoubtful = true;
     }
     void this.#check();
-  }
-
-  /** Streams go on while the gateway serves on. */
-  drain(): void {
-    // Nothing to do.
   }
 
   /** Ends all streams, whose readers connect again. */

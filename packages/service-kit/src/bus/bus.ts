@@ -1,13 +1,12 @@
-import type { EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
+import type { EventDefinition } from '@customer-platform/contracts/core';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
-import type { z } from 'zod';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
-import { type Broadcast, type RequestHandler, RequestReply, subscribe, type Until } from './request-reply.ts';
+import { RequestReply, subscribe } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
@@ -66,12 +65,11 @@ export interface EventFilter {
 }
 
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
-export class Bus {
+export class Bus extends RequestReply {
   readonly #connection: BusConnection;
   readonly #prefix: string;
   readonly #service: string;
   readonly #log: Logger;
-  readonly #requests: RequestReply;
   readonly #stream: EventStream;
   #jetstream: JetStreamClient | undefined;
 
@@ -87,16 +85,16 @@ export class Bus {
 
   private constructor(urls: string, options: BusOptions) {
     const { prefix, service, log, requestTimeoutMs, files = {}, stream = {}, aheadOf = () => 0 } = options;
+    const connection = new BusConnection(urls, files, service, log);
+    super(connection, { prefix, service, log, timeoutMs: requestTimeoutMs, aheadOf });
+    this.#connection = connection;
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
-    this.#connection = new BusConnection(urls, files, service, log);
-    this.#connection.onConnection((connection) => {
-      this.#jetstream = jetstream(connection);
+    connection.onConnection((current) => {
+      this.#jetstream = jetstream(current);
     });
-    this.#stream = new EventStream(this.#connection, { prefix, service, bounds: stream, log });
-    const asker = { prefix, service, log, timeoutMs: requestTimeoutMs, aheadOf };
-    this.#requests = new RequestReply(this.#connection, asker);
+    this.#stream = new EventStream(connection, { prefix, service, bounds: stream, log });
   }
 
   isConnected(): boolean {
@@ -191,38 +189,6 @@ export class Bus {
     return (await manager.streams.info(this.#prefix)).state.last_seq;
   }
 
-  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
-  ask<Request extends InternalRequest>(
-    request: Request,
-    accountId: string,
-    input: z.input<Request['input']>,
-    timeoutMs?: number,
-  ): Promise<z.output<Request['reply']>> {
-    return this.#requests.ask(request, accountId, input, timeoutMs);
-  }
-
-  /** Handles an internal request; the processes of one service share the work. */
-  handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
-    this.#requests.handle(request, handle);
-  }
-
-  /** Asks every process; see `RequestReply.askAll`. None replies while NATS is unavailable. */
-  askAll<Message extends Broadcast>(
-    message: Message,
-    input: z.input<Message['input']>,
-    until: Until<z.output<Message['reply']>>,
-  ): Promise<z.output<Message['reply']>[]> {
-    return this.#requests.askAll(message, input, until);
-  }
-
-  /** Replies to a broadcast, in every process. */
-  handleAll<Message extends Broadcast>(
-    message: Message,
-    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
-  ): void {
-    this.#requests.handleAll(message, handle);
-  }
-
   /**
    * Calls `hear` with the account of each event of one kind as it is published, in every process: at most once each, from now on. For
    * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
@@ -282,7 +248,7 @@ export class Bus {
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
     this.#stream.close();
-    if (this.isConnected()) await this.#requests.finish();
+    if (this.isConnected()) await this.finish();
     await this.#connection.close();
   }
 }

@@ -4,8 +4,6 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { countWithin } from '../values/count-within.ts';
-import { instantOfUuidV7 } from '../values/timed-ids.ts';
-import { dayMs } from '../values/zoned-time.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
 const batchBytes = 4_194_304;
@@ -47,8 +45,6 @@ export interface MessageContent {
 export interface ReceivedMessage extends MessageContent {
   /** Undefined where the message is no event. */
   event: ReceivedEvent | undefined;
-  /** Says why the message is no event. */
-  fault?: string;
   acknowledge(): void;
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void;
@@ -240,7 +236,7 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
   const content = { subject: message.subject, bytes: message.data, headers };
   return {
     ...content,
-    ...readEvent(content),
+    event: readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
     // Without a reason: NATS 2.9, which Debian has, ignores a termination with one.
@@ -250,51 +246,34 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Age up to which an event is taken, by its id: dead events are kept for 30 days, after the week that the bus had them and that before it. */
-export const oldestEventMs = 45 * dayMs;
-/** Time by which the clock of the machine that published an event may be ahead. */
-const newestEventMs = dayMs;
+/** Why a message carries no event. */
+export const noEvent =
+  'The message is no event: it is not the JSON of an envelope, or not of an event of the service that published it';
 
-/** The event that a message carries, or why it carries none. */
-type ReadEvent = { event: ReceivedEvent; fault?: never } | { event: undefined; fault: string };
-
-const noEvent: ReadEvent = { event: undefined, fault: 'The message is no event: it is not the JSON of an envelope' };
-
-/**
- * Reads the event that a message carries. It carries none, whatever it is, if it is another service's than the one that published it, or its
- * id is no UUID of version 7 from the last 45 days: what was taken is remembered by that. Never throws.
- */
-export function readEvent({ subject, bytes, headers }: MessageContent): ReadEvent {
+/** Returns the event that a message carries; undefined where it carries none. Never throws. */
+export function readEvent({ subject, bytes, headers }: MessageContent): ReceivedEvent | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   let envelope: Partial<Envelope> | null;
   try {
     envelope = JSON.parse(text) as Partial<Envelope> | null;
   } catch {
-    return noEvent;
+    return undefined;
   }
-  if (typeof envelope !== 'object' || envelope === null) return noEvent;
-  const { id, type, timestamp, account, mode, data } = envelope;
+  const { id, type, timestamp, account, mode, data } = envelope ?? {};
   const isEvent =
     [id, account].every((value) => typeof value === 'string' && uuid.test(value)) &&
     [type, timestamp].every((value) => typeof value === 'string') &&
     (mode === 'live' || mode === 'test') &&
     typeof data === 'object' &&
     data !== null;
-  if (!isEvent || !isOwners(subject, type!)) return noEvent;
-  const ageMs = Date.now() - (instantOfUuidV7(id!) ?? Number.NEGATIVE_INFINITY);
-  if (ageMs > oldestEventMs || ageMs < -newestEventMs) return { event: undefined, fault: badId(id!) };
+  if (!isEvent || !isOwners(subject, type!)) return undefined;
   const sequence = Number(headers['Event-Sequence'] ?? 0);
-  const event = {
+  return {
     ...(envelope as Envelope),
     text,
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
-  return { event };
-}
-
-function badId(id: string): string {
-  return `The message is no event: its id must be a UUID of version 7 from the last 45 days, and is ${id}`;
 }
 
 /** NATS lets a service publish under its own name alone: the envelope must not say that it is another's event. */

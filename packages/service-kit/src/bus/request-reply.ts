@@ -150,7 +150,8 @@ export class RequestReply {
     const replies: z.output<Message['reply']>[] = [];
     const { promise: complete, resolve } = Promise.withResolvers<void>();
     const callback = (error: Error | null, message: Msg) => {
-      const parsed = error ? undefined : reply.safeParse(jsonOf(message));
+      // One without bytes is NATS', which says that nobody handles it.
+      const parsed = error || message.data.length === 0 ? undefined : reply.safeParse(message.json());
       if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
       if (replies.length >= maxReplies || isComplete(replies)) resolve();
     };
@@ -190,7 +191,7 @@ export class RequestReply {
   }
 
   /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
-  async finish(): Promise<void> {
+  protected async finish(): Promise<void> {
     let isDrained = false;
     // One whose connection is lost meanwhile has nothing to drain.
     void Promise.allSettled(this.#handlers.map((handler) => handler.drain())).then(() => {
@@ -228,15 +229,6 @@ export class RequestReply {
     } finally {
       this.#handling--;
     }
-  }
-}
-
-/** Returns the JSON of a message; undefined where it is none. */
-function jsonOf(message: Msg): unknown {
-  try {
-    return message.json();
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import type { Database } from '../database/database.ts';
 import type { Fragment } from '../database/queue-rows.ts';
-import { FairPermits, PermitQueue } from '../fairness/fair-permits.ts';
 import type { Pauses } from '../queues/pauses.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
@@ -19,10 +18,6 @@ const slowestRetryMs = 5_000;
  */
 const restFactor = 20;
 const longestLookRestMs = 30_000;
-/** States that are looked at at once, by two connections each: a quarter of those of a process. */
-const maxStates = 2;
-/** Clocks that may wait for a look, and for how long: less than who asks for it waits. */
-const waiting = { most: 64, ms: 3_000 };
 /** Pause before accounts are looked for again that have more than was taken. */
 const againMs = 20;
 /** Rounds of one account in a row: then the others have their turn. */
@@ -47,16 +42,6 @@ interface Passing {
   hasPassed(position: number): Promise<boolean>;
 }
 
-/** State of an account's work in one service. */
-export interface ClockState {
-  /** The work that the clock waits for; empty where all is quiet. */
-  waitsFor: string[];
-  /** The next moment at which something is due. */
-  next: Date | null;
-  /** Grows with each event of the account. */
-  mark: number;
-}
-
 /** All due work of one process's service: takes what is due by the clocks of accounts, and says what their clocks have to wait for. */
 export class ClockWork {
   readonly #sql: Database;
@@ -67,7 +52,6 @@ export class ClockWork {
   readonly #consumers = new Set<Passing>();
   readonly #loop: WakeLoop;
   readonly #stopHearing: () => void;
-  readonly #states = new PermitQueue(new FairPermits(maxStates), waiting.most, waiting.ms);
   /** Work that is being taken: the end of that, and accounts that were woken meanwhile. */
   readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
   /** Accounts that are to be looked at; whether all are; and the end of the last look at all, with its rest. */
@@ -118,38 +102,27 @@ export class ClockWork {
 
   /**
    * Returns what an account's clock has to wait for here: events that are not out yet, or that consumers have left of what the stream had at
-   * `position` (null: nothing), and work that is due or under way. What is paused waits by itself and holds nothing up. Throws 503 where
-   * clocks have their part of this process's connections for longer than 3 s.
+   * `position` (null: nothing), and work that is due or under way; and when something is due next. What is paused waits by itself and holds
+   * nothing up.
    */
-  async state(accountId: string, position: number | null): Promise<ClockState> {
+  async look(accountId: string, position: number | null): Promise<ClockLook> {
     const asked = position === null ? [] : [...this.#consumers];
     const consumers = asked.filter(({ queue }) => !this.#pauses.of(queue).isWhole);
     const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
     const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
     // After the consumers: what they led to is seen.
-    const [{ mark, queues: events }, found] = await this.#withPermit(() =>
-      Promise.all([selectEvents(this.#sql, accountId), this.#look(accountId)]),
-    );
+    const { mark, queues: events } = await selectEvents(this.#sql, accountId);
+    const found = await this.#lookAtRows(accountId);
     const isPaused = (queue: string) =>
       this.#pauses.of(queue).isWhole || this.#pauses.of(queue).accounts.includes(accountId);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
-    const next = found.flatMap((one) => one.next ?? []).sort((a, b) => a.getTime() - b.getTime())[0] ?? null;
+    const times = found.flatMap(({ next }) => next?.getTime() ?? []);
     if (busy.length > 0) this.wake(accountId);
-    return { waitsFor: [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy], next, mark };
+    const waitsFor = [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy];
+    return { waitsFor, nextMs: times.length > 0 ? Math.min(...times) : null, mark };
   }
 
-  /** Returns that state as who moves the clock asks for it. */
-  async look(accountId: string, position: number | null): Promise<ClockLook> {
-    const { waitsFor, next, mark } = await this.state(accountId, position);
-    return { waitsFor, nextMs: next?.getTime() ?? null, mark };
-  }
-
-  /** Does `look`, which takes two connections, with a permit. */
-  async #withPermit<Looked>(look: () => Promise<Looked>): Promise<Looked> {
-    return await this.#states.use(randomUUID(), 'the work of clocks', look);
-  }
-
-  async #look(accountId: string): Promise<(Found & { name: string })[]> {
+  async #lookAtRows(accountId: string): Promise<(Found & { name: string })[]> {
     const now = this.#clocks.nowOf(accountId);
     const looked = [...this.#works].flatMap(({ queue, rows }) => {
       const paused = queue === undefined ? undefined : this.#pauses.of(queue);

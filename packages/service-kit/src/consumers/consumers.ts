@@ -41,11 +41,14 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   // Where the order counts, no more than the rest of a batch is set aside untried.
   const timedOut = () => (consumer.inOrder ? new Map<string, Error>() : remembered);
   const takeBatch = async (batch: ReceivedMessage[]) => {
-    const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, timedOut());
-    const slow = untried.map(({ message }) => message);
+    const slow = timedOut();
+    const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, slow);
     if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
     if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
-    if (slow.length > 0) await orGiveBack(slow, () => setAside(context, name, untried));
+    if (untried.length > 0) {
+      const failures = untried.map((message) => ({ message, error: slow.get(message.event.account) }));
+      await orGiveBack(untried, () => setAside(context, name, failures));
+    }
     // Events go by the clock of their account: those of the real time in one transaction, as ever.
     for (const part of clocks.split(events)) {
       await orGiveBack(part, () => takeAll(part));
@@ -72,7 +75,6 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const pulls = consumer.inOrder ? inOrderPulls : undefined;
   const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...pulls };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
-  const lag = new PendingLag(running, clocks.real);
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
   const session = consumer.inOrder && context.openSession();
   const lease =
@@ -81,7 +83,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     queue: name,
     hasFailedEvents: true,
     running: () => context.retriesOf(name),
-    pending: () => lag.measure(),
+    pending: pendingLag(running, clocks.real),
     changed,
   });
   changed();
@@ -125,24 +127,18 @@ function giveBackWhatFails(
   };
 }
 
-/** Measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more. */
-class PendingLag {
-  readonly #consuming: Consuming;
-  readonly #clock: () => Date;
-  #since: Date | undefined;
-
-  constructor(consuming: Consuming, clock: () => Date) {
-    this.#consuming = consuming;
-    this.#clock = clock;
-  }
-
-  /** Undefined while the bus is unavailable: nobody knows then. */
-  async measure(): Promise<{ ready: number; oldest: Date | null } | undefined> {
-    const pending = await this.#consuming.pending().catch(() => undefined);
+/**
+ * Returns what measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more.
+ * Undefined while the bus is unavailable: nobody knows then.
+ */
+function pendingLag(consuming: Consuming, clock: () => Date) {
+  let since: Date | undefined;
+  return async () => {
+    const pending = await consuming.pending().catch(() => undefined);
     if (!pending) return undefined;
-    this.#since = pending.count === 0 ? undefined : (pending.oldestAt ?? this.#since ?? this.#clock());
-    return { ready: pending.count, oldest: this.#since ?? null };
-  }
+    since = pending.count === 0 ? undefined : (pending.oldestAt ?? since ?? clock());
+    return { ready: pending.count, oldest: since ?? null };
+  };
 }
 
 /** Takes events again that the consumers could not take at first, until stopped. */

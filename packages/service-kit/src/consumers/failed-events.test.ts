@@ -7,7 +7,6 @@ import { consumerRunner } from '../../test/consumer-runner.ts';
 import type { ReceivedEvent } from '../bus/consume-loop.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { AccountsLocked } from '../outbox/failed-try.ts';
-import { uuidAt } from '../values/timed-ids.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -103,35 +102,6 @@ describe('what comes from the bus and is no event', () => {
         expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
         const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
         expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
-      },
-    );
-  });
-
-  it('may have another id than one of version 7 from the last 45 days: that could not be remembered', async () => {
-    const dayMs = 86_400_000;
-    const madeAt = (ms: number) => uuidAt(Date.now() + ms).slice(0, 14) + randomUUIDv7().slice(14);
-    const taken: number[] = [];
-    const bad = [randomUUID(), madeAt(-45 * dayMs - 1), madeAt(dayMs + 60_000), uuidAt(Date.now())];
-    const good = [madeAt(-45 * dayMs + 60_000), madeAt(0), madeAt(dayMs - 60_000).toUpperCase()];
-    await withConsumer(
-      'strange.made',
-      each((event) => taken.push(event.data.n)),
-      async () => {
-        for (const [n, id] of [...bad, ...good].entries())
-          await publish('strange.made', JSON.stringify({ ...envelope('strange.made', { n }), id }));
-        await waitFor('the good ones', () => taken.length === good.length);
-        const dead = await waitFor('the bad ones', async () => {
-          const rows = await failedOf('strange.made');
-          return rows.length === bad.length && rows;
-        });
-        expect(dead.map(({ reason, tries, dead_at }) => [reason, tries, dead_at === null])).toEqual(
-          bad.map((id) => [
-            expect.stringContaining(`must be a UUID of version 7 from the last 45 days, and is ${id}`),
-            1,
-            false,
-          ]),
-        );
-        expect(taken).toEqual([4, 5, 6]);
       },
     );
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
+import { noEvent, type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
 import type { DueWork, Ended } from '../due-work/due-work.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
 import {
@@ -28,10 +28,10 @@ export async function buryRubbish(
   queue: string,
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
-  const rubbish = messages.map((message) => ({ message, reason: message.fault!, tries: 1, dueAt: null }));
+  const rubbish = messages.map((message) => ({ message, reason: noEvent, tries: 1, dueAt: null }));
   await insertFailedEvents(context.sql, queue, rubbish, context.clocks.real());
   deadEvents.add(messages.length, { queue });
-  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, messages[0]!.fault);
+  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, noEvent);
   for (const message of messages) message.terminate();
 }
 
@@ -92,8 +92,8 @@ export function failedEventsQueue(
       if (isPaused(row)) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
       try {
         if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
-        const { event, fault } = readEvent(row);
-        if (!event) throw new Error(fault);
+        const event = readEvent(row);
+        if (!event) throw new Error(noEvent);
         await takeAgain(row.queue, event, row);
         return undefined;
       } catch (error) {

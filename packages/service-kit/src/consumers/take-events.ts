@@ -21,37 +21,19 @@ export interface TimedOutAccounts {
 
 export type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
-/** Messages of a batch by what becomes of them. */
-interface SortedBatch {
-  rubbish: ReceivedMessage[];
-  /** Of paused accounts. */
-  paused: EventMessage[];
-  /** Of accounts that timed out, with their errors. */
-  untried: FailedMessage[];
-  events: EventMessage[];
-}
-
-/** Sorts a batch by what becomes of its messages. */
+/** Sorts a batch by what becomes of its messages: of accounts that timed out they are set aside untried. */
 export function sortBatch(
   batch: readonly ReceivedMessage[],
   pausedAccounts: readonly string[],
   timedOut: Pick<TimedOutAccounts, 'get'>,
-): SortedBatch {
-  const sorted: SortedBatch = { rubbish: [], paused: [], untried: [], events: [] };
-  for (const message of batch) {
-    if (!isEvent(message)) sorted.rubbish.push(message);
-    else if (pausedAccounts.includes(message.event.account)) sorted.paused.push(message);
-    else {
-      const error = timedOut.get(message.event.account);
-      if (error) sorted.untried.push({ message, error });
-      else sorted.events.push(message);
-    }
-  }
-  return sorted;
-}
-
-function isEvent(message: ReceivedMessage): message is EventMessage {
-  return message.event !== undefined;
+) {
+  const { rubbish = [], ...ofEvents } = Object.groupBy(batch, ({ event }) => {
+    if (event === undefined) return 'rubbish';
+    if (pausedAccounts.includes(event.account)) return 'paused';
+    return timedOut.get(event.account) ? 'untried' : 'events';
+  });
+  const { paused = [], untried = [], events = [] } = ofEvents as Partial<Record<keyof typeof ofEvents, EventMessage[]>>;
+  return { rubbish, paused, untried, events };
 }
 
 /**

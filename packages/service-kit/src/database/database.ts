@@ -41,14 +41,13 @@ const opened = new WeakMap<object, Opened>();
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
  * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
- * transaction mode the role has these settings of its own, and no statement is prepared. A pool whose statements take longer also ends
- * connections where `silentWith`, another pool of the same server, found one silent: it would wait for as long itself.
+ * transaction mode the role has these settings of its own, and no statement is prepared.
  */
 export function openDatabase(
   url: string,
-  options: { pool: number; service: string; statementMs?: number; isPooled?: boolean; silentWith?: Database },
+  options: { pool: number; service: string; statementMs?: number; isPooled?: boolean },
 ): Database {
-  const { service, isPooled = false, silentWith, pool: size, statementMs = usualStatementMs } = options;
+  const { service, isPooled = false, pool: size, statementMs = usualStatementMs } = options;
   // Makes statements, and never connects.
   const maker = postgres(url, {
     max: 1,
@@ -71,10 +70,6 @@ export function openDatabase(
     end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),
   }) as unknown as Database;
   opened.set(sql, { pool, statementMs, isPooled, statements });
-  if (silentWith) {
-    const { pool: other, statementMs: silentMs } = opened.get(silentWith)!;
-    other.onSilence(() => pool.endSilent(silentMs));
-  }
   return sql;
 }
 

@@ -119,14 +119,9 @@ export class FairSlots {
     if (end === 'timeout') state.limit = lowestPerLane;
     else if (end === 'responded') state.limit = Math.min(state.limit * 2, perLane);
     if (state.running === 0 && state.limit >= firstPerLane) this.#lanes.delete(name);
-    else if (this.#lanes.size > maxRemembered) this.#forgetOne();
-  }
-
-  #forgetOne(): void {
-    for (const [name, { running }] of this.#lanes) {
-      if (running > 0) continue;
-      this.#lanes.delete(name);
-      return;
+    else if (this.#lanes.size > maxRemembered) {
+      const oldest = this.#lanes.values().find(({ running }) => running === 0);
+      if (oldest) this.#lanes.delete(nameOf(oldest.lane));
     }
   }
 }

@@ -25,19 +25,16 @@ export async function isDatabaseMoving(sql: Database, url?: string): Promise<boo
   return standsStillMs(sql) < stuckMs || !(await canDial(sql, url));
 }
 
-/** Dials under way, and those of the last second. */
-const dials = new WeakMap<Database, Promise<boolean>>();
+/** Dials of the last second: anybody may ask, as often as they like. */
+const dials = new WeakMap<Database, Promise<boolean[]>>();
 
-/** Returns whether all can be dialled, or could be within the last second: anybody may ask, as often as they like. */
+/** Returns whether all can be dialled, or could be within the last second. */
 async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
-  const known = dials.get(sql);
-  if (known !== undefined) return await known;
   const servers = [sql.options, ...(url ? [serverOf(url)] : [])];
-  const dialling = Promise.all(servers.map(dial))
-    .then((each) => each.every(Boolean))
-    .finally(() => setTimeout(() => dials.delete(sql), dialledForMs).unref());
+  const dialling = dials.get(sql) ?? Promise.all(servers.map(dial));
+  if (!dials.has(sql)) setTimeout(() => dials.delete(sql), dialledForMs).unref();
   dials.set(sql, dialling);
-  return await dialling;
+  return (await dialling).every(Boolean);
 }
 
 async function dial({ host, port, path }: ReturnType<typeof serverOf>): Promise<boolean> {

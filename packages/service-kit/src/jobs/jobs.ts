@@ -3,7 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { ClockedRows } from '../clocks/clocked-rows.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Scope } from '../clocks/scope.ts';
-import { type Database, inTransaction, type Sql } from '../database/database.ts';
+import { type Database, inTransaction, openDatabase, type Sql } from '../database/database.ts';
 import { isUnavailable } from '../database/database-errors.ts';
 import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from '../outbox/outbox.ts';
@@ -12,6 +12,7 @@ import type { Queues, ReportedQueue } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
+import type { BaseConfig } from '../values/config.ts';
 import type { AccountDirectory } from './account-directory.ts';
 
 /** Context of work that no request started: consumers and jobs. */
@@ -201,4 +202,21 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
       await loop.stop();
     },
   };
+}
+
+/** Connections for jobs whose statements may take longer than others: as many as their rounds need; undefined where there are no such jobs. */
+export function openPatientDatabase(
+  { name, jobs = [] }: { name: string; jobs?: readonly Pick<Job<never>, 'statementMs'>[] },
+  { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
+): Database | undefined {
+  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
+  if (patient.length === 0) return undefined;
+  const isPooled = DATABASE_POOLER === 'transaction';
+  return openDatabase(DATABASE_URL, {
+    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
+    pool: patient.length * 2,
+    service: name,
+    statementMs: Math.max(...patient),
+    isPooled,
+  });
 }

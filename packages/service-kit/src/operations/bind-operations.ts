@@ -3,7 +3,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { bodyReader } from '../http/bodies/request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
-import { beginEventStream } from '../http/streams/streams.ts';
+import { beginEventStream, type StreamSource } from '../http/streams/streams.ts';
 import { limitReached } from '../telemetry/limits.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
 import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts';
@@ -12,7 +12,7 @@ import { noAccount } from '../values/no-account.ts';
 import { type BindingContext, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
 import type { BoundOperation } from './operation.ts';
-import { openStream, read } from './read.ts';
+import { read } from './read.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
@@ -97,9 +97,12 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     const account = context.authenticate(request);
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
     if (operation.streams) return await respondWithStream(steps, request, { response, account });
-    const isRead = operation.method === 'GET';
-    const serveIt = () => (isRead ? read(steps, request, account) : write(steps, request, account));
-    const served = await context.clocks.by(account.id, serveIt);
+    if (operation.method === 'GET') {
+      const value = await context.clocks.by(account.id, () => read(steps, request, account));
+      send(response, operation.status, JSON.stringify(value));
+      return operation.status;
+    }
+    const served = await context.clocks.by(account.id, () => write(steps, request, account));
     if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
     send(response, served.status, served.body);
     return served.status;
@@ -115,7 +118,7 @@ async function respondWithStream<Resources>(
   { response, account }: { response: Response; account: AccountContext },
 ): Promise<number> {
   const { operation, context } = steps;
-  const source = await openStream(steps, request, account);
+  const source = (await read(steps, request, account)) as StreamSource;
   if (request.method === 'HEAD') {
     source.close();
     beginEventStream(response);

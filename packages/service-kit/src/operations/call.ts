@@ -164,10 +164,7 @@ function noSuchResource(operation: Operation): ApiError {
 }
 
 /** Names in paths that are no plain plural of their resource. */
-const irregular = new Map([
-  ['addresses', 'blocked address'],
-  ['dead', 'dead event'],
-]);
+const irregular = new Map([['dead', 'dead event']]);
 
 /** Returns the kind of resource that an operation's path names, in the singular. */
 function resourceOf({ path }: Operation): string {

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { contractDigest, describeServices } from '@customer-platform/contracts/api-document';
 import {
+  AnnouncedOperation,
   type Announcement,
   announcementTopic,
   announceOperations,
@@ -26,15 +27,7 @@ export function announce(
     version,
     startedAt: processStartedAt,
     contract: contractDigest(),
-    operations: operations.map(({ key, method, path, scope, gate, bodyLimit, streams }) => ({
-      key,
-      method,
-      path,
-      scope,
-      gate,
-      bodyLimit,
-      streams,
-    })),
+    operations: operations.map((operation) => AnnouncedOperation.parse(operation)),
   };
   const payload = JSON.stringify(announcement);
   const say = () => bus.tell(announcementTopic, payload);

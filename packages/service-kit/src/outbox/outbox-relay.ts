@@ -24,7 +24,7 @@ import {
 } from './outbox.sql.ts';
 
 /** Events that go to the bus in one round, those of one account where others wait, and about how many bytes of them are in memory at once. */
-const mostInRound = { rows: 500, ofAccount: 100, bytes: 8_388_608 };
+const mostInRound = { rows: 500, ofAccount: 100, bytes: 2_097_152 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 

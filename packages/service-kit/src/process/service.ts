@@ -20,8 +20,7 @@ import { createApp, type Listener, listen } from '../http/listener.ts';
 import { endWithEnvelopes } from '../http/responses.ts';
 import { Streams } from '../http/streams/streams.ts';
 import type { AccountDirectory } from '../jobs/account-directory.ts';
-import { type Job, startJob, type WorkContext } from '../jobs/jobs.ts';
-import { endPatient, openPatientDatabase } from '../jobs/patient-database.ts';
+import { type Job, openPatientDatabase, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
 import { bindOperations } from '../operations/bind-operations.ts';
 import { ResponseSeal } from '../operations/idempotency.ts';
@@ -196,7 +195,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { log, sql, bus, requests, connections, health, queues, clockWork } = foundation;
+  const { log, bus, requests, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -231,7 +230,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     startConsumer(bus, consumer, { ...work, retriesOf, openSession }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config, sql);
+  const patientSql = openPatientDatabase(definition, config);
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
   );
@@ -246,7 +245,8 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       stopAnnouncing();
       await drained([listener, streams], config);
       const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
-      if (patientSql) await endPatient(patientSql, stopped);
+      // Rounds whose statements may take minutes are cut off: they are rolled back, and another process begins again with them.
+      await patientSql?.end({ timeout: 3 });
       await stopped;
       await resources?.stop?.();
       await stop();
@@ -259,10 +259,10 @@ export async function startService<Schema extends z.ZodObject, Resources>(
  * and then take DRAIN_SECONDS at most for what they have taken.
  */
 export async function drained(
-  listeners: readonly Pick<Listener, 'drain' | 'close'>[],
+  listeners: readonly (Pick<Listener, 'close'> & Partial<Pick<Listener, 'drain'>>)[],
   { DRAIN_DELAY_SECONDS, DRAIN_SECONDS }: Pick<BaseConfig, 'DRAIN_DELAY_SECONDS' | 'DRAIN_SECONDS'>,
 ): Promise<void> {
-  for (const listener of listeners) listener.drain();
+  for (const listener of listeners) listener.drain?.();
   await sleep(DRAIN_DELAY_SECONDS * 1_000);
   await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
 }

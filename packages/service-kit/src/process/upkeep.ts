@@ -1,4 +1,3 @@
-import { oldestEventMs } from '../bus/consume-loop.ts';
 import type { PartitionedTable } from '../database/schema/partitions.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { retentionMs as responsesRetentionMs } from '../operations/idempotency.ts';
@@ -11,8 +10,8 @@ import { forgetOldest } from './forget.sql.ts';
 export const publishedRetentionMs = 7 * dayMs;
 const deadRetentionMs = 30 * dayMs;
 
-/** Inbox rows are kept for as long as events are taken at all, however they come again: from the bus, republished, or requeued when dead. */
-export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: oldestEventMs };
+/** Inbox rows are kept for as long as an event may come again: dead ones are kept for 30 days, after the week that the bus had them and that before it. */
+export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: 45 * dayMs };
 
 const responses = { table: 'idempotency', at: 'created_at', bytes: 'answer' };
 const published = { table: 'published', at: 'published_at', bytes: 'envelope' };

@@ -17,16 +17,3 @@ it('chooses one of many until that one lets go', async () => {
   await one.release();
   expect([await other.isChosen(), await one.isChosen()]).toEqual([true, false]);
 });
-
-it('holds it for three collections: 10 s where they come every moment, 90 s where it knows of one only', async () => {
-  const sql = platform.database('crm');
-  const reporter = new Reporter(sql, 'leases');
-  const leaseSeconds = async () => {
-    expect(await reporter.isChosen()).toBe(true);
-    const [row] = await sql<{ seconds: number }[]>`
-      select extract(epoch from held_until - now())::float8 as seconds from reporters where name = 'leases'`;
-    return row!.seconds;
-  };
-  expect(await leaseSeconds()).toBeGreaterThan(60);
-  expect(await leaseSeconds()).toBeLessThanOrEqual(10);
-});

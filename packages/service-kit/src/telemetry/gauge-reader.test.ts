@@ -1,14 +1,14 @@
 import { expect, it } from '@jest/globals';
-import { GaugeReader } from './gauge-reader.ts';
+import { gaugeReader } from './gauge-reader.ts';
 
-const valuesOf = async (reader: GaugeReader<string>) =>
-  Object.fromEntries([...(await reader.read())].map(({ name, value }) => [name, value]));
+const valuesOf = async (read: ReturnType<typeof gaugeReader<string>>) =>
+  Object.fromEntries([...(await read())].map(({ name, value }) => [name, value]));
 
 it('gives a collection that cannot wait the values of the one before, and the late ones to the next', async () => {
   const late = Promise.withResolvers<number>();
   const measurements = [1, late.promise, 3];
   let measured = 0;
-  const reader = new GaugeReader<string>(async (observe) => {
+  const reader = gaugeReader<string>(async (observe) => {
     measured += 1;
     observe('queue.lag', await measurements[measured - 1]!);
   });
@@ -23,7 +23,7 @@ it('gives a collection that cannot wait the values of the one before, and the la
 
 it('gives 0 for what is observed no longer', async () => {
   let queues = ['outbox', 'deliveries'];
-  const reader = new GaugeReader<string>((observe) => {
+  const reader = gaugeReader<string>((observe) => {
     for (const queue of queues) observe(`queue.dead ${queue}`, 7, { queue });
   });
   expect(await valuesOf(reader)).toEqual({ 'queue.dead outbox': 7, 'queue.dead deliveries': 7 });
@@ -33,7 +33,7 @@ it('gives 0 for what is observed no longer', async () => {
 
 it('throws what a measurement throws, and measures again afterwards', async () => {
   const outcomes = [Promise.reject(new Error('no database')), 5];
-  const reader = new GaugeReader<string>(async (observe) => observe('queue.lag', await outcomes.shift()!));
+  const reader = gaugeReader<string>(async (observe) => observe('queue.lag', await outcomes.shift()!));
   await expect(valuesOf(reader)).rejects.toThrow('no database');
   expect(await valuesOf(reader)).toEqual({ 'queue.lag': 5 });
 });

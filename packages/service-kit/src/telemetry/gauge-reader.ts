@@ -16,37 +16,28 @@ interface Observation<Name extends string> {
 }
 
 /**
- * Measures gauges, one measurement at a time. A collection gets the latest values: those of its own measurement if that ends in time, else
- * those of the one before. What is no longer observed is 0, because the SDK would repeat its last value for as long as the process lives.
+ * Returns what measures gauges, one measurement at a time. A collection gets the latest values: those of its own measurement if that ends in time,
+ * else those of the one before. What is no longer observed is 0, because the SDK would repeat its last value for as long as the process lives.
+ * Throws what the measurement throws.
  */
-export class GaugeReader<Name extends string> {
-  readonly #measure: Measure<Name>;
-  #latest = new Map<string, Observation<Name>>();
-  #running: Promise<void> | undefined;
-
-  constructor(measure: Measure<Name>) {
-    this.#measure = measure;
-  }
-
-  /** Returns the latest values. Throws what the measurement throws; where it is only late, nothing. */
-  async read(): Promise<Iterable<Observation<Name>>> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
-    await withTimeout(collectMs, this.#running).catch((error: unknown) => {
-      if (!(error instanceof TimedOut)) throw error;
-    });
-    return this.#latest.values();
-  }
-
-  async #run(): Promise<void> {
+export function gaugeReader<Name extends string>(measure: Measure<Name>): () => Promise<Iterable<Observation<Name>>> {
+  let latest = new Map<string, Observation<Name>>();
+  let running: Promise<void> | undefined;
+  const run = async () => {
     const values = new Map<string, Observation<Name>>();
-    await this.#measure((name, value, attributes) => {
+    for (const [key, before] of latest) values.set(key, { ...before, value: 0 });
+    await measure((name, value, attributes) => {
       values.set(`${name} ${JSON.stringify(attributes)}`, { name, value, attributes });
     });
-    for (const [key, { name, attributes }] of this.#latest) {
-      if (!values.has(key)) values.set(key, { name, value: 0, attributes });
-    }
-    this.#latest = values;
-  }
+    latest = values;
+  };
+  return async () => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    await withTimeout(collectMs, running).catch((error: unknown) => {
+      if (!(error instanceof TimedOut)) throw error;
+    });
+    return latest.values();
+  };
 }

@@ -7,7 +7,7 @@ import {
   metrics,
   type Observable,
 } from '@opentelemetry/api';
-import { GaugeReader, type Measure } from './gauge-reader.ts';
+import { gaugeReader, type Measure } from './gauge-reader.ts';
 import { metricsEnabled } from './telemetry.ts';
 
 const sdkMeter = () => metrics.getMeter('customer-platform');
@@ -73,10 +73,9 @@ export const meter = {
     if (!metricsEnabled()) return () => undefined;
     const names = Object.keys(metricOptions) as Name[];
     const gauges = new Map(names.map((name) => [name, sdkMeter().createObservableGauge(name, metricOptions[name])]));
-    const reader = new GaugeReader(measure);
+    const read = gaugeReader(measure);
     const callback: BatchObservableCallback = async (result) => {
-      for (const { name, value, attributes } of await reader.read())
-        result.observe(gauges.get(name)!, value, attributes);
+      for (const { name, value, attributes } of await read()) result.observe(gauges.get(name)!, value, attributes);
     };
     sdkMeter().addBatchObservableCallback(callback, [...gauges.values()]);
     return () => sdkMeter().removeBatchObservableCallback(callback, [...gauges.values()]);

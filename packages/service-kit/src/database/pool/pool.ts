@@ -64,7 +64,6 @@ export class Pool {
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #idleTimers = new WeakMap<Connection, NodeJS.Timeout>();
-  readonly #onSilence: (() => void)[] = [];
   #waiting: Waiter[] = [];
   #dialling = 0;
   #nextHost = 0;
@@ -125,19 +124,6 @@ export class Pool {
   /** Takes note that a statement has ended, however. */
   responded(): void {
     this.#unansweredSinceMs = undefined;
-  }
-
-  /** Calls `tell` each time a connection was ended because PostgreSQL was silent on it. */
-  onSilence(tell: () => void): void {
-    this.#onSilence.push(tell);
-  }
-
-  /** Ends idle connections, and those on which a statement has been under way for `ms`: others to the same server are silent. */
-  endSilent(ms: number): void {
-    const sinceMs = performance.now() - ms;
-    for (const connection of [...this.#idle]) connection.close();
-    for (const connection of this.#all)
-      if ((connection.busySinceMs ?? Number.POSITIVE_INFINITY) < sinceMs) connection.end(new StatementTimeout(ms));
   }
 
   /** Ends all connections, those in use after `timeoutMs` at most. */
@@ -242,11 +228,11 @@ export class Pool {
     setImmediate(() => {
       const now = performance.now();
       const deadlineMs = this.#options.statementMs + graceMs;
-      const isLate = ({ busySinceMs = now }: Connection) => busySinceMs < now - deadlineMs;
-      if ([...this.#all].some(isLate)) {
-        // An idle connection to the same server is likely silent as well.
-        this.endSilent(deadlineMs);
-        for (const tell of this.#onSilence) tell();
+      const busyFor = (ms: number) => [...this.#all].filter(({ busySinceMs = now }) => busySinceMs < now - ms);
+      if (busyFor(deadlineMs).length > 0) {
+        // Others to the same server are likely silent as well: those that are idle, and those that have been busy for long.
+        for (const connection of busyFor(graceMs)) connection.end(new StatementTimeout(deadlineMs));
+        for (const connection of [...this.#idle]) connection.close();
       }
       const late = this.#waiting.filter(({ untilMs }) => untilMs < now);
       if (late.length > 0) this.#waiting = this.#waiting.filter(({ untilMs }) => untilMs >= now);

@@ -17,8 +17,6 @@ export interface Partition extends Bounds {
 export interface PartitionsNow {
   now: number;
   partitions: Partition[];
-  /** Those whose bounds are no UUIDs, such as a default partition that somebody has made. */
-  strange: { name: string; bounds: string }[];
 }
 
 /** Time for which a drop waits for a lock: whoever comes after it waits behind it for as long. */
@@ -26,20 +24,17 @@ const dropLockMs = 50;
 /** The same of a partition that is attached: only other changes of the table wait for that. */
 const attachLockMs = 1_000;
 
-/** Reads a table's partitions from the catalogue: names say nothing. */
+/** Reads a table's partitions from the catalogue: names say nothing. Those whose bounds are no UUIDs, such as a default one that somebody has made, are left out. */
 export async function readPartitions(sql: Sql, table: string): Promise<PartitionsNow> {
-  const rows = await sql<{ now: number; name: string | null; bounds: string }[]>`
+  const rows = await sql<{ now: number; name: string; bounds: string | null }[]>`
     select extract(epoch from now())::float8 * 1000 as now, child.relname as name, pg_get_expr(child.relpartbound, child.oid) as bounds
     from (select ${table}::text::regclass as oid) as parent
     left join pg_inherits i on i.inhparent = parent.oid left join pg_class child on child.oid = i.inhrelid`;
-  const state: PartitionsNow = { now: rows[0]!.now, partitions: [], strange: [] };
-  for (const { name, bounds } of rows) {
-    if (name === null) continue;
-    const span = boundsOf(bounds);
-    if (span) state.partitions.push({ name, ...span });
-    else state.strange.push({ name, bounds });
-  }
-  return state;
+  const partitions = rows.flatMap(({ name, bounds }) => {
+    const span = boundsOf(bounds ?? '');
+    return span ? [{ name, ...span }] : [];
+  });
+  return { now: rows[0]!.now, partitions };
 }
 
 function boundsOf(text: string): Bounds | undefined {

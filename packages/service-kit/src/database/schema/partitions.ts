@@ -5,14 +5,7 @@ import { WakeLoop } from '../../timing/wake-loop.ts';
 import { dayMs } from '../../values/zoned-time.ts';
 import type { Database } from '../database.ts';
 import { isTemporaryFailure } from '../database-errors.ts';
-import {
-  type Bounds,
-  dropPartition,
-  makePartition,
-  type Partition,
-  type PartitionsNow,
-  readPartitions,
-} from './partitions.sql.ts';
+import { type Bounds, dropPartition, makePartition, type Partition, readPartitions } from './partitions.sql.ts';
 
 /** A table that is partitioned by a column of UUIDs of version 7, and so by time: its rows end with their partition. */
 export interface PartitionedTable {
@@ -57,8 +50,6 @@ export function planPartitions(
 /** Pause after a round that found nothing to do, and before the next attempt to drop a partition that somebody reads. */
 const everyMs = 60_000;
 const slowestRetryMs = 60_000;
-/** Attempts between two warnings about a partition that cannot be dropped: an hour. */
-const attemptsPerWarning = 60;
 /** Attempts to make partitions that a process needs to begin, and the pause between them. */
 const attemptsToBegin = 5;
 const retryToBeginMs = 500;
@@ -76,10 +67,7 @@ export class PartitionKeeper {
   readonly #sql: Database;
   readonly #tables: readonly PartitionedTable[];
   readonly #log: Logger;
-  /** Attempts in vain to drop a partition, by its name. */
-  readonly #attempts = new Map<string, number>();
   readonly #seen = new Map<string, { endsAt: number; overdue: number }>();
-  readonly #strange = new Set<string>();
   readonly #stopGauges: () => void;
   #loop: WakeLoop | undefined;
 
@@ -101,7 +89,10 @@ export class PartitionKeeper {
    */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const failure = await this.#makeAll().catch((error: unknown) => error);
+      const failure = await this.keepUp().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       const lacking = await this.#lackingNow();
       if (lacking.length === 0) {
         if (failure) this.#log.warn({ err: failure }, 'partitions could not be made ahead; it is tried again');
@@ -123,94 +114,57 @@ export class PartitionKeeper {
 
   /** Makes what is missing and drops one partition of each table that is over; returns whether there are more. */
   async keepUp(): Promise<boolean> {
-    const failures: unknown[] = [];
-    let hasMore = false;
-    for (const table of this.#tables) {
-      try {
-        const hasMoreOfTable = await this.#keepUp(table);
-        hasMore ||= hasMoreOfTable;
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
-    return hasMore;
+    const kept = await Promise.allSettled(this.#tables.map((table) => this.#keepUp(table)));
+    const failed = kept.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+    return kept.some((one) => one.status === 'fulfilled' && one.value);
   }
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
-    const { now, over, endsAt } = await this.#make(table);
+    const { over, endsAt } = await this.#make(table);
     const [oldest, ...others] = over;
-    if (!oldest || !(await this.#drop(table, oldest, now))) return false;
+    if (!oldest || !(await this.#drop(table, oldest))) return false;
     this.#seen.set(table.table, { endsAt, overdue: others.length });
     return others.length > 0;
   }
 
   /** Drops a partition; returns whether it did. It gives way to whoever has it locked, and is tried again a minute later. */
-  async #drop({ table, keptMs }: PartitionedTable, partition: Partition, now: number): Promise<boolean> {
-    const { name, toMs } = partition;
+  async #drop({ table }: PartitionedTable, partition: Partition): Promise<boolean> {
+    const said = { partition: partition.name };
     try {
       const isMine = await dropPartition(this.#sql, table, partition);
-      if (isMine) this.#log.info({ partition: name }, 'a partition was dropped with its rows, whose time is over');
-      this.#attempts.delete(name);
+      if (isMine) this.#log.info(said, 'a partition was dropped with its rows, whose time is over');
       return isMine;
     } catch (error) {
       if (!isTemporaryFailure(error)) throw error;
-      const attempts = (this.#attempts.get(name) ?? 0) + 1;
-      this.#attempts.set(name, attempts);
-      const overdueMs = now - keptMs - toMs;
-      const said = { partition: name, attempts, overdue_hours: Math.round(overdueMs / 3_600_000) };
-      const message = 'a partition cannot be dropped while somebody has its table locked; it is tried again';
-      if (overdueMs >= dayMs && attempts % attemptsPerWarning === 0) this.#log.warn(said, message);
-      else if (attempts === 1) this.#log.info(said, message);
+      this.#log.info(said, 'a partition cannot be dropped while somebody has its table locked; it is tried again');
       return false;
     }
   }
 
-  async #makeAll(): Promise<void> {
-    for (const table of this.#tables) await this.#make(table);
-  }
-
   /** Makes what a table lacks; returns what is over, and when the last one ends. */
   async #make(table: PartitionedTable) {
-    const { partitions, now } = await this.#read(table.table);
+    const { partitions, now } = await readPartitions(this.#sql, table.table);
     const { missing, over } = planPartitions(table, partitions, now, Date.now());
     let endsAt = Math.max(now, ...partitions.map(({ toMs }) => toMs));
     const saw = () => this.#seen.set(table.table, { endsAt, overdue: over.length });
     // Said before anything can fail: operators must hear of it when nothing more is made.
     saw();
-    const failures: unknown[] = [];
     for (const bounds of missing) {
-      try {
-        await makePartition(this.#sql, table.table, bounds);
-        endsAt = Math.max(endsAt, bounds.toMs);
-      } catch (error) {
-        failures.push(error);
-        // Whoever has the table locked is in the way of all; else one that cannot be made keeps no later one from being made.
-        if (isTemporaryFailure(error)) break;
-      }
+      await makePartition(this.#sql, table.table, bounds);
+      endsAt = Math.max(endsAt, bounds.toMs);
+      saw();
     }
-    saw();
-    if (failures.length > 0) throw failures[0];
-    return { now, over, endsAt };
+    return { over, endsAt };
   }
 
   /** Returns the tables that have no partition for the database's now. */
   async #lackingNow(): Promise<string[]> {
     const lacking: string[] = [];
     for (const { table } of this.#tables) {
-      const { now, partitions } = await this.#read(table);
+      const { now, partitions } = await readPartitions(this.#sql, table);
       if (!partitions.some(({ fromMs, toMs }) => fromMs <= now && now < toMs)) lacking.push(table);
     }
     return lacking;
-  }
-
-  /** Reads what there is. Partitions that are none of ours are named once, and left alone. */
-  async #read(table: string): Promise<PartitionsNow> {
-    const state = await readPartitions(this.#sql, table);
-    for (const { name, bounds } of state.strange.filter((one) => !this.#strange.has(one.name))) {
-      this.#strange.add(name);
-      this.#log.error({ table, partition: name, bounds }, 'a partition must be bounded by two UUIDs; detach it');
-    }
-    return state;
   }
 }

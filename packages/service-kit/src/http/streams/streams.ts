@@ -4,7 +4,6 @@ import { limitReached } from '../../telemetry/limits.ts';
 import type { Logger } from '../../telemetry/logging.ts';
 import { meter } from '../../telemetry/meter.ts';
 import { withTimeout } from '../../values/with-timeout.ts';
-import type { Listener } from '../listener.ts';
 
 /** One event of a stream. `id` and `event` are without line ends. */
 export interface StreamedEvent {
@@ -42,7 +41,7 @@ const retryMs = { shortest: 500, longest: 3_000 };
 const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' }, 'operation');
 
 /** The streams of Server-Sent Events that a process has open. */
-export class Streams implements Pick<Listener, 'drain' | 'close'> {
+export class Streams {
   readonly #log: Logger;
   readonly #permits = new FairPermits(maxStreams);
   readonly #unsent: FairPermits;
@@ -101,11 +100,6 @@ export class Streams implements Pick<Listener, 'drain' | 'close'> {
     beginEventStream(response);
     if (this.#isClosed) end(response, source);
     else void this.#send(response, source, isWithin);
-  }
-
-  /** Streams go on while the process serves on. */
-  drain(): void {
-    // Nothing to do.
   }
 
   /** Ends all streams, whose readers connect again. */
