@@ -7,7 +7,7 @@ import { ConsumerLease } from './consumer-lease.ts';
 
 let platform: Platform;
 let sql: Database;
-const leases: ConsumerLease[] = [];
+const leases: { stop(): Promise<void> }[] = [];
 const log = createLogger('test', 'silent');
 beforeAll(async () => {
   platform = await startPlatform({ services: ['crm'] });
@@ -25,7 +25,8 @@ interface AtTheBus {
   failingMs?: number;
 }
 
-function startLease(name: string, atTheBus: AtTheBus, database = sql) {
+function startLease(name: string, atTheBus: AtTheBus) {
+  const session = openDatabase(platform.env('crm').DATABASE_URL!, { pool: 1, service: 'crm' });
   const asked = { times: 0 };
   const pending = async () => {
     asked.times++;
@@ -40,9 +41,13 @@ function startLease(name: string, atTheBus: AtTheBus, database = sql) {
   };
   const failingMs = () => atTheBus.failingMs ?? 0;
   const consuming = { pending, failingMs };
-  const lease = new ConsumerLease(name, { sql: database, bus, log, consuming, changed: () => undefined });
-  leases.push(lease);
-  return { lease, asked, reconnect: () => back() };
+  const lease = new ConsumerLease(name, { sql: session, bus, log, consuming, changed: () => undefined });
+  const stop = async () => {
+    await lease.stop();
+    await session.end({ timeout: 0 });
+  };
+  leases.push({ stop });
+  return { lease, asked, session, stop, reconnect: () => back() };
 }
 
 describe('the lease of a consumer that takes events in order', () => {
@@ -51,19 +56,27 @@ describe('the lease of a consumer that takes events in order', () => {
     const first = startLease(name, { unacknowledged: 0, requests: 0 });
     await waitFor('the lease', () => first.lease.isHeld);
     const second = startLease(name, { unacknowledged: 0, requests: 0 });
-    await first.lease.stop();
+    await first.stop();
     expect(first.lease.isHeld).toBe(false);
     await waitFor('the lease', () => second.lease.isHeld);
   });
 
   it("is another's once the connection of the one that has it is lost", async () => {
     const name = randomUUID();
-    const lost = openDatabase(platform.env('crm').DATABASE_URL!, { pool: 1, service: 'crm' });
-    const first = startLease(name, { unacknowledged: 0, requests: 0 }, lost);
+    const first = startLease(name, { unacknowledged: 0, requests: 0 });
     await waitFor('the lease', () => first.lease.isHeld);
     const second = startLease(name, { unacknowledged: 0, requests: 0 });
-    await lost.end({ timeout: 0 });
+    await first.session.end({ timeout: 0 });
     await waitFor('the lease', () => second.lease.isHeld && !first.lease.isHeld);
+  });
+
+  it('keeps nobody waiting who builds an index concurrently', async () => {
+    const { lease } = startLease(randomUUID(), { unacknowledged: 0, requests: 0 });
+    await waitFor('the lease', () => lease.isHeld);
+    await sql`create table lease_records (note text)`;
+    // One with a condition waits for every transaction that has a snapshot.
+    await sql.unsafe(`create index concurrently lease_records_by_note on lease_records (note) where note <> ''`);
+    await sql`drop table lease_records`;
   });
 
   it('is used only when nothing that was given before can come behind what is new', async () => {

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, Consuming } from '../bus/bus.ts';
-import { type Database, inTransaction, type Sql } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
@@ -17,9 +16,12 @@ const followLookMs = 200;
 /** Time after which a process that the bus does not let pull leaves the lock to others, and for how long: until another has had its turn. */
 const stuckMs = 10_000;
 const leaveMs = 3 * everyMs;
+/** Time after which PostgreSQL ends the session of a process that says nothing: its machine may have vanished. */
+const silentSessionMs = 15_000;
 
 /** Dependencies of a lease. */
 interface LeaseParts {
+  /** A pool of one connection of its own, not a pooler's: the lock is that session's. */
   sql: Database;
   bus: Pick<Bus, 'isConnected' | 'onBack'>;
   log: Logger;
@@ -30,24 +32,25 @@ interface LeaseParts {
 
 /**
  * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order. It is the
- * one with an advisory lock, which the database gives to another when its process ends or dies. That one begins once nothing can come again behind what
- * follows it: after the last acknowledgement, or 7 s. So does one whose connection to the bus broke.
+ * one whose session has an advisory lock, which the database gives to another when that ends, or was silent for 15 s. That one begins once nothing
+ * can come again behind what follows it: after the last acknowledgement, or 7 s. So does one whose connection to the bus broke. No transaction is
+ * open meanwhile: an index that is built concurrently would wait for its end.
  */
 export class ConsumerLease {
   readonly #parts: LeaseParts;
   readonly #name: string;
   readonly #loop: WakeLoop;
-  readonly #stopping = new AbortController();
   #isHeld = false;
-  /** Until when what was given before may come again; undefined where this process has not yet begun to wait for it. */
+  /** Until when what was given before may come again; undefined where this process does not wait for it. */
   #followsAtMs: number | undefined;
   #leavesUntilMs = 0;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
     this.#name = `consumer ${name}`;
-    const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
-    this.#loop = new WakeLoop(this.#name, pace, () => this.#take());
+    const isFollowing = () => this.#followsAtMs !== undefined && !this.#isHeld;
+    const pace = { everyMs: () => (isFollowing() ? followLookMs : everyMs), slowestRetryMs: everyMs, log: parts.log };
+    this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
     parts.bus.onBack(() => {
       // One that flaps would begin again each time, and never take anything.
       if (this.#isHeld) this.#followsAtMs = undefined;
@@ -60,37 +63,35 @@ export class ConsumerLease {
     return this.#isHeld;
   }
 
-  /** Lets another process go on, once its consuming has stopped. */
+  /** Lets another process go on, once its consuming has stopped: with the session that the lock is of, which its owner ends. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
     await this.#loop.stop();
+    this.#set(false);
   }
 
-  async #take(): Promise<undefined> {
-    if (!this.#parts.bus.isConnected() || performance.now() < this.#leavesUntilMs) return;
+  async #look(): Promise<undefined> {
+    let hasLock = false;
     try {
-      await inTransaction(this.#parts.sql, async (tx) => {
-        const [row] = await tx<{ is_mine: boolean }[]>`
-          select pg_try_advisory_xact_lock(hashtextextended(current_schema() || ${this.#name}::text, 0)) as is_mine`;
-        if (row!.is_mine) await this.#hold(tx);
-      });
+      hasLock = await this.#takeLock();
     } finally {
-      this.#followsAtMs = undefined;
-      this.#set(false);
+      if (!hasLock) this.#followsAtMs = undefined;
+      this.#set(hasLock && this.#isHeld);
     }
+    if (hasLock && !this.#isHeld && (await this.#mayFollow())) this.#set(true);
   }
 
-  /** Returns when the process stops, or has no connection to the bus or is not let pull; throws where the connection is lost, and the lock with it. */
-  async #hold(tx: Sql): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await tx`select`;
-      const { bus, consuming } = this.#parts;
-      if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
-      if (!bus.isConnected() || this.#leavesUntilMs > performance.now()) return;
-      this.#set(this.#isHeld || (await this.#mayFollow()));
-      await sleep(this.#isHeld ? everyMs : followLookMs, undefined, { signal }).catch(() => undefined);
+  /** Returns whether this process has the lock. It leaves that to others without the bus, and where the bus does not let it pull. */
+  async #takeLock(): Promise<boolean> {
+    const { sql, bus, consuming } = this.#parts;
+    if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
+    if (!bus.isConnected() || performance.now() < this.#leavesUntilMs) {
+      await sql`select pg_advisory_unlock_all()`;
+      return false;
     }
+    const [row] = await sql<{ is_mine: boolean }[]>`
+      select pg_try_advisory_lock(hashtextextended(current_schema() || ${this.#name}::text, 0)) as is_mine,
+        set_config('idle_session_timeout', ${String(silentSessionMs)}, false)`;
+    return row!.is_mine;
   }
 
   /** Returns whether nothing that was given before can come behind what this process is given: as the bus says, or since it is so long ago. */

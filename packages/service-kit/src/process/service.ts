@@ -223,7 +223,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
-  // Past a pooler: the transaction of a lease lasts, and would keep it from pausing.
+  // Past a pooler: the lock of a lease is its session's.
   const openSession = () =>
     openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: definition.name });
   const consumers = (definition.consumers ?? []).map((consumer) =>
