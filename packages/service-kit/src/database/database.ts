@@ -24,6 +24,7 @@ export type JsonValue = postgres.JSONValue;
 
 /** PostgreSQL's statement timeout for requests, consumers, and jobs that set no other. */
 const usualStatementMs = 5_000;
+const lifetimeSeconds = 1_800;
 /** Longest pause between two statements of a transaction. */
 const idleTransactionMs = 15_000;
 
@@ -41,13 +42,22 @@ const opened = new WeakMap<object, Opened>();
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
  * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
- * transaction mode the role has these settings of its own, and no statement is prepared.
+ * transaction mode the role has these settings of its own, and no statement is prepared. A connection is replaced after half an hour, unless
+ * `isLasting`. A pool whose statements take longer also ends connections where `silentWith`, another pool of the same server, found one silent:
+ * it would wait for as long itself.
  */
 export function openDatabase(
   url: string,
-  options: { pool: number; service: string; statementMs?: number; isPooled?: boolean },
+  options: {
+    pool: number;
+    service: string;
+    statementMs?: number;
+    isPooled?: boolean;
+    isLasting?: boolean;
+    silentWith?: Database;
+  },
 ): Database {
-  const { service, isPooled = false, pool: size, statementMs = usualStatementMs } = options;
+  const { service, isPooled = false, isLasting, silentWith, pool: size, statementMs = usualStatementMs } = options;
   // Makes statements, and never connects.
   const maker = postgres(url, {
     max: 1,
@@ -56,6 +66,7 @@ export function openDatabase(
     // See `columnTypes`.
     fetch_types: false,
     prepare: !isPooled,
+    max_lifetime: isLasting ? null : lifetimeSeconds,
     connection: {
       application_name: service,
       ...(isPooled ? {} : { ...sessionSettings(service), ...ownSettings, statement_timeout: statementMs }),
@@ -70,6 +81,10 @@ export function openDatabase(
     end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),
   }) as unknown as Database;
   opened.set(sql, { pool, statementMs, isPooled, statements });
+  if (silentWith) {
+    const { pool: other, statementMs: silentMs } = opened.get(silentWith)!;
+    other.onSilence(() => pool.endSilent(silentMs));
+  }
   return sql;
 }
 

@@ -204,10 +204,11 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
   };
 }
 
-/** Connections for jobs whose statements may take longer than others: as many as their rounds need; undefined where there are no such jobs. */
+/** Connections for jobs whose statements may take longer than others: as many as their rounds need; undefined where there are no such jobs. They end where those of `sql` fall silent. */
 export function openPatientDatabase(
   { name, jobs = [] }: { name: string; jobs?: readonly Pick<Job<never>, 'statementMs'>[] },
   { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
+  sql: Database,
 ): Database | undefined {
   const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
   if (patient.length === 0) return undefined;
@@ -218,5 +219,6 @@ export function openPatientDatabase(
     service: name,
     statementMs: Math.max(...patient),
     isPooled,
+    silentWith: sql,
   });
 }

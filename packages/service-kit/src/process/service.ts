@@ -195,7 +195,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { log, bus, requests, connections, health, queues, clockWork } = foundation;
+  const { log, sql, bus, requests, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -225,12 +225,16 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
   // Past a pooler: the lock of a lease is its session's.
   const openSession = () =>
-    openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: definition.name });
+    openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, {
+      pool: 1,
+      service: definition.name,
+      isLasting: true,
+    });
   const consumers = (definition.consumers ?? []).map((consumer) =>
     startConsumer(bus, consumer, { ...work, retriesOf, openSession }),
   );
   for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config);
+  const patientSql = openPatientDatabase(definition, config, sql);
   const jobs = (definition.jobs ?? []).map((job) =>
     startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
   );

@@ -11,7 +11,6 @@ const graceMs = 1_000;
 /** Interval at which deadlines are checked. */
 const sweepMs = 500;
 const idleMs = 20_000;
-const lifetimeMs = 1_800_000;
 /** Time for authentication and the first statement of a connection. */
 const beginMs = 5_000;
 /** Rounds of dialling all hosts without a pause: a server that closes its connections is often back at once. */
@@ -64,6 +63,7 @@ export class Pool {
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #idleTimers = new WeakMap<Connection, NodeJS.Timeout>();
+  readonly #onSilence: (() => void)[] = [];
   #waiting: Waiter[] = [];
   #dialling = 0;
   #nextHost = 0;
@@ -109,7 +109,8 @@ export class Pool {
 
   giveBack(connection: Connection): void {
     if (connection.isGone) return;
-    if (this.#isEnding || performance.now() - connection.bornAtMs > lifetimeMs) {
+    const { max_lifetime: seconds } = this.#options.driver;
+    if (this.#isEnding || (seconds && performance.now() - connection.bornAtMs > seconds * 1_000)) {
       connection.close();
       return;
     }
@@ -124,6 +125,19 @@ export class Pool {
   /** Takes note that a statement has ended, however. */
   responded(): void {
     this.#unansweredSinceMs = undefined;
+  }
+
+  /** Calls `tell` each time a connection was ended because PostgreSQL was silent on it. */
+  onSilence(tell: () => void): void {
+    this.#onSilence.push(tell);
+  }
+
+  /** Ends idle connections, and those on which a statement has been under way for `ms`: another one to the same server was silent. */
+  endSilent(ms: number): void {
+    const sinceMs = performance.now() - ms;
+    for (const connection of [...this.#idle]) connection.close();
+    for (const connection of this.#all)
+      if ((connection.busySinceMs ?? Number.POSITIVE_INFINITY) < sinceMs) connection.end(new StatementTimeout(ms));
   }
 
   /** Ends all connections, those in use after `timeoutMs` at most. */
@@ -228,11 +242,10 @@ export class Pool {
     setImmediate(() => {
       const now = performance.now();
       const deadlineMs = this.#options.statementMs + graceMs;
-      const busyFor = (ms: number) => [...this.#all].filter(({ busySinceMs = now }) => busySinceMs < now - ms);
-      if (busyFor(deadlineMs).length > 0) {
+      if (this.#all.values().some(({ busySinceMs = now }) => busySinceMs < now - deadlineMs)) {
         // Others to the same server are likely silent as well: those that are idle, and those that have been busy for long.
-        for (const connection of busyFor(graceMs)) connection.end(new StatementTimeout(deadlineMs));
-        for (const connection of [...this.#idle]) connection.close();
+        this.endSilent(this.#options.statementMs / 2);
+        for (const tell of this.#onSilence) tell();
       }
       const late = this.#waiting.filter(({ untilMs }) => untilMs < now);
       if (late.length > 0) this.#waiting = this.#waiting.filter(({ untilMs }) => untilMs >= now);
