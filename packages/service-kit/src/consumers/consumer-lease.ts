@@ -41,6 +41,8 @@ export class ConsumerLease {
   readonly #name: string;
   readonly #loop: WakeLoop;
   #isHeld = false;
+  /** PostgreSQL's process that has the lock for this one; undefined where this one does not have it. */
+  #lockedBy: number | undefined;
   /** Until when what was given before may come again; undefined where this process does not wait for it. */
   #followsAtMs: number | undefined;
   #leavesUntilMs = 0;
@@ -70,28 +72,30 @@ export class ConsumerLease {
   }
 
   async #look(): Promise<undefined> {
-    let hasLock = false;
+    const before = this.#lockedBy;
+    this.#lockedBy = undefined;
     try {
-      hasLock = await this.#takeLock();
+      this.#lockedBy = await this.#takeLock();
     } finally {
-      if (!hasLock) this.#followsAtMs = undefined;
-      this.#set(hasLock && this.#isHeld);
+      // Between two sessions of its own another process may have had it.
+      if (this.#lockedBy !== before) this.#followsAtMs = undefined;
+      this.#set(this.#lockedBy !== undefined && this.#lockedBy === before && this.#isHeld);
     }
-    if (hasLock && !this.#isHeld && (await this.#mayFollow())) this.#set(true);
+    if (this.#lockedBy !== undefined && !this.#isHeld && (await this.#mayFollow())) this.#set(true);
   }
 
-  /** Returns whether this process has the lock. It leaves that to others without the bus, and where the bus does not let it pull. */
-  async #takeLock(): Promise<boolean> {
+  /** Returns what has the lock for this process, if it can have it: it is left to others without the bus, and where the bus does not let it pull. */
+  async #takeLock(): Promise<number | undefined> {
     const { sql, bus, consuming } = this.#parts;
     if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
     if (!bus.isConnected() || performance.now() < this.#leavesUntilMs) {
       await sql`select pg_advisory_unlock_all()`;
-      return false;
+      return undefined;
     }
-    const [row] = await sql<{ is_mine: boolean }[]>`
-      select pg_try_advisory_lock(hashtextextended(current_schema() || ${this.#name}::text, 0)) as is_mine,
+    const [row] = await sql<{ is_mine: boolean; pid: number }[]>`
+      select pg_try_advisory_lock(hashtextextended(current_schema() || ${this.#name}::text, 0)) as is_mine, pg_backend_pid() as pid,
         set_config('idle_session_timeout', ${String(silentSessionMs)}, false)`;
-    return row!.is_mine;
+    return row!.is_mine ? row!.pid : undefined;
   }
 
   /** Returns whether nothing that was given before can come behind what this process is given: as the bus says, or since it is so long ago. */
