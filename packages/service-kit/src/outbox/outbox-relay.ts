@@ -157,8 +157,7 @@ export class OutboxRelay {
 
   async #lockOldest(tx: Sql): Promise<Batch> {
     const rows = await lockOutbox(tx, mostInRound, this.#bus.part);
-    const bytes = rows.reduce((sum, { size }) => sum + size, 0);
-    return { rows, hasMore: rows.length === mostInRound.rows || bytes >= mostInRound.bytes };
+    return { rows, hasMore: rows.length === mostInRound.rows || areMany(rows) };
   }
 
   /** Locks events of accounts that are not paused, 200 accounts at a time in turn. */
@@ -168,7 +167,7 @@ export class OutboxRelay {
     const others = [...new Set(accounts).difference(new Set(paused))];
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound, this.#bus.part) : [];
     // Behind the last account the next look begins with the first; fewer than one account may have are all that waited.
-    return { rows, hasMore: rows.length >= mostInRound.ofAccount || next !== undefined };
+    return { rows, hasMore: rows.length >= mostInRound.ofAccount || areMany(rows) || next !== undefined };
   }
 
   #afterRefusal({ row, error }: Refusal): RefusedRow {
@@ -197,6 +196,9 @@ export class OutboxRelay {
     );
   }
 }
+
+/** Returns whether a round ended at its bytes. */
+const areMany = (rows: readonly StoredRow[]) => rows.reduce((sum, { size }) => sum + size, 0) >= mostInRound.bytes;
 
 interface Batch {
   rows: StoredRow[];

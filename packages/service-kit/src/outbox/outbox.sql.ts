@@ -87,13 +87,13 @@ function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
   return part ? sql`and ${part.where(sql)}` : sql``;
 }
 
-/** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second. */
+/** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second, small ones before large ones. */
 async function lockedRows(tx: Sql, due: Fragment, { bytes }: BatchBounds, isByAccount: boolean): Promise<StoredRow[]> {
   return await tx<StoredRow[]>`
     with due as (${due}), placed as (
       select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
     ), sized as (
-      select account_id, sequence, size, sum(size) over (order by nth, sequence) - size as bytes_before
+      select account_id, sequence, size, sum(size) over (order by nth, case when ${isByAccount} then size end, sequence) - size as bytes_before
       from placed
     )
     select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size, o.envelope
