@@ -6,7 +6,7 @@ import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
-import { RequestReply, subscribe } from './request-reply.ts';
+import { type RequestOptions, RequestReply, subscribe } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
@@ -17,17 +17,9 @@ const publishTimeoutMs = 5_000;
 const startWaitMs = 2_000;
 
 /** Options of a process's use of the bus. */
-export interface BusOptions {
-  /** First token of every subject and name of the stream. */
-  prefix: string;
-  service: string;
-  log: Logger;
-  /** Timeout of `ask`; 5 s unless given. */
-  requestTimeoutMs?: number;
+export interface BusOptions extends RequestOptions {
   files?: BusFiles;
   stream?: StreamBounds;
-  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
-  aheadOf?: (accountId: string) => number;
 }
 
 export interface PublishedEvent {
@@ -84,9 +76,9 @@ export class Bus extends RequestReply {
   }
 
   private constructor(urls: string, options: BusOptions) {
-    const { prefix, service, log, requestTimeoutMs, files = {}, stream = {}, aheadOf = () => 0 } = options;
+    const { prefix, service, log, files = {}, stream = {} } = options;
     const connection = new BusConnection(urls, files, service, log);
-    super(connection, { prefix, service, log, timeoutMs: requestTimeoutMs, aheadOf });
+    super(connection, options);
     this.#connection = connection;
     this.#prefix = prefix;
     this.#service = service;
@@ -202,22 +194,20 @@ export class Bus extends RequestReply {
     });
   }
 
-  /** Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. */
-  announce(topic: string, payload: string): void {
-    this.#publishNews(topic, payload);
-  }
-
   /** Tells every process that hears of this service's `topic`, itself too, in the same way: no other service can in its name. */
   tell(topic: string, payload = ''): void {
-    this.#publishNews(`${this.#service}.${topic}`, payload);
+    this.announce(`${this.#service}.${topic}`, payload);
   }
 
-  /** Never throws, also where the server takes no message of that size: whoever cannot be told finds out by the poll. */
-  #publishNews(name: string, payload: string): void {
+  /**
+   * Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. Never throws, also where the
+   * server takes no message of that size: whoever cannot be told finds out by the poll.
+   */
+  announce(topic: string, payload: string): void {
     try {
-      if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${name}`, payload);
+      if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
     } catch (error) {
-      this.#log.warn({ err: error, news: name }, 'news could not be published');
+      this.#log.warn({ err: error, news: topic }, 'news could not be published');
     }
   }
 

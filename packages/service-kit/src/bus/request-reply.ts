@@ -49,6 +49,18 @@ interface AskedRequest {
   ahead_ms?: unknown;
 }
 
+/** Options of requests. */
+export interface RequestOptions {
+  /** First token of every subject and name of the stream. */
+  prefix: string;
+  service: string;
+  log: Logger;
+  /** Timeout of `ask`; 5 s unless given. */
+  requestTimeoutMs?: number;
+  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
+  aheadOf?: (accountId: string) => number;
+}
+
 /** Requests between services over NATS, and their replies. */
 export class RequestReply {
   readonly #connection: BusConnection;
@@ -63,20 +75,14 @@ export class RequestReply {
 
   constructor(
     connection: BusConnection,
-    asker: {
-      prefix: string;
-      service: string;
-      log: Logger;
-      timeoutMs: number | undefined;
-      aheadOf: (accountId: string) => number;
-    },
+    { prefix, service, log, requestTimeoutMs = defaultRequestTimeoutMs, aheadOf = () => 0 }: RequestOptions,
   ) {
     this.#connection = connection;
-    this.#prefix = asker.prefix;
-    this.#service = asker.service;
-    this.#log = asker.log;
-    this.#timeoutMs = asker.timeoutMs ?? defaultRequestTimeoutMs;
-    this.#aheadOf = asker.aheadOf;
+    this.#prefix = prefix;
+    this.#service = service;
+    this.#log = log;
+    this.#timeoutMs = requestTimeoutMs;
+    this.#aheadOf = aheadOf;
     connection.onConnection(() => {
       this.#handlers = [];
     });

@@ -13,7 +13,7 @@ import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
 import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
-import { byLock, type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
+import { type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
 
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
@@ -62,11 +62,10 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       if (isDatabaseUnavailable(error)) throw error;
       if (!(error instanceof AccountsLocked))
         return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
-      const { others, faulty } = byLock(error, batch);
-      await orGiveBack(
-        faulty.map(({ message }) => message),
-        () => setAside(context, name, faulty),
-      );
+      const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
+      const { true: locked = [], false: others = [] } = Object.groupBy(batch, (message) => `${isLocked(message)}`);
+      const failures = locked.map((message) => ({ message, error }));
+      await orGiveBack(locked, () => setAside(context, name, failures));
       if (others.length > 0) await orGiveBack(others, () => takeAll(others));
     }
   };

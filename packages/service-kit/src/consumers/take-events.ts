@@ -2,7 +2,6 @@ import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Sql } from '../database/database.ts';
 import { isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import { inWorkTransaction, type WorkContext } from '../jobs/jobs.ts';
-import type { AccountsLocked } from '../outbox/failed-try.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
 import { inSpans } from '../telemetry/telemetry.ts';
 import type { Consumer } from './consumer.ts';
@@ -71,13 +70,6 @@ export async function takeEach<Resources>(
     }
   }
   if (failures.length > 0) await setAside(context, consumer.name, failures);
-}
-
-/** Separates the events of accounts of which a lock is held. */
-export function byLock(error: AccountsLocked, batch: EventMessage[]) {
-  const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
-  const faulty = batch.filter(isLocked).map((message): FailedMessage => ({ message, error }));
-  return { others: batch.filter((message) => !isLocked(message)), faulty };
 }
 
 /** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */

@@ -66,11 +66,6 @@ export class FairSlots {
     this.#accounts = new AccountSlots(bounds.most);
   }
 
-  /** Runs under way. */
-  get running(): number {
-    return this.#accounts.running;
-  }
-
   /** Runs under way, by account. */
   get owners(): { account: string; running: number }[] {
     return this.#accounts.owners;

@@ -59,7 +59,7 @@ export function bindHooks<Resources>(
   for (const { path, handle } of hooks) {
     const serve = (request: Request, response: Response) =>
       withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
-        inSpan(`${httpMethod(request.method)} ${path}`, spanOptions(request, path), async (span) => {
+        inSpan(`${httpMethod(request.method)} ${path}`, spanOf(request, path), async (span) => {
           let sent: number;
           try {
             const { status, text, account } = await handle(callOf(request, context, connections));
@@ -81,14 +81,15 @@ export function bindHooks<Resources>(
 }
 
 /** The path itself is left out: it has the token of its hook. */
-function spanOptions(request: Request, path: string) {
-  const attributes = {
+const spanOf = (request: Request, path: string) => ({
+  kind: SpanKind.SERVER,
+  attributes: {
     'http.request.method': httpMethod(request.method),
     'http.route': path,
     'platform.request_id': request.header('request-id') ?? '',
-  };
-  return { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
-}
+  },
+  parent: traceOfRequest(request.headers),
+});
 
 function callOf<Resources>(
   request: Request,

@@ -67,7 +67,7 @@ function handleClock({ service, clockWork }: Context): Handled {
   );
 }
 
-function handleDeadEvents({ service, queues }: Context): Handled[] {
+function handleDeadEvents({ service, queues, log }: Context): Handled[] {
   const requests = operatorRequests(service);
   return [
     handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
@@ -82,7 +82,7 @@ function handleDeadEvents({ service, queues }: Context): Handled[] {
     }),
     handleRequest(requests.requeueDeadEvents, async (call, part) => {
       if (part.queue !== undefined && !queues.get(part.queue)) return { matched: 0, queues: queues.names };
-      const matched = await requeueAll(call, part);
+      const matched = await requeueAll(call, part, log);
       if (matched > 0) queues.pauses.announce();
       return { matched };
     }),
@@ -96,13 +96,16 @@ function handleDeadEvents({ service, queues }: Context): Handled[] {
 }
 
 /** Requeues dead events in rounds, each a transaction: those that died before it began, as far as there is time. Returns how many. */
-async function requeueAll({ sql, change }: RequestCall<undefined>, part: DeadPart): Promise<number> {
+async function requeueAll({ sql, change }: RequestCall<undefined>, part: DeadPart, log: Logger): Promise<number> {
   const until = await selectLastDeath(sql, part);
   let matched = 0;
   for (const endMs = performance.now() + requeueMs; until && performance.now() < endMs; ) {
-    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, until, now));
-    matched += round.matched;
-    if (!round.hasMore) break;
+    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, until, now)).catch((error: unknown) => {
+      if (matched === 0) throw error;
+      log.error({ err: error }, 'dead events were requeued in part');
+    });
+    matched += round?.matched ?? 0;
+    if (!round?.hasMore) break;
   }
   return matched;
 }

@@ -1,7 +1,6 @@
 import { type Database, openConnections, poolUse } from '../database/database.ts';
 import { collectLoopDelays } from '../telemetry/event-loop.ts';
 import { meter } from '../telemetry/meter.ts';
-import { metricsEnabled } from '../telemetry/telemetry.ts';
 
 const gauges = {
   'nodejs.eventloop.delay.max': {
@@ -25,7 +24,6 @@ const gauges = {
 
 /** Observes a process and its pool whenever metrics are collected, until it ends. */
 export function observeProcess(sql: Database): void {
-  if (!metricsEnabled()) return;
   meter.observe(gauges, (observe) => {
     const { longestMs, p99Ms } = collectLoopDelays();
     observe('nodejs.eventloop.delay.max', longestMs / 1_000);

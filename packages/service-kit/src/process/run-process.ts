@@ -63,7 +63,7 @@ export async function runProcess(start: () => Promise<Running>, options: { faile
         level: 60,
         time: new Date().toISOString(),
         msg: 'unexpected; the process ends',
-        err: describe(error),
+        err: error instanceof Error ? (error.stack ?? error.message) : String(error),
       }),
     );
     process.exitCode = 1;
@@ -82,8 +82,4 @@ export async function runProcess(start: () => Promise<Running>, options: { faile
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

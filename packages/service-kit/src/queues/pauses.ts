@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
+import { coalesced } from '../timing/single-flight.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { selectPauses } from './pauses.sql.ts';
 
@@ -25,13 +26,12 @@ export class Pauses {
   readonly #loop: WakeLoop;
   readonly #watchers = new Set<() => void>();
   #byQueue = new Map<string, Paused>();
-  #reading: Promise<unknown> = Promise.resolve();
   #hasNews = false;
 
   /** Reads them once; throws where the database is unavailable. */
   static async open(sql: Database, bus: Bus, log: Logger): Promise<Pauses> {
     const pauses = new Pauses(sql, bus, log);
-    await pauses.#read();
+    await pauses.refresh();
     return pauses;
   }
 
@@ -83,11 +83,7 @@ export class Pauses {
   }
 
   /** One read at a time, so that none brings an older state back. Returns whether they changed. */
-  #readNext(): Promise<boolean> {
-    const read = this.#reading.then(() => this.#read());
-    this.#reading = read.catch(() => undefined);
-    return read;
-  }
+  readonly #readNext = coalesced(() => this.#read());
 
   async stop(): Promise<void> {
     await this.#loop.stop();

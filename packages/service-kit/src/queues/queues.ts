@@ -196,13 +196,7 @@ export class Queues {
             oldestAt: oldest?.toISOString() ?? null,
             pauses: pauses
               .filter((pause) => pause.queue === queue)
-              .map(({ account, endpoint, reason, actor, at }) => ({
-                account,
-                endpoint,
-                reason,
-                actor,
-                at: at.toISOString(),
-              })),
+              .map(({ queue: _, at, ...pause }) => ({ ...pause, at: at.toISOString() })),
           };
         },
       ),

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../database/database.ts';
-import { releaseReporter, takeReporter } from './reporter.sql.ts';
 
-/** Lease of a reporter: longer than the time between two collections, so that it stays the same while it lives. */
-const leaseMs = 90_000;
+/** Lease of a reporter in seconds: longer than the time between two collections, so that it stays the same while it lives. */
+const leaseSeconds = 90;
 
 /** Chooses, among the processes of a service, the one that reports what all would count alike: the sum over all is right. */
 export class Reporter {
@@ -18,11 +17,18 @@ export class Reporter {
 
   /** Returns whether this process reports; to be asked at each collection. A process that dies is followed by another within 90 s. */
   async isChosen(): Promise<boolean> {
-    return await takeReporter(this.#sql, this.#name, this.#holder, leaseMs);
+    const taken = await this.#sql`
+      insert into reporters as r (name, holder, held_until)
+      values (${this.#name}, ${this.#holder}, now() + make_interval(secs => ${leaseSeconds}))
+      on conflict (account_id, name) do update set holder = excluded.holder, held_until = excluded.held_until
+      where r.holder = excluded.holder or r.held_until < now()`;
+    return taken.count > 0;
   }
 
   /** Lets another process report at once; without the database the lease runs out. Never throws. */
   async release(): Promise<void> {
-    await releaseReporter(this.#sql, this.#name, this.#holder).catch(() => undefined);
+    await this.#sql`delete from reporters where name = ${this.#name} and holder = ${this.#holder}`.catch(
+      () => undefined,
+    );
   }
 }
