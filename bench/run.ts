@@ -3,7 +3,6 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bookingBench } from './booking.ts';
-import { cellsBench } from './cells.ts';
 import { clockBench } from './clock.ts';
 import { customerDataBench } from './customer-data.ts';
 import { eventsBench, senderPeers } from './events.ts';
@@ -47,7 +46,6 @@ const benches: Bench[] = [
   partitionsBench,
   telemetryBench,
   rollingBench,
-  cellsBench,
   scalingBench,
   clockBench,
   growthBench,

@@ -1,23 +1,16 @@
 import { existsSync } from 'node:fs';
-import type * as contract from '@customer-platform/contracts/accounts';
 import {
   drained,
   handleRequests,
   healthServer,
-  type OpenCarriers,
-  type RepliesTo,
   type Running,
   readConfig,
   runProcess,
   startFoundation,
   startJob,
 } from '@customer-platform/service-kit';
-import { findCell } from './accounts/accounts.sql.ts';
-import { handleAccountContext, handleMember, handleMembers } from './accounts/internal-requests.ts';
+import { internalRequests } from './accounts/internal-requests.ts';
 import { type BodyBounds, BodyIntake } from './bodies/body-intake.ts';
-import { cellCarriers } from './cells/cell-carriers.ts';
-import { type AskedIn, Cells } from './cells/cells.ts';
-import { type CellSettings, readCells } from './cells/read-cells.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { openTraces } from './collector/traces.ts';
 import { adminOperations } from './control-plane/admin-operations.ts';
@@ -28,7 +21,7 @@ import { readQueues } from './control-plane/queues/read-queues.ts';
 import { Services } from './control-plane/services.ts';
 import { CurrentApiDocument } from './docs/api-document.ts';
 import { docsServer } from './docs/docs.ts';
-import { openUpstreams, type UpstreamsByCell } from './forward/upstreams.ts';
+import { openUpstreams } from './forward/upstreams.ts';
 import { clientAddressReader } from './http/client-address.ts';
 import { listenWithEnvelopes } from './http/listener.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
@@ -42,13 +35,6 @@ import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { openSandboxClocks } from './sandbox-clock/open-sandbox-clocks.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
-/** Replies to the services of each cell. */
-const requests: RepliesTo<typeof contract, AskedIn> = {
-  getAccountContext: handleAccountContext,
-  getMember: handleMember,
-  findMembers: handleMembers,
-};
-
 const migrations = new URL('../migrations/', import.meta.url);
 
 /** Starts both listeners. Throws if settings are invalid or the database cannot be migrated. */
@@ -59,8 +45,7 @@ export async function startGateway(
   const config = readConfig(gatewayConfig, env);
   const tokens = new AdminTokens(config);
   const clock = options.clock ?? (() => new Date());
-  const described = readCells(config);
-  const { foundation, cells, stop } = await startInCells(config, described, clock);
+  const { foundation, stop } = await startFoundation('gateway', config, { migrations, clock });
   const { sql, bus, log, eventsCommitted } = foundation;
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
@@ -68,25 +53,23 @@ export async function startGateway(
   const streams = new OpenStreams({ keys, changes, clock, log });
   await changes.start((accountIds) => streams.forgetKeys(accountIds));
   const work = { ...foundation, resources: undefined };
-  for (const cell of cells.all) {
-    handleRequests(cell.bus, Object.values(requests), { ...work, resources: { cell: cell.name } });
-  }
+  handleRequests(bus, Object.values(internalRequests), work);
   const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
   // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
   let isStopping = false;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });
-  const routes = new AnnouncedOperations(cells.buses, foundation);
+  const routes = new AnnouncedOperations(foundation);
   await routes.start();
-  const operated = new Services(cells);
+  const operated = new Services(bus);
   const queueHistory = new QueueHistory((now) => readQueues(operated, now), clock);
   queueHistory.start(log);
-  const resources = { changes, invalidKeys, cells, eventsCommitted, services: operated, routes, queueHistory, traces };
+  const resources = { changes, invalidKeys, bus, eventsCommitted, services: operated, routes, queueHistory, traces };
   const parts = { serveHealth: healthServer(foundation.health, () => !isStopping), addressOf, tokens };
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
-  const upstreams = openUpstreams(described, config, log);
-  const sandboxClocks = openSandboxClocks(foundation, cells, upstreams);
+  const upstreams = openUpstreams(config, log);
+  const sandboxClocks = openSandboxClocks(foundation, [...upstreams.services.keys()]);
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
@@ -96,7 +79,7 @@ export async function startGateway(
     shares: new RequestShares(),
     bodies,
     streams: new StreamDoor(slots, streams),
-    hooks: openHookDoor(upstreams, bodies, config),
+    hooks: upstreams.hooks && new HookDoor(upstreams.hooks, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
@@ -115,34 +98,8 @@ export async function startGateway(
       await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
       bodies.stop();
-      for (const each of upstreams.values()) each.close();
+      upstreams.close();
       await stop();
-    },
-  };
-}
-
-/** Returns the door of hooks; undefined where no service takes any. */
-function openHookDoor(upstreams: UpstreamsByCell, bodies: BodyIntake, config: GatewayConfig): HookDoor | undefined {
-  const hooked = [...upstreams.values()].flatMap(({ hooks }) => hooks ?? []);
-  return hooked.length > 0 ? new HookDoor(hooked, bodies, config) : undefined;
-}
-
-/** Starts what every process has, with the buses of all cells: an event of an account goes to that of its own. */
-async function startInCells(config: GatewayConfig, described: readonly CellSettings[], clock: () => Date) {
-  const { promise: opened, resolve } = Promise.withResolvers<Cells>();
-  const openCarriers: OpenCarriers = async ({ sql, bus, log, clocks }) => {
-    const cells = await Cells.open(described, { config, bus, log, clocks });
-    resolve(cells);
-    return cellCarriers(cells, (id) => findCell(sql, id));
-  };
-  const { foundation, stop } = await startFoundation('gateway', config, { migrations, clock, openCarriers });
-  const cells = await opened;
-  return {
-    foundation,
-    cells,
-    async stop() {
-      await stop();
-      await cells.close();
     },
   };
 }

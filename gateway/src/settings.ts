@@ -115,10 +115,6 @@ const shape = baseConfig.extend({
     description:
       'File with a test key (cp_test_…) that the page at /docs tries requests with: everyone who opens the page gets it. For demonstrations.',
   }),
-  CELLS: z.string().min(1).optional().meta({
-    description:
-      'JSON file of further cells by name, each {"services": {"calendar": "http://…"}, "nats": {"url": "nats://…"}}; the other settings describe the cell main.',
-  }),
   CALENDAR_URL: serviceUrl,
   AGENTS_URL: serviceUrl,
   CDP_URL: serviceUrl,

@@ -25,12 +25,6 @@ export const refusals: [values: string, refusal: RegExp][] = [
   ['defaults.config.ADMIN_HOST=127.0.0.1', /defaults\.config\.ADMIN_HOST: is set by the chart/],
   ['drain.seconds=1000', /drain\.seconds/],
   ['trust.secret=one,trust.configMap=two', /trust: set secret or configMap/],
-  ['cells.secret=cells', /cells\.peers: say where the services/],
-  ['cells.ports[0]=nats', /cells\.ports\.0/],
-  [
-    'deployables.gateway.config.CELLS=/etc/cells.json',
-    /deployables\.gateway\.config\.CELLS: is set by the value cells/,
-  ],
   ['postgresql.cluster.enabled=false', /postgresql\.(?:host|peers): say where PostgreSQL is/],
   ['redis.enabled=false', /redis\.(?:host|peers): say where Redis is/],
   ['nats.podLabels=null', /nats\.peers: say where NATS is/],

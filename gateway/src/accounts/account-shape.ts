@@ -2,12 +2,11 @@ import type { Account } from '@customer-platform/contracts/accounts';
 import { type AccountContext, type ModuleName, moduleNames } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import type { Cells } from '../cells/cells.ts';
 import type { AccountRow, AccountWithSandbox } from './accounts.sql.ts';
 
 /** Returns an account as the control plane shows it. */
-export function toAccount(row: AccountWithSandbox, cells: Cells): z.output<typeof Account> {
-  return cells.shown({
+export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
+  return {
     id: row.account_id,
     name: row.name,
     status: row.status,
@@ -15,7 +14,6 @@ export function toAccount(row: AccountWithSandbox, cells: Cells): z.output<typeo
     country: row.country,
     language: row.language,
     currency: row.currency,
-    cell: row.cell,
     plan: { name: row.plan_name, api: row.plan_api, modules: row.plan_modules },
     modules: Object.fromEntries(moduleNames.map((name) => [name, { on: !row.modules_off.includes(name) }])) as Record<
       ModuleName,
@@ -25,7 +23,7 @@ export function toAccount(row: AccountWithSandbox, cells: Cells): z.output<typeo
     sandbox_id: row.sandbox_id,
     created_at: formatInstant(row.created_at, row.timezone),
     updated_at: formatInstant(row.updated_at, row.timezone),
-  });
+  };
 }
 
 /**

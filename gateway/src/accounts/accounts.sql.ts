@@ -9,8 +9,6 @@ export interface AccountRow
   account_id: string;
   /** Set on a sandbox: its live account. */
   parent_id: string | null;
-  /** Name of the cell that it lives in, for ever. */
-  cell: string;
   plan_name: string;
   plan_api: boolean;
   plan_modules: ModuleName[];
@@ -44,12 +42,6 @@ export async function findAccountRow(sql: Sql, id: string): Promise<AccountWithS
     from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
     where accounts.account_id = ${id}`;
   return row;
-}
-
-/** Returns the name of the cell that an account lives in. */
-export async function findCell(sql: Sql, id: string): Promise<string | undefined> {
-  const [row] = await sql<{ cell: string }[]>`select cell from accounts where account_id = ${id}`;
-  return row?.cell;
 }
 
 /** Locks an account until the transaction ends, which serializes changes to it. */

@@ -1,6 +1,12 @@
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
-import { type EventAccount, implementer, outboxRow, type Sql, writeOutbox } from '@customer-platform/service-kit';
-import type { Cells } from '../cells/cells.ts';
+import {
+  type Bus,
+  type EventAccount,
+  implementer,
+  outboxRow,
+  type Sql,
+  writeOutbox,
+} from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { Traces } from '../collector/traces.ts';
 import type { InvalidKeys } from '../limits/invalid-keys.ts';
@@ -12,7 +18,7 @@ import type { Services } from './services.ts';
 export interface AdminResources {
   changes: ChangeFeed;
   invalidKeys: InvalidKeys;
-  cells: Cells;
+  bus: Bus;
   services: Services;
   routes: AnnouncedOperations;
   queueHistory: QueueHistory;

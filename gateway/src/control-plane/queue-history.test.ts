@@ -6,7 +6,6 @@ import { QueueHistory } from './queue-history.ts';
 const minute = 60_000;
 const idle = { ready: 0, running: 0, waiting: 0, dead: 0, lag_seconds: 0, paused: false, pauses: [] };
 const queue = <Given extends object>(given: Given) => ({
-  cell: 'main',
   service: 'webhooks' as const,
   queue: 'deliveries',
   ...idle,

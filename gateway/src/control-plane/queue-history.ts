@@ -1,6 +1,5 @@
 import type { Queue, QueueDepth } from '@customer-platform/contracts/accounts';
 import { formatInstant, type Logger, WakeLoop } from '@customer-platform/service-kit';
-import type { Place } from './services.ts';
 
 /** Sampling interval. */
 const everyMs = 60_000;
@@ -14,7 +13,7 @@ interface Sample extends Pick<QueueDepth, 'ready' | 'running' | 'waiting' | 'dea
   atMs: number;
 }
 
-type Named = Place & Pick<Queue, 'queue'>;
+type Named = Pick<Queue, 'service' | 'queue'>;
 type Sampled = Named & Omit<QueueDepth, 'at'>;
 
 /**
@@ -70,6 +69,6 @@ export class QueueHistory {
   }
 }
 
-function nameOf({ cell, service, queue }: Named): string {
-  return `${cell}/${service}/${queue}`;
+function nameOf({ service, queue }: Named): string {
+  return `${service}/${queue}`;
 }

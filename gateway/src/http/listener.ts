@@ -49,7 +49,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
   server.headersTimeout = headMs;
   server.timeout = quietMs;
   server.maxHeadersCount = keptHeaders;
-  // Each proxy waits for the server's end, two for a service and cell: Node would warn of a leak from the eleventh on.
+  // Each proxy waits for the server's end, two for a service: Node would warn of a leak from the eleventh on.
   server.setMaxListeners(0);
   // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
   if (bodies === 'watched') server.requestTimeout = 0;

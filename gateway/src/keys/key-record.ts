@@ -16,7 +16,6 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
     /** The account that the key was issued to; `account` is the one it acts as. */
     ownerId: row.owner_id,
     account,
-    cell: row.cell,
     planHasApi: row.plan_api,
     planModules: new Set(row.plan_modules),
     modules: new Set(account.modules),

@@ -34,7 +34,7 @@ export interface KeyWithAccount extends AccountRow, Pick<KeyRow, 'scopes' | 'all
 export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
   const [row] = await sql<(KeyWithAccount & { hash: Buffer })[]>`
     select acting.account_id, acting.parent_id, acting.name, acting.status, acting.timezone, acting.country, acting.language, acting.currency,
-      acting.plan_name, acting.plan_api, acting.plan_modules, acting.modules_off, acting.per_minute, acting.burst, acting.cell,
+      acting.plan_name, acting.plan_api, acting.plan_modules, acting.modules_off, acting.per_minute, acting.burst,
       acting.created_at, acting.updated_at,
       keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses, keys.hash,
       keys.per_minute as key_per_minute, keys.burst as key_burst,

@@ -34,6 +34,7 @@ interface HookRequest {
  * it to that address alone.
  */
 export class HookDoor {
+  readonly #upstream: Upstream;
   readonly #bodies: BodyIntake;
   readonly #config: GatewayConfig;
   readonly #tokens: HookTokens;
@@ -45,11 +46,12 @@ export class HookDoor {
   /** Places of calls of known hooks, by address. */
   readonly #places = new Map<string, FairPermits>();
 
-  /** Opens the door to the messaging services of all cells. */
-  constructor(upstreams: readonly Upstream[], bodies: BodyIntake, config: GatewayConfig) {
+  /** Opens the door to the service that takes hooks. */
+  constructor(upstream: Upstream, bodies: BodyIntake, config: GatewayConfig) {
+    this.#upstream = upstream;
     this.#bodies = bodies;
     this.#config = config;
-    this.#tokens = new HookTokens(upstreams);
+    this.#tokens = new HookTokens(upstream);
     const { HOOK_RATE_PER_ADDRESS: requests, HOOK_REFUSALS_PER_SECOND: refusals } = config;
     this.#requests = new LocalRate(requests, requests * 2);
     this.#unknown = new LocalRate(refusals, refusals * 10);
@@ -64,7 +66,7 @@ export class HookDoor {
     const { request, response, place, path, continues } = call;
     const from = networkOf(call.address);
     const entered = this.#enter(from);
-    const { upstream, owner } = await this.#check(call, from).finally(entered);
+    const { owner } = await this.#check(call, from).finally(entered);
     this.#admit(from, owner, response);
     // Whoever calls an account's hooks takes nothing of what its own requests need.
     place.moveTo(`hooks of ${owner}`);
@@ -74,7 +76,7 @@ export class HookDoor {
     const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
     response.once('finish', () => this.#learn(response.statusCode, path, from));
     prepare();
-    upstream.forward(request, response, owner, body);
+    this.#upstream.forward(request, response, owner, body);
   }
 
   /** Counts a call until its hook is known; returns what ends that. */

@@ -9,21 +9,19 @@ const maxTokens = 10_000;
 
 /** A hook that exists. */
 export interface KnownHook {
-  upstream: Upstream;
   /** The account that has it; its path, where the service does not say. */
   owner: string;
 }
 
-/** Cache of which hooks exist and where, probed with a HEAD: a hit is kept for a minute, a miss for a second. */
+/** Cache of which hooks exist, probed with a HEAD: a hit is kept for a minute, a miss for a second. */
 export class HookTokens {
-  readonly #upstreams: readonly Upstream[];
+  readonly #upstream: Upstream;
   /** Known hooks by path, with the expiry on the monotonic clock. */
   readonly #known = new LRUCache<string, KnownHook & { untilMs: number }>({ max: maxTokens });
   readonly #unknown = new LRUCache<string, true>({ max: maxTokens, ttl: unknownMs });
 
-  /** Takes the upstream of each cell. */
-  constructor(upstreams: readonly Upstream[]) {
-    this.#upstreams = upstreams;
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
   }
 
   /** Returns the hook at a path, null if there is none, undefined if `ask` must be called. Never waits. */
@@ -39,7 +37,7 @@ export class HookTokens {
   }
 
   /**
-   * Returns the hook at a path, null if there is none. Where no cell has it and one does not respond within 2 s, what was known of it before counts for another
+   * Returns the hook at a path, null if there is none. Where the service does not respond within 2 s, what was known of it before counts for another
    * minute: anybody may keep the service busy with unknown tokens. Throws if nothing was.
    */
   readonly ask = onceAtATime(async (path: string, requestId: string) => {
@@ -59,14 +57,9 @@ export class HookTokens {
   }
 
   async #ask(path: string, requestId: string): Promise<KnownHook | null> {
-    const probes = this.#upstreams.map(async (upstream) => {
-      const { statusCode: status, headers } = await upstream.probe(path, requestId, probeMs);
-      if (status === 404) return null;
-      if (status === 200) return { upstream, owner: String(headers[hookAccountHeader] ?? path) };
-      // Whatever is in the place of a cell's service, such as the page of a balancer, must not take the hooks of other cells.
-      throw new Error(`the service returned ${status} to a probe for a hook`);
-    });
-    const found = await firstFound(probes);
+    const { statusCode: status, headers } = await this.#upstream.probe(path, requestId, probeMs);
+    if (status !== 200 && status !== 404) throw new Error(`the service returned ${status} to a probe for a hook`);
+    const found = status === 200 ? { owner: String(headers[hookAccountHeader] ?? path) } : null;
     if (found) this.#known.set(path, { ...found, untilMs: performance.now() + knownMs });
     else {
       this.#known.delete(path);
@@ -74,11 +67,4 @@ export class HookTokens {
     }
     return found;
   }
-}
-
-/** Returns what is found first: a cell that does not respond concerns the hooks of others only if none has it. */
-async function firstFound<Found>(searches: readonly Promise<Found | null>[]): Promise<Found | null> {
-  const hits = searches.map(async (search) => (await search) ?? Promise.reject(new Error('not here')));
-  const found = await Promise.any(hits).catch(() => null);
-  return found ?? (await Promise.all(searches)).find((each) => each !== null) ?? null;
 }

@@ -12,7 +12,7 @@ import {
 } from '@customer-platform/service-kit';
 import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import type { UpstreamsByCell } from '../forward/upstreams.ts';
+import type { Upstreams } from '../forward/upstreams.ts';
 import { networkOf } from '../http/client-address.ts';
 import { forwardedHeaders } from '../http/forwarded-headers.ts';
 import { type RequestHandler, refuse } from '../http/listener.ts';
@@ -37,7 +37,7 @@ const maxTokenLength = 200;
 export interface PublicParts extends AdmissionParts {
   log: Logger;
   routes: Pick<AnnouncedOperations, 'find'>;
-  upstreams: UpstreamsByCell;
+  upstreams: Upstreams;
   shares: RequestShares;
   bodies: BodyIntake;
   streams: StreamDoor;
@@ -107,7 +107,7 @@ async function serve(
       await parts.serveClock(request, response, { record, operation, requestId, takeBody });
     } else {
       const { service } = operation;
-      const upstream = parts.upstreams.get(record.cell)?.services.get(service);
+      const upstream = parts.upstreams.services.get(service);
       if (!upstream) throw serviceUnavailable(`${service} is not running here; try again later`);
       const { target } = path!;
       const prepare = ({ signer }: KeyRecord) => {

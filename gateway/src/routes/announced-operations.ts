@@ -54,17 +54,16 @@ export class AnnouncedOperations {
   /** Grows with each change. */
   version = 0;
   readonly #sql: Database;
-  readonly #buses: readonly Bus[];
+  readonly #bus: Bus;
   readonly #log: Logger;
   readonly #clock: () => Date;
   readonly #parts = new Map<ServiceName, Part>();
   readonly #refused = new LRUCache<string, RefusedRoute[]>({ max: maxProcesses, ttl: aliveMs });
   #table = new RouteTable(ownOperations);
 
-  /** Hears the services of every cell. */
-  constructor(buses: readonly Bus[], { sql, log, clock }: { sql: Database; log: Logger; clock: () => Date }) {
+  constructor({ sql, bus, log, clock }: { sql: Database; bus: Bus; log: Logger; clock: () => Date }) {
     this.#sql = sql;
-    this.#buses = buses;
+    this.#bus = bus;
     this.#log = log;
     this.#clock = clock;
   }
@@ -83,13 +82,11 @@ export class AnnouncedOperations {
       this.#parts.set(part.service, { ...part, operations, heardAtMs, keptAtMs: heardAtMs });
     }
     this.#change();
-    for (const bus of this.#buses) {
-      for (const service of announcingServices) {
-        bus.hearOf(service, announcementTopic, (payload) => this.#hear(bus, service, payload));
-      }
-      bus.onBack(() => ask(bus));
-      ask(bus);
+    for (const service of announcingServices) {
+      this.#bus.hearOf(service, announcementTopic, (payload) => this.#hear(service, payload));
     }
+    this.#bus.onBack(() => ask(this.#bus));
+    ask(this.#bus);
   }
 
   /** Returns the route of a path's segments, undefined if there is none. */
@@ -114,7 +111,7 @@ export class AnnouncedOperations {
     return this.#refused.get(`${service} ${instance}`) ?? [];
   }
 
-  #hear(bus: Bus, service: ServiceName, payload: string): void {
+  #hear(service: ServiceName, payload: string): void {
     const announcement = readAnnouncement(payload);
     if (typeof announcement === 'string') {
       this.#refuse(service, instanceIn(payload), [{ route: null, reason: announcement }]);
@@ -142,7 +139,7 @@ export class AnnouncedOperations {
       this.#log.info({ service, version: announcement.version, operations: count }, 'operations of a service');
     }
     if (next.keptAtMs < nowMs - keepEveryMs) this.#keep(next);
-    if (contract !== contractDigest() && !next.document) this.#describe(bus, next);
+    if (contract !== contractDigest() && !next.document) this.#describe(next);
     const isForgotten = this.#forget(nowMs);
     if (!isSame || isForgotten) this.#change();
   }
@@ -179,9 +176,9 @@ export class AnnouncedOperations {
   }
 
   /** Asks a service with other contracts for its part of the document, unless that is under way. */
-  #describe(bus: Bus, part: Part): void {
+  #describe(part: Part): void {
     const describe = async () => {
-      const { document } = await bus.ask(describeApi(part.service), noAccount, {}, describeMs);
+      const { document } = await this.#bus.ask(describeApi(part.service), noAccount, {}, describeMs);
       part.document = Buffer.from(document, 'base64');
       this.version++;
       this.#keep(part);

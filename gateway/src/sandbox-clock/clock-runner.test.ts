@@ -42,7 +42,7 @@ function start({
   const clocks = new Clocks();
   const bus = { tell: () => undefined, onPeers: () => undefined };
   const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
-  const runner = new ClockRunner({ sql, log, clocks, services, watch, cells: ['main'] });
+  const runner = new ClockRunner({ sql, log, clocks, services, watch });
   return {
     async stop() {
       await runner.stop();
@@ -54,7 +54,7 @@ function start({
 it('clocks that something holds, however many, leave their places to one that nothing holds', async () => {
   const [free, ...held] = sandboxes as [string, ...string[]];
   const looks = new Map<string, number>();
-  const look = async (_cell: string, accountId: string): Promise<ClockLook[]> => {
+  const look = async (accountId: string): Promise<ClockLook[]> => {
     looks.set(accountId, (looks.get(accountId) ?? 0) + 1);
     return [{ waitsFor: accountId === free ? [] : ['deliveries'], nextMs: null, mark: 0 }];
   };
@@ -77,7 +77,7 @@ it('clocks that something holds, however many, leave their places to one that no
 it('clocks that advance by a year at once, however many, are moved eight at a time, and all arrive', async () => {
   const now = new Map<string, number>();
   let most = 0;
-  const look = async (_cell: string, accountId: string): Promise<ClockLook[]> => {
+  const look = async (accountId: string): Promise<ClockLook[]> => {
     now.set(accountId, (now.get(accountId) ?? 0) + 1);
     most = Math.max(most, now.size);
     await new Promise((resolve) => setImmediate(resolve));

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import { type Clocks, type Database, type DueWatch, type Logger, LRUCache } from '@customer-platform/service-kit';
-import type { CellServices } from './cell-services.ts';
 import { type Advance, claimAdvances, endAdvance, releaseAdvance, renewAdvance, selectClock } from './clock.sql.ts';
+import type { ClockedServices } from './clocked-services.ts';
 
-/** Clocks that one gateway moves at once in each cell: those of one that does not respond keep no others waiting. */
+/** Clocks that one gateway moves at once. */
 const most = 8;
 /** Pause before clocks are looked for again that another gateway moves: it may have died. */
 const againMs = 1_000;
@@ -38,8 +38,7 @@ export interface RunnerParts {
   log: Logger;
   clocks: Clocks;
   watch: Pick<DueWatch, 'run'>;
-  services: Pick<CellServices, 'look' | 'move' | 'position'>;
-  cells: readonly string[];
+  services: Pick<ClockedServices, 'look' | 'move' | 'position'>;
 }
 
 /** End of a stretch: the clock is where it was to be, its time was over, or something holds it. */
@@ -61,8 +60,8 @@ export class ClockRunner {
   readonly #parts: RunnerParts;
   readonly #holder = randomUUID();
   readonly #loop: ReturnType<DueWatch['run']>;
-  /** Stretches under way, with their cells. */
-  readonly #stretches = new Map<Promise<void>, string>();
+  /** Stretches under way. */
+  readonly #stretches = new Set<Promise<void>>();
   /** Since when clocks are held, on the monotonic clock. */
   readonly #heldSince = new LRUCache<string, number>({ max: maxHeld });
   #isStopping = false;
@@ -82,22 +81,19 @@ export class ClockRunner {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop.stop();
-    await Promise.all(this.#stretches.keys());
+    await Promise.all(this.#stretches);
   }
 
   /** Begins with clocks that nobody moves. */
   async #begin(): Promise<undefined> {
-    const { sql, cells } = this.#parts;
-    const busy = [...this.#stretches.values()];
-    const rooms = cells.map((cell) => ({ cell, free: most - busy.filter((each) => each === cell).length }));
-    const free = rooms.filter((room) => room.free > 0);
-    if (free.length === 0 || this.#isStopping) return;
-    for (const advance of await claimAdvances(sql, this.#holder, free)) {
+    const free = most - this.#stretches.size;
+    if (free <= 0 || this.#isStopping) return;
+    for (const advance of await claimAdvances(this.#parts.sql, this.#holder, free)) {
       const stretch = this.#move(advance).finally(() => {
         this.#stretches.delete(stretch);
         this.#loop.wake();
       });
-      this.#stretches.set(stretch, advance.cell);
+      this.#stretches.add(stretch);
     }
   }
 
@@ -132,7 +128,7 @@ export class ClockRunner {
   }
 
   /** Moves a clock until it is there, something holds it, or its time is over. Throws where a service is unavailable. */
-  async #goOn({ accountId, target, cell }: Advance): Promise<Outcome> {
+  async #goOn({ accountId, target }: Advance): Promise<Outcome> {
     const { sql, clocks, services } = this.#parts;
     const lease = new Lease(() => renewAdvance(sql, this.#holder, accountId));
     const untilMs = performance.now() + stretchMs;
@@ -140,10 +136,10 @@ export class ClockRunner {
     // Where the gateway before this one died in between: every process goes by what was written.
     let { aheadMs } = await selectClock(sql, accountId);
     clocks.learn(accountId, aheadMs);
-    if (aheadMs > 0) await services.move(cell, accountId, aheadMs);
+    if (aheadMs > 0) await services.move(accountId, aheadMs);
     let marks: string | undefined;
     while (!isOver()) {
-      const quiet = await this.#settle({ accountId, cell, lease, marks }, isOver);
+      const quiet = await this.#settle({ accountId, lease, marks }, isOver);
       if (typeof quiet === 'string') return quiet;
       this.#heldSince.delete(accountId);
       marks = quiet.marks;
@@ -156,7 +152,7 @@ export class ClockRunner {
       // It may have stood still since it looked, and another gateway may know of an earlier moment by now.
       await lease.keep();
       await clocks.move(sql, accountId, aheadMs);
-      await services.move(cell, accountId, aheadMs);
+      await services.move(accountId, aheadMs);
     }
     return 'over';
   }
@@ -167,12 +163,7 @@ export class ClockRunner {
    * others' events come all the time.
    */
   async #settle(
-    {
-      accountId,
-      cell,
-      lease,
-      marks: known,
-    }: { accountId: string; cell: string; lease: Lease; marks: string | undefined },
+    { accountId, lease, marks: known }: { accountId: string; lease: Lease; marks: string | undefined },
     isOver: () => boolean,
   ): Promise<Quiet | Exclude<Outcome, 'there'>> {
     const { services } = this.#parts;
@@ -184,7 +175,7 @@ export class ClockRunner {
     let pauseMs = lookPauseMs.first;
     while (!isOver()) {
       await lease.keep();
-      const looks = await services.look(cell, accountId, position?.value ?? null);
+      const looks = await services.look(accountId, position?.value ?? null);
       const marks = looks.map(({ mark }) => mark).join(' ');
       const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
       // Never where it has become quiet: however slow looks are, it goes on then.
@@ -193,7 +184,7 @@ export class ClockRunner {
       quiet = isQuiet && isPassed && marks === before ? quiet + 1 : 0;
       before = marks;
       if (quiet === quietLooks) return { nextMs: earliest(looks), marks };
-      if (!isPassed) position = areOut(looks) ? { value: await services.position(cell), marks } : undefined;
+      if (!isPassed) position = areOut(looks) ? { value: await services.position(), marks } : undefined;
       if (isVain && performance.now() >= patientUntilMs) {
         this.#hold(accountId, beganMs);
         return 'held';

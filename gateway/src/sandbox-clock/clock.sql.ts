@@ -25,34 +25,21 @@ export async function insertAdvance(tx: Sql, accountId: string, target: Date): P
 export interface Advance {
   accountId: string;
   target: Date;
-  cell: string;
 }
 
 /** Longer than one look at all services takes: a gateway that died is followed by another. */
 const leaseSeconds = 10;
 const leaseEnd = (sql: Sql) => sql`clock_timestamp() + make_interval(secs => ${leaseSeconds})`;
 
-/** Clocks of a cell that may be leased. */
-export interface CellRoom {
-  cell: string;
-  free: number;
-}
-
-/** Leases clocks that no process moves, of each cell those that waited longest first. */
-export async function claimAdvances(sql: Sql, holder: string, rooms: readonly CellRoom[]): Promise<Advance[]> {
+/** Leases clocks that no process moves, those that waited longest first. */
+export async function claimAdvances(sql: Sql, holder: string, most: number): Promise<Advance[]> {
   return await sql<Advance[]>`
     with next as (
-      select longest.account_id
-      from unnest(${rooms.map(({ cell }) => cell)}::text[], ${rooms.map(({ free }) => free)}::int[]) as room (cell, free)
-      cross join lateral (
-        select waiting.account_id from clock_advances waiting join accounts using (account_id)
-        where accounts.cell = room.cell and (waiting.leased_until is null or waiting.leased_until < clock_timestamp())
-        order by waiting.waits_since limit room.free for update of waiting skip locked
-      ) as longest
+      select account_id from clock_advances where leased_until is null or leased_until < clock_timestamp()
+      order by waits_since limit ${most} for update skip locked
     )
-    update clock_advances c set holder = ${holder}, leased_until = ${leaseEnd(sql)}
-    from next join accounts a using (account_id) where c.account_id = next.account_id
-    returning c.account_id as "accountId", c.target, a.cell`;
+    update clock_advances c set holder = ${holder}, leased_until = ${leaseEnd(sql)} from next where c.account_id = next.account_id
+    returning c.account_id as "accountId", c.target`;
 }
 
 /** Renews a lease; returns whether it is still this process's. */

@@ -1,30 +1,44 @@
 import type { ServiceName } from '@customer-platform/contracts/core';
-import type { Foundation } from '@customer-platform/service-kit';
-import type { Cells } from '../cells/cells.ts';
+import { type Foundation, meter, Reporter } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
-import { CellServices } from './cell-services.ts';
+import { selectAdvancing } from './clock.sql.ts';
 import { ClockRunner } from './clock-runner.ts';
-import { reportClocks } from './report-clocks.ts';
+import { ClockedServices } from './clocked-services.ts';
 import { clockServer } from './serve-clock.ts';
 
-/** The services that have an address in each cell. */
-type ServicesByCell = ReadonlyMap<string, { services: ReadonlyMap<ServiceName, unknown> }>;
-
-/** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. */
-export function openSandboxClocks(foundation: Foundation<GatewayConfig>, cells: Cells, upstreams: ServicesByCell) {
-  const services = new CellServices(
-    cells,
-    (cell) => [...(upstreams.get(cell)?.services.keys() ?? [])],
-    (accountId, position) => foundation.clockWork.look(accountId, position),
-  );
-  const names = cells.all.map(({ name }) => name);
-  const runner = new ClockRunner({ ...foundation, services, cells: names });
+/** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. `names` are the services that have an address. */
+export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: readonly ServiceName[]) {
+  const { bus, clocks, clockWork } = foundation;
+  const runner = new ClockRunner({ ...foundation, services: new ClockedServices(bus, clockWork, names) });
   const stopReport = reportClocks(foundation);
   return {
-    serve: clockServer(foundation, { clocks: foundation.clocks, runner }),
+    serve: clockServer(foundation, { clocks, runner }),
     async stop() {
       await stopReport();
       await runner.stop();
     },
+  };
+}
+
+const gauges = {
+  'gateway.clocks.advancing': { description: 'Clocks of sandbox accounts that are on their way.' },
+  'gateway.clocks.advancing_longest': {
+    unit: 's',
+    description: 'Time for which the first of them has been on its way; 0 where none is.',
+  },
+};
+
+/** Observes the clocks that are on their way, once for all gateways; returns what ends it. */
+function reportClocks({ sql }: Pick<Foundation, 'sql'>): () => Promise<void> {
+  const reporter = new Reporter(sql, 'clocks');
+  const stopGauges = meter.observe(gauges, async (observe) => {
+    if (!(await reporter.isChosen())) return;
+    const { count, longestSeconds } = await selectAdvancing(sql);
+    observe('gateway.clocks.advancing', count);
+    observe('gateway.clocks.advancing_longest', longestSeconds);
+  });
+  return async () => {
+    stopGauges();
+    await reporter.release();
   };
 }

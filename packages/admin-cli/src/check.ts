@@ -14,7 +14,7 @@ import {
   runbookOfReason,
 } from '@customer-platform/contracts/operators';
 import { z } from 'zod';
-import { lagOf, serviceText } from './columns.ts';
+import { lagOf } from './columns.ts';
 import { type ControlPlane, failureOf, type Refusal, readResponse, send } from './control-plane-client.ts';
 import { age, cut, milliseconds, minute, printable } from './text.ts';
 
@@ -137,7 +137,7 @@ function serviceFindings({ data, gone }: Body<'listServices'>): Finding[] {
 }
 
 function processFindings(one: LiveProcess): Finding[] {
-  const name = [serviceText(one), one.pid].filter((part) => part !== undefined).join(' ');
+  const name = [one.service, one.pid].filter((part) => part !== undefined).join(' ');
   return processAttentionOf(one).map(({ text, runbook }) => ({ text: `${name}: ${text}`, runbooks: [runbook] }));
 }
 
@@ -160,7 +160,7 @@ function queueText(queue: Queue): string {
   };
   const error = queue.last_error === undefined ? '' : `; ${queue.last_error}`;
   const reasons = attentionOf(queue).map((reason) => texts[reason]);
-  return `${serviceText(queue)} ${queue.queue}: ${reasons.join(', ')}${error}`;
+  return `${queue.service} ${queue.queue}: ${reasons.join(', ')}${error}`;
 }
 
 function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Finding[] {
@@ -175,7 +175,7 @@ function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Find
 
 function deadFindings({ data, gone }: Body<'listDeadEvents'>): Finding[] {
   const dead = data.map((event) => {
-    return { text: `${event.id} of ${serviceText(event)} ${event.queue}: ${event.reason}`, runbooks: [runbookOf.dead] };
+    return { text: `${event.id} of ${event.service} ${event.queue}: ${event.reason}`, runbooks: [runbookOf.dead] };
   });
   return [...goneFindings(gone, 'dead events'), ...dead];
 }

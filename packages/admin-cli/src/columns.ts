@@ -20,15 +20,10 @@ type LastError = Pick<Queue, 'last_error' | 'last_error_at'>;
 
 const mib = 1_048_576;
 
-/** Returns a service, with its cell where there are several. */
-export function serviceText({ service, cell }: Pick<Queue, 'service' | 'cell'>): string {
-  return cell === undefined ? service : `${service} (${cell})`;
-}
-
 /** Columns of queues. An error that has no room is below its row, or else cut. */
 export function queueColumns(now: Now, errors: 'below' | 'cut' = 'below'): Column<Queue>[] {
   return [
-    { title: 'service', of: serviceText },
+    { title: 'service', of: ({ service }) => service },
     { title: 'queue', of: ({ queue }) => queue },
     { title: 'ready', of: ({ ready }) => String(ready), isNumber: true },
     { title: 'run', of: ({ running }) => String(running), isNumber: true, rank: 2 },
@@ -109,7 +104,7 @@ export function deadColumns(now: Now): Column<DeadEvent>[] {
   return [
     { title: 'id', of: ({ id }) => id },
     { title: 'age', of: ({ dead_at }) => age(dead_at, now), isNumber: true, rank: 1 },
-    { title: 'service', of: serviceText },
+    { title: 'service', of: ({ service }) => service },
     { title: 'queue', of: ({ queue }) => queue, isBelow: true },
     { title: 'reason', of: ({ reason }) => reason, isBelow: true },
     { title: 'bytes', of: ({ size_bytes }) => String(size_bytes), isNumber: true, rank: 4 },
@@ -140,7 +135,7 @@ function endpointState({ active, paused, disabled_reason }: OperatedEndpoint): s
 /** Columns of live processes. */
 export function processColumns(now: Now): Column<LiveProcess>[] {
   return [
-    { title: 'service', of: serviceText },
+    { title: 'service', of: ({ service }) => service },
     { title: 'pid', of: ({ pid }) => (pid === undefined ? '-' : String(pid)), isNumber: true },
     { title: 'host', of: ({ host }) => host, min: 12 },
     { title: 'up', of: ({ started_at }) => age(started_at, now), isNumber: true },

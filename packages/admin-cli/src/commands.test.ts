@@ -49,17 +49,11 @@ describe('the commands', () => {
 
   it('have fields as flags, but for those that their name stands for', () => {
     const [failing] = findCommands(['endpoints', 'failing']).found;
-    expect(failing!.flags.map(({ field }) => field)).toEqual([
-      'account',
-      'endpoint',
-      'cell',
-      'limit',
-      'starting_after',
-    ]);
+    expect(failing!.flags.map(({ field }) => field)).toEqual(['account', 'endpoint', 'limit', 'starting_after']);
     const [pause] = findCommands(['queues', 'pause']).found;
     expect(pause!.flags.filter(({ isRequired }) => isRequired).map(({ field }) => field)).toEqual(['reason']);
     const [pauseFlags] = [pause!.flags.map(({ field }) => field)];
-    expect(pauseFlags).toEqual(['account', 'endpoint', 'cell', 'reason']);
+    expect(pauseFlags).toEqual(['account', 'endpoint', 'reason']);
   });
 
   it('are all in the usage', () => {

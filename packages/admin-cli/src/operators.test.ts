@@ -156,16 +156,6 @@ describe('commands that show something', () => {
     expect(plane.seen.at(-1)).toMatchObject({ fields: { attention: true, history: false } });
   });
 
-  it('says of which cell a queue is, where there are several', async () => {
-    plane.give('listQueues', { data: [queue({ cell: 'main' }), queue({ cell: 'east' })], gone: [], gone_in: [] });
-    expect((await lines('queues', 'list')).slice(1).map((line) => line.slice(0, 15))).toEqual([
-      'webhooks (main)',
-      'webhooks (east)',
-    ]);
-    await run('queues', 'show', 'webhooks', 'deliveries', '--cell', 'east');
-    expect(plane.seen.at(-1)).toMatchObject({ operation: 'getQueue', fields: { cell: 'east' } });
-  });
-
   it('says of a list that lacks services which, also where it is empty, and of one that lacks the gateway that the bus is gone', async () => {
     const empty = { data: [], has_more: false as const, next: null };
     plane.give('listDeadEvents', { ...empty, gone: ['cdp'] });

@@ -8,7 +8,7 @@ import {
   silentText,
 } from '@customer-platform/contracts/operators';
 import type { z } from 'zod';
-import { errorText, lagOf, pauseText, queueColumns, serviceText } from './columns.ts';
+import { errorText, lagOf, pauseText, queueColumns } from './columns.ts';
 import { goneLine } from './gone.ts';
 import { table } from './table.ts';
 import { age, cut, duration, printable } from './text.ts';
@@ -163,7 +163,7 @@ function goneTexts({ queues, endpoints, services }: Pick<TopState, 'queues' | 'e
 }
 
 function nameOf(queue: Queue): string {
-  return `${serviceText(queue)} ${queue.queue}`;
+  return `${queue.service} ${queue.queue}`;
 }
 
 function errorOf(queue: Queue, now: Date | undefined): string {

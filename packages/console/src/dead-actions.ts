@@ -43,11 +43,10 @@ export function dropAction(event: DeadEvent): Action {
 export function requeueAllAction(of: {
   service: string;
   queue: string;
-  cell?: string | undefined;
   account?: string | undefined;
   dead: number;
 }): Action {
-  const { queue, cell, account, dead } = of;
+  const { queue, account, dead } = of;
   const owner = account ? ' of this account' : '';
   return {
     title: `Requeue all of ${queueName(of)}`,
@@ -56,7 +55,7 @@ export function requeueAllAction(of: {
     run: async () => {
       const service = serviceNamed(of.service)!;
       const { matched } = await call('POST /admin/dead/requeue', {
-        body: { service, queue, ...(cell ? { cell } : {}), ...(account ? { account } : {}) },
+        body: { service, queue, ...(account ? { account } : {}) },
       });
       return `Requeued ${countOf(matched, 'event')} of ${queueName(of)}.`;
     },

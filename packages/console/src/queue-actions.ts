@@ -19,8 +19,8 @@ export interface TargetDepth {
   failed_waiting?: number | undefined;
 }
 
-function inputOf({ service, queue, cell, account, endpoint }: QueueTarget) {
-  const part = { ...(cell ? { cell } : {}), ...(account ? { account } : {}), ...(endpoint ? { endpoint } : {}) };
+function inputOf({ service, queue, account, endpoint }: QueueTarget) {
+  const part = { ...(account ? { account } : {}), ...(endpoint ? { endpoint } : {}) };
   return { params: { service, queue }, part };
 }
 

@@ -21,16 +21,15 @@ let lastPollMs = Number.NEGATIVE_INFINITY;
 /** The queue of webhooks' deliveries, the one that has endpoints. */
 export const deliveries = { service: 'webhooks', queue: 'deliveries' };
 
-/** The names of a queue: its cell's too, where there are several. */
+/** The names of a queue. */
 export interface NamedQueue {
   service: string;
   queue: string;
-  cell?: string | undefined;
 }
 
-/** Returns what a queue is known by: `webhooks/deliveries`, or `east: webhooks/deliveries`. */
-export function queueName({ service, queue, cell }: NamedQueue): string {
-  return `${cell === undefined ? '' : `${cell}: `}${service}/${queue}`;
+/** Returns what a queue is known by: `webhooks/deliveries`. */
+export function queueName({ service, queue }: NamedQueue): string {
+  return `${service}/${queue}`;
 }
 
 /** Returns the entries of a queue that are not done. */

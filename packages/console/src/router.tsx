@@ -43,14 +43,13 @@ export const queueRoute = createRoute({
   path: '/queues/$service/$queue',
   validateSearch: (search: Search) => ({
     by: search.by === 'endpoint' ? ('endpoint' as const) : ('account' as const),
-    ...texts('cell')(search),
   }),
   component: () => <QueuePage {...queueRoute.useParams()} {...queueRoute.useSearch()} />,
 });
 const deadRoute = createRoute({
   getParentRoute: () => root,
   path: '/dead',
-  validateSearch: texts('service', 'queue', 'account', 'cell'),
+  validateSearch: texts('service', 'queue', 'account'),
   component: () => <DeadEventsPage filters={deadRoute.useSearch()} />,
 });
 const deadEventRoute = createRoute({

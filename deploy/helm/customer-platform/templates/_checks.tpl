@@ -53,7 +53,7 @@
 {{- $secret := "^(DATABASE_((DIRECT|READ)_)?URL|NATS_URL|REDIS_URL|REDIS_SENTINEL_PASSWORD|CONTEXT_SECRET|ADMIN_TOKENS?|TRACE_TOKEN|[A-Z]+_SECRET_KEY|OTEL_EXPORTER_OTLP_HEADERS)$" }}
 {{- $byValue := dict "DRAIN_DELAY_SECONDS" "drain.delaySeconds" "DRAIN_SECONDS" "drain.seconds" "PUBLIC_URL" "publicUrl"
   "WEBHOOKS_ALLOWED_RANGES" "outboundAllowedRanges" "NODE_EXTRA_CA_CERTS" "trust" "NATS_TLS_CA_FILE" "trust"
-  "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" "CELLS" "cells" }}
+  "OTEL_EXPORTER_PROMETHEUS_HOST" "metrics.enabled" "OTEL_EXPORTER_PROMETHEUS_PORT" "metrics.port" "UPLOAD_DIRECTORY" "uploads" }}
 {{- range $setting, $_ := .settings }}
 {{- $field := printf "%s.%s" $.field $setting }}
 {{- if regexMatch $secret $setting }}

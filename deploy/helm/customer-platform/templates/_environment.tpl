@@ -43,9 +43,6 @@ GATEWAY_PORT: '8080'
 ADMIN_HOST: 0.0.0.0
 ADMIN_PORT: '8081'
 UPLOAD_DIRECTORY: /tmp
-{{- if include "platform.hasCells" . }}
-CELLS: /etc/customer-platform/cells/{{ $values.cells.key }}
-{{- end }}
 {{- range $name := without (keys $values.deployables | sortAlpha) "gateway" }}
 {{ upper $name }}_URL: http://{{ include "platform.name" (dict "root" $.root "name" $name) }}:8080
 {{- end }}

@@ -133,20 +133,6 @@ postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .ro
   {{- end }}
 {{- end }}
 
-{{/* Not empty for the gateway where there are further cells. Of: root, name. */}}
-{{- define "platform.hasCells" -}}
-{{- if and (eq .name "gateway") .root.Values.cells.secret }}yes{{ end }}
-{{- end }}
-
-{{/* Where the file of further cells is mounted, with what it names. */}}
-{{- define "platform.cellsMount" -}}
-- { name: cells, mountPath: /etc/customer-platform/cells, readOnly: true }
-{{- end }}
-
-{{- define "platform.cellsVolume" -}}
-- { name: cells, secret: { secretName: {{ .Values.cells.secret }} } }
-{{- end }}
-
 {{/* Not empty where the release has its own proxy in front of the gateway: an Ingress leads to the gateway. */}}
 {{- define "platform.hasProxy" -}}
 {{- if and .Values.proxy.enabled (not .Values.public.ingress.enabled) }}yes{{ end }}

@@ -57,14 +57,6 @@ metadata:
 {{- end }}
 {{- end }}
 
-{{- define "platform.cellPeers" -}}
-{{- if .Values.cells.peers -}}
-{{ toYaml .Values.cells.peers }}
-{{- else }}
-{{- fail "cells.peers: say where the services and the NATS of these cells are, such as [{ipBlock: {cidr: 10.2.0.0/16}}], or set networkPolicies.enabled: false" }}
-{{- end }}
-{{- end }}
-
 {{- define "platform.redisPeers" -}}
 {{- if .Values.redis.enabled -}}
 {{ include "platform.podPeers" (dict "root" . "names" (list "redis")) }}

@@ -22,14 +22,13 @@ import {
   updateAccountRows,
 } from '../../accounts/accounts.sql.ts';
 import { countryOfZone, isCountry, timezoneName } from '../../accounts/time-zones.ts';
-import { mainCell } from '../../cells/read-cells.ts';
 import { emitFor, implement } from '../admin-operation.ts';
 import { differenceOf, recordChange } from '../audit/record-change.ts';
 
 /** Creates an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
   async handle(call) {
-    const { tx, body, now, fail, resources } = call;
+    const { tx, body, now, fail } = call;
     if (body.country !== undefined && !isCountry(body.country)) {
       fail('invalid_request', `country must be an ISO 3166 code such as DE, not ${body.country}`, 'country');
     }
@@ -41,7 +40,6 @@ export const createAccount = implement(adminOperations.createAccount, {
       country: body.country ?? countryOfZone(body.timezone),
       language: body.language,
       currency: body.currency,
-      cell: resources.cells.named(body.cell ?? mainCell).name,
       plan_name: plan.name,
       plan_api: plan.api,
       plan_modules: inOrder(plan.modules),
@@ -54,7 +52,7 @@ export const createAccount = implement(adminOperations.createAccount, {
     for (const context of [toContext(account), toContext(sandbox)]) {
       await emitFor(call, accountCreated, context, { account: context });
     }
-    const created = toAccount({ ...account, sandbox_id: sandbox.account_id }, resources.cells);
+    const created = toAccount({ ...account, sandbox_id: sandbox.account_id });
     const { id } = created;
     await recordChange(call, { action: 'accounts.create', target: `accounts/${id}`, account: id }, { after: created });
     return created;
@@ -64,12 +62,12 @@ export const createAccount = implement(adminOperations.createAccount, {
 
 /** Lists accounts, newest first. */
 export const listAccounts = implement(adminOperations.listAccounts, {
-  async handle({ tx, query, resources: { cells } }) {
+  async handle({ tx, query }) {
     return await readPage(query, {
       position: uuidPosition(async (id) => (await findAccountRow(tx, id))?.parent_id === null),
       rows: (after, limit) => selectAccounts(tx, limit, after),
       bytes: fewBytes,
-      item: (row) => toAccount(row, cells),
+      item: toAccount,
       cursor: 'account_id',
     });
   },
@@ -78,7 +76,7 @@ export const listAccounts = implement(adminOperations.listAccounts, {
 /** Reads one account, or a sandbox by its own id. */
 export const getAccount = implement(adminOperations.getAccount, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
-  handle: async ({ found, resources }) => toAccount(found, resources.cells),
+  handle: async ({ found }) => toAccount(found),
 });
 
 /** Changes an account and, with it, its sandbox. */
@@ -93,7 +91,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
       fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
     }
     const settings = merged(found, body);
-    if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found, resources.cells);
+    if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found);
     const rows = await updateAccountRows(tx, found.account_id, settings, now);
     for (const row of rows) {
       const account = toContext(row);
@@ -101,10 +99,10 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     }
     await resources.changes.record(tx, found.account_id);
     const row = rows.find((one) => one.account_id === found.account_id)!;
-    const account = toAccount({ ...row, sandbox_id: found.sandbox_id }, resources.cells);
+    const account = toAccount({ ...row, sandbox_id: found.sandbox_id });
     const { updated_at: _, ...shown } = account;
     const change = { action: 'accounts.update' as const, target: `accounts/${account.id}`, account: account.id };
-    await recordChange(call, change, differenceOf(toAccount(found, resources.cells), shown));
+    await recordChange(call, change, differenceOf(toAccount(found), shown));
     return account;
   },
   committed(resources) {

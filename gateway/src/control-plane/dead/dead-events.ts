@@ -2,22 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import { type AuditEntry, adminOperations, type DeadEvent } from '@customer-platform/contracts/accounts';
 import { ApiError, type DeadRecord, type ServiceName, uuid } from '@customer-platform/contracts/core';
 import { fewBytes, type PrefetchCall, readPage } from '@customer-platform/service-kit';
-import { cellOfRequest } from '../../accounts/cell-of-account.ts';
+import { requireAccount } from '../../accounts/require-account.ts';
 import { implement } from '../admin-operation.ts';
 import { recordAround } from '../audit/record-change.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
 import { noSuchQueue } from '../queues/queues.ts';
-import { gone, type Place, type Services } from '../services.ts';
+import { gone, type Services } from '../services.ts';
 
-type Row = DeadRecord & Place;
+type Row = DeadRecord & { service: ServiceName };
 
 /** Lists the dead events of all services that reply, newest first. */
 export const listDeadEvents = implement(adminOperations.listDeadEvents, {
-  async handle({ query, resources: { cells, services } }) {
+  async handle({ query, resources: { services } }) {
     const { queue, account } = query;
-    const places = services.places(query.service && [query.service], query.cell);
     const filter = { ...(queue && { queue }), ...(account && { account }) };
-    let gone: Place[] = [];
+    let gone: ServiceName[] = [];
     const page = await readPage(query, {
       position: async (cursor) => (await findDeadEvent(services, cursor))?.dead,
       async rows(after, limit): Promise<Row[]> {
@@ -25,35 +24,30 @@ export const listDeadEvents = implement(adminOperations.listDeadEvents, {
         const { replies, gone: silent } = await services.askEach(
           'listDeadEvents',
           { ...filter, ...(before && { before }), limit },
-          places,
+          query.service && [query.service],
         );
         gone = silent;
         return replies
-          .flatMap(({ place, reply }) => reply.data.map((dead) => ({ ...dead, ...place })))
+          .flatMap(({ service, reply }) => reply.data.map((dead) => ({ ...dead, service })))
           .sort((a, b) => b.deadAt.localeCompare(a.deadAt) || b.id.localeCompare(a.id))
           .slice(0, limit);
       },
       bytes: fewBytes,
-      item: ({ service, cell, ...dead }) => cells.shown({ ...toDeadEvent(service, dead), cell }),
+      item: ({ service, ...dead }) => toDeadEvent(service, dead),
       cursor: 'id',
     });
-    return { ...page, ...services.shownGone(gone) };
+    return { ...page, gone };
   },
 });
 
 /** Retrieves a dead event with its bytes. */
 export const getDeadEvent = implement(adminOperations.getDeadEvent, {
   find: ({ params, resources: { services } }) => findDeadEvent(services, params.dead_id),
-  async handle({ found: { place, dead }, resources: { cells, services } }) {
+  async handle({ found: { service, dead }, resources: { services } }) {
     const { headers, ...record } = dead;
-    const bytes = await readBytes(services, place, record);
+    const bytes = await readBytes(services, service, record);
     const text = isUtf8(bytes) ? bytes.toString('utf8') : null;
-    return {
-      ...cells.shown({ ...toDeadEvent(place.service, record), cell: place.cell }),
-      bytes: bytes.toString('base64'),
-      text,
-      headers,
-    };
+    return { ...toDeadEvent(service, record), bytes: bytes.toString('base64'), text, headers };
   },
 });
 
@@ -64,7 +58,7 @@ export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
   async handle({ found, params: { dead_id: id }, prefetch, resources: { services } }) {
     prefetch((call) =>
       changeDeadEvent(call, found, 'dead.requeue', () =>
-        services.ask(found.place, 'requeueDeadEvents', { id }, 'change'),
+        services.ask(found.service, 'requeueDeadEvents', { id }, 'change'),
       ),
     );
     return undefined;
@@ -73,19 +67,15 @@ export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
 
 /** Requeues the dead events of a queue, or those of an account in it. */
 export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
-  async handle({ body: { service, queue, account, cell }, prefetch, resources: { services } }) {
+  async handle({ body: { service, queue, account }, prefetch, resources: { services } }) {
     const matched = prefetch(async (call) => {
-      const place = services.place(service, await call.onConnection((sql) => cellOfRequest(sql, { account, cell })));
+      await call.onConnection((sql) => requireAccount(sql, account));
       const change = { action: 'dead.requeue' as const, target: `${service}/${queue}`, account };
       return await recordAround(call, change, async () => {
         const part = { queue, ...(account && { account }) };
-        const reply = await services.ask(place, 'requeueDeadEvents', part, 'change');
+        const reply = await services.ask(service, 'requeueDeadEvents', part, 'change');
         if (reply.queues) throw noSuchQueue(service, queue, reply.queues);
-        return {
-          isChanged: reply.matched > 0,
-          result: reply.matched,
-          after: { matched: reply.matched, ...(cell && { cell }) },
-        };
+        return { isChanged: reply.matched > 0, result: reply.matched, after: { matched: reply.matched } };
       });
     });
     return { matched };
@@ -99,7 +89,7 @@ export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
   async handle({ found, params: { dead_id: id }, body: { reason }, prefetch, resources: { services } }) {
     prefetch((call) =>
       changeDeadEvent(call, found, 'dead.drop', async () => {
-        const { matched } = await services.ask(found.place, 'dropDeadEvent', { id }, 'change');
+        const { matched } = await services.ask(found.service, 'dropDeadEvent', { id }, 'change');
         return { matched, after: { reason } };
       }),
     );
@@ -108,10 +98,10 @@ export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
 });
 
 /** Reads the bytes of a dead event, one part after the other: a reply is a message of the bus, which the event may be too large for. */
-async function readBytes(services: Services, place: Place, { id, sizeBytes }: DeadRecord): Promise<Buffer> {
+async function readBytes(services: Services, service: ServiceName, { id, sizeBytes }: DeadRecord): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let offset = 0; offset < sizeBytes; ) {
-    const part = Buffer.from((await services.ask(place, 'readDeadBytes', { id, offset })).bytes, 'base64');
+    const part = Buffer.from((await services.ask(service, 'readDeadBytes', { id, offset })).bytes, 'base64');
     if (part.length === 0) throw noSuchDeadEvent();
     parts.push(part);
     offset += part.length;
@@ -122,12 +112,12 @@ async function readBytes(services: Services, place: Place, { id, sizeBytes }: De
 /** Changes one dead event in its service, and records that. Throws 404 where somebody else was first. */
 async function changeDeadEvent(
   call: PrefetchCall,
-  { place, dead }: { place: Place; dead: DeadRecord },
+  { service, dead }: { service: ServiceName; dead: DeadRecord },
   action: AuditEntry['action'],
   change: () => Promise<{ matched: number; after?: Record<string, unknown> }>,
 ): Promise<void> {
   const { id, queue, account, kind, subject } = dead;
-  const target = `${place.service}/${queue}`;
+  const target = `${service}/${queue}`;
   await recordAround(call, { action, target, account: account ?? undefined }, async () => {
     const { matched, after } = await change();
     if (matched === 0) throw noSuchDeadEvent();
@@ -144,7 +134,7 @@ async function changeDeadEvent(
 async function findDeadEvent(services: Services, id: string) {
   if (!uuid.safeParse(id).success) return undefined;
   const { replies, gone: silent } = await services.askEach('findDeadEvent', { id });
-  for (const { place, reply } of replies) if (reply.dead) return { place, dead: reply.dead };
+  for (const { service, reply } of replies) if (reply.dead) return { service, dead: reply.dead };
   if (silent.length > 0) throw gone(silent[0]!);
   return undefined;
 }

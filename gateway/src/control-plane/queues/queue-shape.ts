@@ -1,21 +1,17 @@
 import type { Queue, QueuePause, QueueShare } from '@customer-platform/contracts/accounts';
-import type { MeasuredQueue, OwnerDepth, ProcessReport } from '@customer-platform/contracts/core';
+import type { MeasuredQueue, OwnerDepth, ProcessReport, ServiceName } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
-import type { Place, PlacedProcess } from '../services.ts';
-
-/** A queue with its place, whether or not responses show its cell. */
-export type PlacedQueue = Omit<Queue, 'cell'> & Place;
 
 /** Makes a queue of what its service measured and what its processes say. */
 export function toQueue(
-  { service, cell }: Place,
+  service: ServiceName,
   measured: MeasuredQueue,
-  processes: readonly PlacedProcess[],
+  processes: readonly ProcessReport[],
   now: Date,
-): PlacedQueue {
+): Queue {
   const { queue, ready, later, dead, oldestAt, pauses } = measured;
   const reports = processes
-    .filter((process) => process.service === service && process.cell === cell)
+    .filter((process) => process.service === service)
     .flatMap((process) => process.queues.filter((one) => one.queue === queue));
   const running = reports.reduce((sum, report) => sum + report.running, 0);
   const [last] = reports
@@ -24,7 +20,6 @@ export function toQueue(
   const lagMs = ready > 0 && oldestAt ? Math.max(0, now.getTime() - Date.parse(oldestAt)) : 0;
   return {
     service,
-    cell,
     queue,
     ready,
     running,

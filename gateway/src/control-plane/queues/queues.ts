@@ -2,42 +2,33 @@ import { type AuditEntry, adminOperations } from '@customer-platform/contracts/a
 import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import type { PrefetchCall } from '@customer-platform/service-kit';
-import { cellOfRequest } from '../../accounts/cell-of-account.ts';
+import { requireAccount } from '../../accounts/require-account.ts';
 import { implement } from '../admin-operation.ts';
 import { type Done, recordAround } from '../audit/record-change.ts';
-import { type Place, type Services, serviceNamed } from '../services.ts';
+import { type Services, serviceNamed } from '../services.ts';
 import { toOwners, toQueue } from './queue-shape.ts';
 import { readQueues } from './read-queues.ts';
 
 /** Lists the queues of every service that replies: all, or those that need attention. */
 export const listQueues = implement(adminOperations.listQueues, {
-  async handle({ query, resources: { cells, services, queueHistory }, now }) {
+  async handle({ query, resources: { services, queueHistory }, now }) {
     const { data: all, gone } = await readQueues(services, now);
     const { attention } = query;
     const chosen = attention === undefined ? all : all.filter((queue) => needsAttention(queue) === attention);
-    const data = chosen.map((queue) => ({
-      ...cells.shown(queue),
-      ...(query.history && { history: queueHistory.of(queue) }),
-    }));
-    return { data, ...services.shownGone(gone) };
+    const data = chosen.map((queue) => ({ ...queue, ...(query.history && { history: queueHistory.of(queue) }) }));
+    return { data, gone };
   },
 });
 
 /** Retrieves a queue with its deepest owners. */
 export const getQueue = implement(adminOperations.getQueue, {
   find: async ({ params }) => serviceNamed(params.service),
-  async handle({
-    found: service,
-    params: { queue },
-    query: { by, history, cell },
-    resources: { cells, services, queueHistory },
-    now,
-  }) {
-    const place = services.place(service, cell);
+  async handle({ found: service, params: { queue }, query: { by, history }, resources, now }) {
+    const { services, queueHistory } = resources;
     const [{ queues }, { owners }, processes] = await Promise.all([
-      services.ask(place, 'measureQueues', {}),
-      services.ask(place, 'measureOwners', { queue, by }),
-      services.processes({ ...place, queue }),
+      services.ask(service, 'measureQueues', {}),
+      services.ask(service, 'measureOwners', { queue, by }),
+      services.processes({ service, queue }),
     ]);
     const measured = queues.find((one) => one.queue === queue);
     if (!measured || !owners)
@@ -47,8 +38,8 @@ export const getQueue = implement(adminOperations.getQueue, {
         queues.map((one) => one.queue),
       );
     return {
-      ...cells.shown(toQueue(place, measured, processes, now)),
-      ...(history && { history: queueHistory.of({ ...place, queue }) }),
+      ...toQueue(service, measured, processes, now),
+      ...(history && { history: queueHistory.of({ service, queue }) }),
       top: toOwners(measured, owners, processes, by),
     };
   },
@@ -59,10 +50,10 @@ export const pauseQueue = implement(adminOperations.pauseQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { service: found, queue, body, services }, 'queues.pause', async (place, part) => {
+      changeQueue(call, { service: found, queue, body }, 'queues.pause', async (part) => {
         const pause = { ...part, reason: body.reason, actor: call.account.name };
-        const reply = await services.ask(place, 'pauseQueue', pause, 'change');
-        if (reply.matched > 0) await services.spreadPauses(place);
+        const reply = await services.ask(found, 'pauseQueue', pause, 'change');
+        if (reply.matched > 0) await services.spreadPauses(found);
         return { ...reply, after: body };
       }),
     );
@@ -75,8 +66,8 @@ export const resumeQueue = implement(adminOperations.resumeQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeQueue(call, { service: found, queue, body, services }, 'queues.resume', (place, part) =>
-        services.ask(place, 'resumeQueue', part, 'change'),
+      changeQueue(call, { service: found, queue, body }, 'queues.resume', (part) =>
+        services.ask(found, 'resumeQueue', part, 'change'),
       ),
     );
     return undefined;
@@ -88,8 +79,8 @@ export const retryQueue = implement(adminOperations.retryQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
     const matched = prefetch((call) =>
-      changeQueue(call, { service: found, queue, body, services }, 'queues.retry', async (place, part) => {
-        const reply = await services.ask(place, 'retryQueue', part, 'change');
+      changeQueue(call, { service: found, queue, body }, 'queues.retry', async (part) => {
+        const reply = await services.ask(found, 'retryQueue', part, 'change');
         return { ...reply, after: { ...body, matched: reply.matched } };
       }),
     );
@@ -101,26 +92,25 @@ export const retryQueue = implement(adminOperations.retryQueue, {
 interface Named {
   service: ServiceName;
   queue: string;
-  body: { account?: string | undefined; endpoint?: string | undefined; cell?: string | undefined };
-  services: Services;
+  body: { account?: string | undefined; endpoint?: string | undefined };
 }
 
 /** A service's reply to a change. */
 type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
 
-/** Changes a part of a queue in its service, in the cell named or that of the account, and records that. Throws what it is refused with. */
+/** Changes a part of a queue in its service, and records that. Throws what it is refused with. */
 async function changeQueue(
   call: PrefetchCall,
-  { service, queue, body, services }: Named,
+  { service, queue, body }: Named,
   action: AuditEntry['action'],
-  change: (place: Place, part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
+  change: (part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
   const { account, endpoint } = body;
-  const place = services.place(service, await call.onConnection((sql) => cellOfRequest(sql, body)));
+  await call.onConnection((sql) => requireAccount(sql, account));
   const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
   const target = `${service}/${queue}`;
   return await recordAround(call, { action, target, account }, async () => {
-    const { matched, queues, refusal, before, after } = await change(place, part);
+    const { matched, queues, refusal, before, after } = await change(part);
     if (queues) throw noSuchQueue(service, queue, queues);
     if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
     if (refusal === 'no_endpoints') {

@@ -1,14 +1,16 @@
-import type { Place, Services } from '../services.ts';
-import { type PlacedQueue, toQueue } from './queue-shape.ts';
+import type { Queue } from '@customer-platform/contracts/accounts';
+import type { ServiceName } from '@customer-platform/contracts/core';
+import type { Services } from '../services.ts';
+import { toQueue } from './queue-shape.ts';
 
-/** Returns every queue of every service that replies with its place, and the places where a service is gone. */
-export async function readQueues(services: Services, now: Date): Promise<{ data: PlacedQueue[]; gone: Place[] }> {
+/** Returns every queue of every service that replies, and the services that are gone. */
+export async function readQueues(services: Services, now: Date): Promise<{ data: Queue[]; gone: ServiceName[] }> {
   const [{ replies, gone }, processes] = await Promise.all([
     services.askEach('measureQueues', {}),
     services.processes(),
   ]);
-  const data = replies.flatMap(({ place, reply }) =>
-    reply.queues.map((measured) => toQueue(place, measured, processes, now)),
+  const data = replies.flatMap(({ service, reply }) =>
+    reply.queues.map((measured) => toQueue(service, measured, processes, now)),
   );
   return { data, gone };
 }

@@ -102,11 +102,10 @@ function Where({ item }: { item: AttentionItem }) {
   );
 }
 
-function ProcessLink({ process: { service, cell, host, pid } }: { process: SeenProcess }) {
+function ProcessLink({ process: { service, host, pid } }: { process: SeenProcess }) {
   return (
     <>
       <Link to="/services" className="in-text">
-        {cell && `${cell}: `}
         {service}
       </Link>{' '}
       on {host}
@@ -134,7 +133,7 @@ function What({ item }: { item: AttentionItem }) {
     case 'dead':
       return (
         <>
-          <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue, cell: item.queue.cell }}>
+          <Link to="/dead" search={{ service: item.queue.service, queue: item.queue.queue }}>
             {countOf(item.queue.dead, 'dead event')}
           </Link>{' '}
           {item.queue.last_error && <LastError queue={item.queue} />}
@@ -152,7 +151,7 @@ function What({ item }: { item: AttentionItem }) {
         <>
           <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · failing for{' '}
           <Elapsed since={item.endpoint.failing_since} /> ·{' '}
-          <ToQueue {...deliveries} cell={item.endpoint.cell} by="endpoint">
+          <ToQueue {...deliveries} by="endpoint">
             {countOf(item.endpoint.pending, 'delivery', 'deliveries')}
           </ToQueue>{' '}
           pending. {item.endpoint.last_error && <EndpointError endpoint={item.endpoint} />}

@@ -71,17 +71,11 @@ const columns: Column<DeadEvent>[] = [
 ];
 
 /** Dead events, newest first; those of one queue can be requeued together. */
-export function DeadEventsPage({
-  filters,
-}: {
-  filters: { service?: string; queue?: string; account?: string; cell?: string };
-}) {
-  const { service, queue, account, cell } = filters;
-  const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account, cell } });
+export function DeadEventsPage({ filters }: { filters: { service?: string; queue?: string; account?: string } }) {
+  const { service, queue, account } = filters;
+  const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account } });
   const { data: queues } = useQueues();
-  const named = (queues?.data ?? []).filter(
-    (each) => each.service === service && each.queue === queue && (cell === undefined || each.cell === cell),
-  );
+  const named = (queues?.data ?? []).filter((each) => each.service === service && each.queue === queue);
   const whole = named.length === 1 ? named[0] : undefined;
   const fields = [
     { name: 'service', label: 'Service', options: ['', ...serviceNames] },

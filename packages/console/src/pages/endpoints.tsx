@@ -119,10 +119,10 @@ function useDeliveries() {
 }
 
 /** Deliveries of an endpoint that are not ended and, as far as it is known, those of them that wait after a failure. */
-function Pending({ endpoint: { id, pending, cell } }: { endpoint: OperatedEndpoint }) {
+function Pending({ endpoint: { id, pending } }: { endpoint: OperatedEndpoint }) {
   const { failed_waiting = 0 } = useDeliveries()?.top.find((each) => each.endpoint === id) ?? {};
   return (
-    <ToQueue {...deliveries} cell={cell} by="endpoint">
+    <ToQueue {...deliveries} by="endpoint">
       {count(pending)}
       {failed_waiting > 0 && `, ${count(failed_waiting)} after a failure`}
     </ToQueue>

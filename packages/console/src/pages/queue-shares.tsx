@@ -14,16 +14,16 @@ import { Time } from '../ui/time.tsx';
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 
 /** Returns a function that names part of a queue for an action. */
-export function useTargets({ service, queue, cell }: NamedQueue) {
+export function useTargets({ service, queue }: NamedQueue) {
   return useMemo(() => {
-    const name = queueName({ service, queue, cell });
+    const name = queueName({ service, queue });
     return (part: QueuePause | QueueShare, names: Map<string, string>): QueueTarget => {
       const { account, endpoint } = part;
       const owner = account && (names.get(account) ?? `account ${shortId(account)}`);
       const of = endpoint ? `${name} of endpoint ${shortId(endpoint)}` : owner ? `${name} of ${owner}` : name;
-      return { service, queue, cell, account, endpoint, of };
+      return { service, queue, account, endpoint, of };
     };
-  }, [service, queue, cell]);
+  }, [service, queue]);
 }
 
 /** Parts of a queue by account or endpoint, with what can be done about each. */
@@ -38,12 +38,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         {hasEndpoints && (
           <span className="switch">
             {(['account', 'endpoint'] as const).map((each) => (
-              <Link
-                key={each}
-                to="."
-                search={{ by: each, cell: queue.cell }}
-                className={each === by ? 'current' : undefined}
-              >
+              <Link key={each} to="." search={{ by: each }} className={each === by ? 'current' : undefined}>
                 by {each}
               </Link>
             ))}
@@ -92,7 +87,7 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
       header: 'Dead',
       kind: 'number',
       cell: ({ dead, account }) => (
-        <DeadCount service={queue.service} queue={queue.queue} cell={queue.cell} account={account} value={dead} />
+        <DeadCount service={queue.service} queue={queue.queue} account={account} value={dead} />
       ),
     },
     { id: 'oldest', header: 'Oldest due', cell: ({ oldest_due_at }) => <Time at={oldest_due_at} /> },

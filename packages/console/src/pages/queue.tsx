@@ -18,11 +18,11 @@ import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
 import { Lag } from './queues.tsx';
 
 /** One queue, by account or by endpoint. */
-export function QueuePage({ service, queue, cell, by }: NamedQueue & { by: 'account' | 'endpoint' }) {
-  const input = { params: { service, queue }, query: { by, cell } };
+export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' | 'endpoint' }) {
+  const input = { params: { service, queue }, query: { by } };
   const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
-  const name = queueName({ service, queue, cell });
-  const target = { service, queue, cell, of: name };
+  const name = queueName({ service, queue });
+  const target = { service, queue, of: name };
   // The list of all queues knows already what this request finds out only after a second.
   const gone: string[] = useQueues().data?.gone ?? [];
   const isGone = gone.includes(service);

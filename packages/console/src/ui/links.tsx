@@ -39,32 +39,29 @@ export function AccountLink({ id }: { id: string | undefined }) {
 
 /** Words that lead to a queue. */
 export function ToQueue(props: NamedQueue & { by?: 'account' | 'endpoint'; children: ReactNode }) {
-  const { service, queue, cell, by = 'account', children } = props;
+  const { service, queue, by = 'account', children } = props;
   return (
-    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by, cell }}>
+    <Link to="/queues/$service/$queue" params={{ service, queue }} search={{ by }}>
       {children}
     </Link>
   );
 }
 
-/** A queue by its service and name, and its cell where there are several. */
-export function QueueLink({ service, queue, cell }: NamedQueue) {
+/** A queue by its service and name. */
+export function QueueLink({ service, queue }: NamedQueue) {
   return (
-    <ToQueue service={service} queue={queue} cell={cell}>
-      <span className="service">
-        {cell && `${cell}: `}
-        {service}/
-      </span>
+    <ToQueue service={service} queue={queue}>
+      <span className="service">{service}/</span>
       {queue}
     </ToQueue>
   );
 }
 
 /** Number of entries of a queue, which leads to them; a zero stands back. */
-export function QueueCount({ service, queue, cell, value }: NamedQueue & { value: number }) {
+export function QueueCount({ service, queue, value }: NamedQueue & { value: number }) {
   if (value === 0) return <span className="none">0</span>;
   return (
-    <ToQueue service={service} queue={queue} cell={cell}>
+    <ToQueue service={service} queue={queue}>
       {count(value)}
     </ToQueue>
   );
@@ -72,10 +69,10 @@ export function QueueCount({ service, queue, cell, value }: NamedQueue & { value
 
 /** Number of dead events of a queue, which leads to them; a zero stands back. */
 export function DeadCount(props: NamedQueue & { account?: string; value: number }) {
-  const { service, queue, cell, account, value } = props;
+  const { service, queue, account, value } = props;
   if (value === 0) return <span className="none">0</span>;
   return (
-    <Link to="/dead" search={{ service, queue, account, cell }} className="bad">
+    <Link to="/dead" search={{ service, queue, account }} className="bad">
       {count(value)}
     </Link>
   );

@@ -11,14 +11,6 @@ const reason = text(500, 1).refine((value) => value.trim() !== '', {
   error: 'must be a string of 1 to 500 characters, not blank, that says why',
 });
 
-/** The cell of a row, where there are several. */
-const inCell = z.string().optional().meta({ description: 'Name of its cell; absent where there is only one.' });
-/** The cell that a request is about. */
-const cell = text(30, 1)
-  .optional()
-  .meta({ description: 'Name of a cell. Required where there are several, unless `account` says which.' });
-const ofCell = text(30, 1).optional().meta({ description: 'Name of a cell; default: all.' });
-
 /** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
 const queuePart = {
   account: uuid.optional().meta({ description: 'Id of an account; default: all.' }),
@@ -62,7 +54,6 @@ export type QueueDepth = z.infer<typeof QueueDepth>;
 export const Queue = z
   .object({
     service,
-    cell: inCell,
     queue: z.string(),
     ...depth,
     lag_seconds: z.number().meta({ description: 'Age of the oldest entry that is due, in seconds; 0 if none is.' }),
@@ -99,11 +90,7 @@ export type QueueShare = z.infer<typeof QueueShare>;
 /** Services of which no process replied within a second. */
 const gone = z.array(service).meta({ description: 'Services of which no process replied within 1 s.' });
 
-const goneIn = z
-  .array(z.object({ service, cell: z.string() }))
-  .optional()
-  .meta({ description: 'The same by cell; absent where there is only one.' });
-const goneFields = { gone, gone_in: goneIn };
+const goneFields = { gone };
 
 export const QueueList = z.object({ data: z.array(Queue), ...goneFields });
 export const QueueWithShares = Queue.extend({
@@ -125,10 +112,9 @@ export const queuesQuery = z.object({
 export const queueQuery = z.object({
   by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
   history,
-  cell,
 });
-export const PauseInput = z.object({ ...queuePart, cell, reason });
-export const QueuePart = z.object({ ...queuePart, cell });
+export const PauseInput = z.object({ ...queuePart, reason });
+export const QueuePart = z.object(queuePart);
 export const Matched = z.object({ matched: z.int() });
 
 /** An event that no consumer could take or the bus would not carry. */
@@ -136,7 +122,6 @@ export const DeadEvent = z
   .object({
     id: z.guid(),
     service,
-    cell: inCell,
     queue: z.string(),
     subject: z.string(),
     account: z.guid().optional(),
@@ -164,17 +149,15 @@ export const deadQuery = z.object({
   service: service.optional(),
   queue: queueName.optional(),
   account: uuid.optional(),
-  cell: ofCell,
   ...pageQuery,
 });
-export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account, cell });
+export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account });
 export const DropInput = z.object({ reason });
 
 /** A webhook endpoint of any account, as operators see it. */
 export const OperatedEndpoint = z
   .object({
     id: z.guid(),
-    cell: inCell,
     account: z.guid(),
     url: z.string(),
     active: z.boolean(),
@@ -189,14 +172,13 @@ export const OperatedEndpoint = z
   .meta({ id: 'OperatedEndpoint' });
 export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
 
-/** A page of endpoints; there are none of a cell whose webhooks is gone. */
+/** A page of endpoints; there are none where webhooks is gone. */
 export const OperatedEndpointList = pageOf(OperatedEndpoint).extend(goneFields);
 
 export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
   endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
-  cell: ofCell,
   ...pageQuery,
 });
 
@@ -204,7 +186,6 @@ export const endpointsQuery = z.object({
 export const LiveProcess = z
   .object({
     service,
-    cell: inCell,
     instance: z.string(),
     version: z.string(),
     started_at: timestamp,
@@ -234,7 +215,6 @@ export const LiveProcessList = z.object({ data: z.array(LiveProcess), ...goneFie
 export const RepublishInput = z.object({
   since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
   service: service.optional().meta({ description: 'The service whose events are published again; default: all.' }),
-  cell: ofCell,
 });
 
 /** Actions that the audit log records. */

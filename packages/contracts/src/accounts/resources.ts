@@ -49,7 +49,6 @@ export const AccountInput = z.object({
   country: country.optional().meta({ description: "Default: the timezone's country." }),
   language: language.default('en'),
   currency: currency.default('EUR'),
-  cell: text(30, 1).optional().meta({ description: 'Name of the cell that the account lives in; default: `main`.' }),
   plan: Plan.optional(),
   modules: moduleSwitches.optional(),
   rate_limit: RateLimit.optional(),
@@ -77,10 +76,6 @@ export const Account = z
     country: z.string(),
     language: z.string(),
     currency: z.string(),
-    cell: z
-      .string()
-      .optional()
-      .meta({ description: 'Name of the cell that it lives in; absent where there is only one.' }),
     plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
     modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
     rate_limit: RateLimit,

@@ -57,13 +57,7 @@ const anyEndpoint = z.object({
 });
 export type AnyEndpoint = z.infer<typeof anyEndpoint>;
 
-/** Place of an endpoint among those of all accounts: since when it fails, null where it does not, and its id. */
-const place = z.object({ failingSince: z.iso.datetime().nullable(), id: z.guid() });
-
-/**
- * Returns endpoints of all accounts, longest failing first, after a place, or after the one named: null where that is not there. A place may
- * be that of an endpoint elsewhere.
- */
+/** Returns endpoints of all accounts, longest failing first, after the one named: null where that is not there. */
 export const listAllEndpoints = internalRequest(
   'listAllEndpoints',
   'webhooks',
@@ -72,7 +66,6 @@ export const listAllEndpoints = internalRequest(
     account: z.guid().optional(),
     endpoint: z.guid().optional(),
     after: z.guid().optional(),
-    afterPlace: place.optional(),
     limit: z.int(),
   }),
   z.object({ endpoints: z.array(anyEndpoint) }).nullable(),

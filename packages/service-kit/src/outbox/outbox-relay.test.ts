@@ -1,10 +1,11 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { PublishedEvent } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import { createLogger } from '../telemetry/logging.ts';
-import { type EventCarrier, OutboxRelay } from './outbox-relay.ts';
+import { OutboxRelay } from './outbox-relay.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -52,19 +53,18 @@ it('nor does one with few that are large', async () => {
   await sql`delete from outbox where account_id = ${large.id}`;
 });
 
-/** Runs `test` beside a relay of the carrier; the service's own relay leaves the events alone meanwhile. */
-async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: OutboxRelay) => Promise<void>) {
+type Publish = (event: PublishedEvent & { account_id: string }) => Promise<void>;
+
+/** Runs `test` beside a relay that publishes by `publish`; the service's own relay leaves the events alone meanwhile. */
+async function relaying(publish: Publish, test: (relay: OutboxRelay) => Promise<void>) {
   await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const log = createLogger('test', 'silent');
-  const bus = { tell: () => undefined, onPeers: () => undefined };
-  const watch = new DueWatch(sql, { bus, clock: () => new Date(), log, everyMs: 250 });
+  const peers = { tell: () => undefined, onPeers: () => undefined };
+  const watch = new DueWatch(sql, { bus: peers, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
-  const available = { ...connected, onBack: () => undefined };
-  const relay = new OutboxRelay(
-    sql,
-    { ...available, subjectOf: ({ kind }) => kind, ...carrier },
-    { log, seat: { paused: () => nothingPaused, failed: () => undefined }, watch },
-  );
+  const bus = { ...connected, onBack: () => undefined, subjectOf: ({ kind }: { kind: string }) => kind, publish };
+  const seat = { paused: () => nothingPaused, failed: () => undefined, close: () => undefined };
+  const relay = new OutboxRelay(sql, { bus, log, queues: { open: () => seat }, watch });
   try {
     await test(relay);
   } finally {
@@ -77,8 +77,8 @@ async function relaying(carrier: Pick<EventCarrier, 'publish'>, test: (relay: Ou
 it('an account whose events fill a round has a hundred in each of the next, and nobody waits behind the others', async () => {
   const [large, other] = [await platform.account(), await platform.account()];
   const published: string[] = [];
-  const publish: EventCarrier['publish'] = async ({ account_id }) => void published.push(account_id);
-  await relaying({ publish }, async (relay) => {
+  const publish: Publish = async ({ account_id }) => void published.push(account_id);
+  await relaying(publish, async (relay) => {
     await sql`
       insert into outbox (account_id, id, kind, audience, envelope)
       select ${large.id}, uuidv7(), 'deal.moved', 'internal', '{}' from generate_series(1, 1000)`;
@@ -96,11 +96,11 @@ it('what was on its way when the connection broke goes before what follows it', 
   const put = (kind: string) => sql`
     insert into outbox (account_id, id, kind, audience, envelope) values (${id}, uuidv7(), ${kind}, 'internal', '{}')`;
   let left = 0;
-  const publish: EventCarrier['publish'] = async ({ kind }) => {
+  const publish: Publish = async ({ kind }) => {
     if (left-- <= 0) throw new Error('no acknowledgement: the connection broke');
     carried.push(kind);
   };
-  await relaying({ publish }, async (relay) => {
+  await relaying(publish, async (relay) => {
     for (const kind of ['1', '2', '3', '4']) await put(kind);
     left = 2;
     relay.wake();

@@ -1,10 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
-import type { Bus, PublishedEvent } from '../bus/bus.ts';
+import type { Bus } from '../bus/bus.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import type { QueueSeat } from '../queues/queues.ts';
+import type { QueueSeat, Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
@@ -17,7 +17,7 @@ import {
   movePublished,
   nextAccounts,
   noteServer,
-  type OutboxPart,
+  outboxRows,
   postponeEvents,
   type RefusedRow,
   type StoredRow,
@@ -31,18 +31,11 @@ const againMs = 1_000;
 /** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
 const gatherMs = 8;
 
-/** Carries the committed events of accounts to a bus: of all, or of a part that waits for no other. */
-export interface EventCarrier extends Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf'> {
-  part?: OutboxPart;
-  /** Resolves once the event is stored; throws where it is not. */
-  publish(event: PublishedEvent & { account_id: string }): Promise<void>;
-}
-
-/** Dependencies of the relay beside database and bus. */
+/** Dependencies of the relay beside its database. */
 interface RelayParts {
+  bus: Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf' | 'publish'>;
   log: Logger;
-  /** The place on the list of queues, one for all relays of the process. */
-  seat: Pick<QueueSeat, 'paused' | 'failed'>;
+  queues: Pick<Queues, 'open'>;
   watch: Pick<DueWatch, 'run'>;
 }
 
@@ -59,10 +52,10 @@ interface Refusal {
  */
 export class OutboxRelay {
   readonly #sql: Database;
-  readonly #bus: EventCarrier;
+  readonly #bus: RelayParts['bus'];
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
-  readonly #seat: RelayParts['seat'];
+  readonly #seat: QueueSeat;
   /** Events of the last round that the bus did not take, through no fault of theirs. */
   #missed: ReadonlySet<string> = new Set();
   #lastAccount: string | undefined;
@@ -70,15 +63,15 @@ export class OutboxRelay {
   #server: string | undefined;
   #wasFull = false;
 
-  /** Starts relaying what `bus` carries. */
-  constructor(sql: Database, bus: EventCarrier, { log, seat, watch }: RelayParts) {
+  /** Starts relaying. */
+  constructor(sql: Database, { bus, log, queues, watch }: RelayParts) {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
-    this.#seat = seat;
+    this.#seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: () => this.wake() });
     const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
-    const rows = [{ name: 'outbox', due: null, ...(bus.part && { where: bus.part.where }) }];
+    const rows = [{ name: 'outbox', due: null }];
     const isPaused = () => this.#seat.paused().isWhole;
     this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...looks }, () => this.#publishBatch());
     bus.onBack(() => this.wake());
@@ -93,6 +86,7 @@ export class OutboxRelay {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    this.#seat.close();
   }
 
   /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
@@ -110,7 +104,7 @@ export class OutboxRelay {
   async #noteServer(): Promise<void> {
     const server = this.#bus.server();
     if (server === undefined || server === this.#server) return;
-    const isSentAgain = await noteServer(this.#sql, this.#bus.part?.name ?? '', server);
+    const isSentAgain = await noteServer(this.#sql, server);
     this.#server = server;
     if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
   }
@@ -119,7 +113,7 @@ export class OutboxRelay {
     const isByAccount = paused.length > 0 || this.#wasFull;
     // Sent together: the lock is there before the rows are looked for.
     const [, { rows, hasMore }] = await Promise.all([
-      lockRelay(tx, this.#bus.part),
+      lockRelay(tx),
       isByAccount ? this.#lockByAccount(tx, paused) : this.#lockOldest(tx),
     ]);
     this.#wasFull = hasMore;
@@ -156,7 +150,7 @@ export class OutboxRelay {
   }
 
   async #lockOldest(tx: Sql): Promise<Batch> {
-    const rows = await lockOutbox(tx, mostInRound, this.#bus.part);
+    const rows = await lockOutbox(tx, mostInRound);
     return { rows, hasMore: rows.length === mostInRound.rows || areMany(rows) };
   }
 
@@ -165,7 +159,7 @@ export class OutboxRelay {
     const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
     this.#lastAccount = next;
     const others = [...new Set(accounts).difference(new Set(paused))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound, this.#bus.part) : [];
+    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound) : [];
     // Behind the last account the next look begins with the first; fewer than one account may have are all that waited.
     return { rows, hasMore: rows.length >= mostInRound.ofAccount || areMany(rows) || next !== undefined };
   }

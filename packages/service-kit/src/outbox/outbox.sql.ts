@@ -1,4 +1,3 @@
-import type { PendingQuery, Row } from 'postgres';
 import { bytesBefore } from '../database/bytes-before.sql.ts';
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
@@ -34,30 +33,21 @@ export interface BatchBounds {
   bytes: number;
 }
 
-/** Accounts whose events are carried apart from all others. */
-export interface OutboxPart {
-  name: string;
-  /** Condition of their rows, by `outbox.account_id`. */
-  where(sql: Sql): PendingQuery<Row[]>;
-}
-
 /**
- * Keeps other processes of the service from carrying events of the part, or of all accounts, until the transaction ends: of two that
- * carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
+ * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
  * for the disk: where the server dies before it is there, events are carried once more that the bus knows by their ids.
  */
-export async function lockRelay(tx: Sql, part: OutboxPart | undefined): Promise<void> {
-  const name = part ? ` of ${part.name}` : '';
+export async function lockRelay(tx: Sql): Promise<void> {
   await tx`
-    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema() || ${name}::text, 0)),
+    select pg_advisory_xact_lock(hashtextextended('outbox of ' || current_schema(), 0)),
       set_config('synchronous_commit', 'off', true)`;
 }
 
-/** Locks the oldest events that are due, those of the part alone, until the transaction ends. */
-export async function lockOutbox(tx: Sql, bounds: BatchBounds, part?: OutboxPart): Promise<StoredRow[]> {
+/** Locks the oldest events that are due, until the transaction ends. */
+export async function lockOutbox(tx: Sql, bounds: BatchBounds): Promise<StoredRow[]> {
   return await lockedRows(
     tx,
-    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now() ${ofPart(tx, part)}
+    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
       order by sequence limit ${bounds.rows} for update skip locked`,
     bounds,
     false,
@@ -65,26 +55,17 @@ export async function lockOutbox(tx: Sql, bounds: BatchBounds, part?: OutboxPart
 }
 
 /** Locks the oldest events of each of these accounts, in the same way: reads nothing of others, however much they have. */
-export async function lockOutboxOf(
-  tx: Sql,
-  accountIds: readonly string[],
-  bounds: BatchBounds,
-  part?: OutboxPart,
-): Promise<StoredRow[]> {
+export async function lockOutboxOf(tx: Sql, accountIds: readonly string[], bounds: BatchBounds): Promise<StoredRow[]> {
   const ofEach = Math.max(1, Math.min(bounds.ofAccount, Math.floor(bounds.rows / accountIds.length)));
   return await lockedRows(
     tx,
     tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
         select account_id, sequence, octet_length(envelope) as size from outbox
-        where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now() ${ofPart(tx, part)}
+        where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now()
         order by sequence limit ${ofEach} for update skip locked) as due`,
     bounds,
     true,
   );
-}
-
-function ofPart(sql: Sql, part: OutboxPart | undefined): Fragment {
-  return part ? sql`and ${part.where(sql)}` : sql``;
 }
 
 /** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second, small ones before large ones. */
@@ -192,14 +173,14 @@ export async function requestRepublication(tx: Sql, since: Date): Promise<number
 const unwrittenSeconds = 150;
 
 /**
- * Notes the server that a bus has. Where it is another than before, what was published in the last minutes is to be sent again; returns whether it is.
+ * Notes the server that the bus has. Where it is another than before, what was published in the last minutes is to be sent again; returns whether it is.
  */
-export async function noteServer(sql: Sql, bus: string, server: string): Promise<boolean> {
+export async function noteServer(sql: Sql, server: string): Promise<boolean> {
   const requested = await sql`
     with known as (
-      select server_id from bus_servers where bus = ${bus} for update
+      select server_id from bus_servers where bus = '' for update
     ), noted as (
-      insert into bus_servers as s (bus, server_id) values (${bus}, ${server})
+      insert into bus_servers as s (bus, server_id) values ('', ${server})
       on conflict (bus) do update set server_id = excluded.server_id, noted_at = now() where s.server_id <> excluded.server_id
     )
     insert into republications (since, until)

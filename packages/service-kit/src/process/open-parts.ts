@@ -1,6 +1,5 @@
 import { accountUpdated, getAccountContext, type ServiceName } from '@customer-platform/contracts/core';
 import { Bus } from '../bus/bus.ts';
-import type { BusFiles } from '../bus/bus-connection.ts';
 import { ClockWork } from '../clocks/clock-work.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Database } from '../database/database.ts';
@@ -33,23 +32,17 @@ export function openAccounts(bus: Bus): AccountDirectory {
 }
 
 /**
- * Connects a process to a bus, by default that of its own settings; what it asks of others says how far the clock of the account is. Waits 2 s at
- * most for NATS.
+ * Connects a process to its bus; what it asks of others says how far the clock of the account is. Waits 2 s at most for NATS.
  */
-export function openBus(
-  service: ServiceName,
-  config: BaseConfig,
-  { log, clocks }: Pick<Parts, 'log' | 'clocks'>,
-  nats: Pick<BaseConfig, 'NATS_URL'> & BusFiles = config,
-) {
+export function openBus(service: ServiceName, config: BaseConfig, { log, clocks }: Pick<Parts, 'log' | 'clocks'>) {
   const { BUS_PREFIX: prefix, BUS_REQUEST_TIMEOUT_MS: requestTimeoutMs } = config;
   const aheadOf = (accountId: string) => clocks.aheadOf(accountId);
-  return Bus.connect(nats.NATS_URL, {
+  return Bus.connect(config.NATS_URL, {
     prefix,
     service,
     log,
     requestTimeoutMs,
-    files: nats,
+    files: config,
     stream: config,
     aheadOf,
   });

@@ -28,8 +28,7 @@ import type { Ask, BoundOperation, Implements } from '../operations/operation.ts
 import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
 import { Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
-import type { EventCarrier } from '../outbox/outbox-relay.ts';
-import { startRelays } from '../outbox/outbox-relays.ts';
+import { OutboxRelay } from '../outbox/outbox-relay.ts';
 import type { Queues } from '../queues/queues.ts';
 import { createLogger, type Logger } from '../telemetry/logging.ts';
 import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
@@ -95,25 +94,19 @@ export interface Worker {
 const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 
-/** Opens what carries a process's events, where that is not its own bus alone: each part of the accounts has one. */
-export type OpenCarriers = (
-  parts: Pick<Foundation, 'sql' | 'bus' | 'log' | 'clocks'>,
-) => Promise<readonly EventCarrier[]>;
-
 /** Parts of a process that are its own. */
 interface OwnParts {
   /** The directory of the migrations of its tables beside the kit's, and those tables that are partitioned by time. */
   migrations: URL;
   partitions?: readonly PartitionedTable[] | undefined;
   clock: () => Date;
-  openCarriers?: OpenCarriers;
 }
 
 /** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
-  { migrations, partitions = [], clock, openCarriers }: OwnParts,
+  { migrations, partitions = [], clock }: OwnParts,
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as {
@@ -140,7 +133,7 @@ export async function startFoundation<Config extends BaseConfig>(
   await clocks.start(sql, log);
   const dueWork = await openDueWork({ sql, bus, log, clock, clocks, config });
   const { queues, clockWork, watch } = dueWork;
-  const relay = startRelays(sql, (await openCarriers?.({ sql, bus, log, clocks })) ?? [bus], { log, ...dueWork });
+  const relay = new OutboxRelay(sql, { bus, log, queues, watch });
   const accounts = openAccounts(bus);
   const requests = new RequestCount();
   const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));

@@ -9,13 +9,13 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
 };
 
 /**
- * Returns endpoints of all accounts, those that have been failing longest first, after a place or after the one named; null where that is not there.
+ * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there.
  */
 export async function selectAllEndpoints(
   sql: Sql,
-  { failing, account, endpoint, after, afterPlace, limit }: z.output<typeof listAllEndpoints.input>,
+  { failing, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
 ): Promise<AnyEndpoint[] | null> {
-  const last = afterPlace ? placeOf(afterPlace) : after && (await selectPlace(sql, after));
+  const last = after && (await selectPlace(sql, after));
   if (after !== undefined && !last) return null;
   const isFailing = { true: sql`and failing_since is not null`, false: sql`and failing_since is null` };
   const isAfter =
@@ -44,10 +44,6 @@ export async function selectAllEndpoints(
 interface Place {
   since: string;
   id: string;
-}
-
-function placeOf({ failingSince, id }: { failingSince: string | null; id: string }): Place {
-  return { since: failingSince ?? 'infinity', id };
 }
 
 async function selectPlace(sql: Sql, id: string): Promise<Place | undefined> {
