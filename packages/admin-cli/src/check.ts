@@ -4,7 +4,6 @@ import {
   type Queue,
   type TraceSummary,
 } from '@customer-platform/contracts/accounts';
-import type { Operation } from '@customer-platform/contracts/core';
 import {
   type AttentionReason,
   attentionOf,
@@ -13,13 +12,13 @@ import {
   runbookOf,
   runbookOfReason,
 } from '@customer-platform/contracts/operators';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { lagOf } from './columns.ts';
-import { type ControlPlane, failureOf, type Refusal, readResponse, send } from './control-plane-client.ts';
+import { ask, type ControlPlane, type Listing, type Refusal } from './control-plane-client.ts';
 import { age, cut, milliseconds, minute, printable } from './text.ts';
 
 /** One thing that somebody should look at. */
-interface Finding {
+export interface Finding {
   text: string;
   /** Names of pages in docs/runbooks, one for each reason; empty where the command itself says what to do. */
   runbooks: readonly string[];
@@ -94,33 +93,19 @@ type Now = Date | undefined;
 
 async function read<Schema extends z.ZodType>(
   { plane, command }: Source,
-  operation: Operation & { response: Schema },
+  operation: Listing<Schema>,
   fields: Record<string, unknown>,
   findingsOf: (body: z.output<Schema>, now: Now) => Finding[],
 ): Promise<CheckedRow> {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const received = await send(plane, operation, { path: operation.path, fields }, signal);
-    const outcome = readResponse(received);
-    if ('refusal' in outcome) return unknown(command, outcome.refusal);
-    const parsed = operation.response.safeParse(outcome.body);
-    if (!parsed.success) {
-      const message = `the response is of another version: ${z.prettifyError(parsed.error)}`;
-      return unknown(command, { code: 'service_unavailable', message });
-    }
-    const findings = findingsOf(parsed.data, received.now);
-    const hasMore = (parsed.data as { has_more?: boolean }).has_more === true;
-    return { command, verdict: findings.length > 0 ? 'look' : 'ok', findings, hasMore };
-  } catch (error) {
-    return unknown(command, failureOf(error));
-  }
+  const outcome = await ask(plane, operation, fields, AbortSignal.timeout(timeoutMs));
+  if ('refusal' in outcome) return { command, verdict: 'unknown', findings: [], refusal: outcome.refusal };
+  const findings = findingsOf(outcome.body, outcome.now);
+  const hasMore = (outcome.body as { has_more?: boolean }).has_more === true;
+  return { command, verdict: findings.length > 0 ? 'look' : 'ok', findings, hasMore };
 }
 
-function unknown(command: string, refusal: Refusal): CheckedRow {
-  return { command, verdict: 'unknown', findings: [], refusal };
-}
-
-type Body<Key extends keyof typeof adminOperations> = (typeof adminOperations)[Key] extends {
+/** Response of an operation. */
+export type Body<Key extends keyof typeof adminOperations> = (typeof adminOperations)[Key] extends {
   response: infer Schema extends z.ZodType;
 }
   ? z.output<Schema>
@@ -132,7 +117,7 @@ function goneFindings(gone: readonly string[], what: string): Finding[] {
   return text ? [{ text: `${text.who}: ${text.so}`, runbooks: [text.runbook] }] : [];
 }
 
-function serviceFindings({ data, gone }: Body<'listServices'>): Finding[] {
+export function serviceFindings({ data, gone }: Body<'listServices'>): Finding[] {
   return [...goneFindings(gone, 'processes'), ...data.flatMap(processFindings)];
 }
 
@@ -141,7 +126,7 @@ function processFindings(one: LiveProcess): Finding[] {
   return processAttentionOf(one).map(({ text, runbook }) => ({ text: `${name}: ${text}`, runbooks: [runbook] }));
 }
 
-function queueFindings({ data, gone }: Body<'listQueues'>): Finding[] {
+export function queueFindings({ data, gone }: Body<'listQueues'>): Finding[] {
   return [
     ...goneFindings(gone, 'queues'),
     ...data.map((queue) => {
@@ -163,7 +148,7 @@ function queueText(queue: Queue): string {
   return `${queue.service} ${queue.queue}: ${reasons.join(', ')}${error}`;
 }
 
-function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Finding[] {
+export function endpointFindings({ data, gone }: Body<'listEndpoints'>, now: Now): Finding[] {
   const failing = data.map(({ id, failing_since, pending, last_error = '-' }) => {
     return {
       text: `${id} fails for ${age(failing_since, now)}, ${pending} pending: ${last_error}`,

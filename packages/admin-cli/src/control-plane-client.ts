@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Operation } from '@customer-platform/contracts/core';
+import { z } from 'zod';
 
 /** The control plane's address and token. `source` is that of the URL. */
 export interface ControlPlane {
@@ -84,6 +85,29 @@ export async function send(
     const tried = `the control plane at ${url} (from ${source}) does not respond`;
     const remedy = 'start the platform, or set ADMIN_URL or ADMIN_PORT to its address';
     throw new Unreachable(`${tried}; ${remedy}`, 'service_unavailable', cause);
+  }
+}
+
+/** An operation whose path has no parameters. */
+export type Listing<Schema> = Operation & { response: Schema };
+
+/** Returns the body of a response and its time, or why there is none. */
+export async function ask<Schema extends z.ZodType>(
+  plane: ControlPlane,
+  operation: Listing<Schema>,
+  fields: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<{ body: z.output<Schema>; raw: unknown; now: Date | undefined } | { refusal: Refusal }> {
+  try {
+    const received = await send(plane, operation, { path: operation.path, fields }, signal);
+    const outcome = readResponse(received);
+    if ('refusal' in outcome) return outcome;
+    const parsed = operation.response.safeParse(outcome.body);
+    if (parsed.success) return { body: parsed.data, raw: outcome.body, now: received.now };
+    const message = `the response of ${operation.key} is of another version: ${z.prettifyError(parsed.error)}`;
+    return { refusal: { code: 'service_unavailable', message } };
+  } catch (error) {
+    return { refusal: failureOf(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
-import { isBusGone } from '@customer-platform/contracts/operators';
+import { goneText, isBusGone } from '@customer-platform/contracts/operators';
 import type { z } from 'zod';
 import {
   auditColumns,
@@ -12,8 +12,6 @@ import {
   queueColumns,
   traceColumns,
 } from './columns.ts';
-import { goneLines, type Lacks } from './gone.ts';
-import { hexDump } from './hex-dump.ts';
 import { type Column, table } from './table.ts';
 import { age, minute, printable, printableLines } from './text.ts';
 import { waterfall } from './waterfall.ts';
@@ -24,8 +22,9 @@ export interface Screen {
   now: Date | undefined;
 }
 
-/** Bytes of a dead event that a hex dump shows. */
+/** Bytes of a dead event that a hex dump shows, and of one line of it. */
 const dumpedBytes = 512;
+const bytesPerLine = 16;
 /** Least room for a cell of a list that has no columns of its own. */
 const leastCell = 8;
 
@@ -167,4 +166,29 @@ function cell(value: unknown): string {
 
 function isNested(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Entries that a list lacks: those of the services that are gone. */
+interface Lacks {
+  gone: readonly string[];
+  what: 'queues' | 'dead events' | 'endpoints' | 'processes' | 'entries';
+}
+
+/** Returns lines for above a list, which say what it lacks, none as long as a narrow terminal; none where no service is gone. */
+function goneLines({ gone, what }: Lacks): string[] {
+  const text = goneText(gone, what);
+  return text ? [`${text.who}:`, `${text.so}. See docs/runbooks/${text.runbook}.md`] : [];
+}
+
+/** Returns the lines of a hex dump as xxd prints it: offset, sixteen bytes in pairs, and what of them is ASCII. */
+function hexDump(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  for (let offset = 0; offset < bytes.length; offset += bytesPerLine) {
+    const line = bytes.subarray(offset, offset + bytesPerLine);
+    const pairs = line.toString('hex').match(/.{1,4}/g) ?? [];
+    const characters = Array.from(line, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.'));
+    const position = offset.toString(16).padStart(8, '0');
+    lines.push(`${position}: ${pairs.join(' ').padEnd(39)}  ${characters.join('')}`);
+  }
+  return lines;
 }

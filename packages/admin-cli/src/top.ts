@@ -1,10 +1,13 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as after } from 'node:timers/promises';
-import type { ControlPlane } from './control-plane-client.ts';
-import { Overview } from './overview.ts';
-import { jsonLine } from './text.ts';
-import { drawTop } from './top-screen.ts';
+import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
+import { needsAttention } from '@customer-platform/contracts/operators';
+import { type Body, endpointFindings, queueFindings, serviceFindings } from './check.ts';
+import { queueColumns } from './columns.ts';
+import { ask, type ControlPlane, type Refusal } from './control-plane-client.ts';
+import { table } from './table.ts';
+import { cut, jsonLine, printable } from './text.ts';
 
 /** Streams that the live view is drawn on and hears its keys from: those of a process, which may be no terminal. */
 export interface Terminal {
@@ -12,7 +15,23 @@ export interface Terminal {
   output: Writable & { isTTY?: boolean; columns?: number; rows?: number };
 }
 
+/** What the live view shows: three responses, those that there are, and why others are not. */
+interface View {
+  queues?: Body<'listQueues'>;
+  /** Endpoints that fail. */
+  endpoints?: Body<'listEndpoints'>;
+  services?: Body<'listServices'>;
+  /** The same as they came. */
+  raw: Record<string, unknown>;
+  now: Date | undefined;
+  errors: (Refusal & { operation: string })[];
+}
+
 const periodMs = 1_000;
+/** Deadline of each request. */
+const timeoutMs = 5_000;
+/** The largest page of endpoints. */
+const maxEndpoints = 100;
 /** Size of a terminal that does not say its own. */
 const usual = { columns: 80, rows: 24 };
 
@@ -20,13 +39,60 @@ const usual = { columns: 80, rows: 24 };
 const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const leaveScreen = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 
+async function look(plane: ControlPlane, ended: AbortSignal): Promise<View> {
+  const view: View = { raw: { queues: null, endpoints: null, services: null }, now: undefined, errors: [] };
+  const { listQueues, listEndpoints, listServices } = adminOperations;
+  const parts = [
+    ['queues', listQueues, {}],
+    ['endpoints', listEndpoints, { failing: true, limit: maxEndpoints }],
+    ['services', listServices, {}],
+  ] as const;
+  await Promise.all(
+    parts.map(async ([name, operation, fields]) => {
+      const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
+      const outcome = await ask(plane, operation as typeof listQueues, fields, signal);
+      if ('refusal' in outcome) return void view.errors.push({ operation: operation.key, ...outcome.refusal });
+      Object.assign(view, { [name]: outcome.body, now: outcome.now });
+      view.raw[name] = outcome.raw;
+    }),
+  );
+  return view;
+}
+
+/** Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. */
+export function drawTop(url: string, view: View | undefined, { columns, rows }: typeof usual): string[] {
+  if (!view) return [cut(`${printable(url)}  waiting for the first response`, columns)];
+  const { queues, endpoints, services, now, errors } = view;
+  const time = now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response';
+  const count = services ? `${services.data.length} ${services.data.length === 1 ? 'process' : 'processes'}` : '';
+  const head = [printable(url), time, count, 'q ends'].filter(Boolean).join('  ');
+  const findings = [
+    ...(services ? serviceFindings(services) : []),
+    ...(queues ? queueFindings({ ...queues, data: queues.data.filter(needsAttention) }) : []),
+    ...(endpoints ? endpointFindings(endpoints, now) : []),
+  ].map(({ text }) => printable(text));
+  const all = [...errors.map(({ code, message }) => printable(`! ${code}: ${message}`)), ...findings];
+  const room = Math.max(1, Math.floor((rows - 3) / 2));
+  const shown = all.length > room ? [...all.slice(0, room - 1), `and ${all.length - room + 1} more`] : all;
+  const attention = all.length === 0 ? ['nothing needs attention'] : shown;
+  const deepest = (queues?.data ?? []).toSorted((one, other) => depthOf(other) - depthOf(one));
+  const left = Math.max(0, rows - attention.length - 3);
+  const lines =
+    left > 0 && deepest.length > 0 ? table(deepest.slice(0, left), queueColumns(now, 'cut'), columns).lines : [];
+  return [head, ...attention, '', ...lines].slice(0, rows).map((line) => cut(line, columns));
+}
+
+function depthOf({ ready, running, waiting }: Queue): number {
+  return ready + running + waiting;
+}
+
 /** Draws the live view every second until q, Ctrl-C or a signal ends it. Restores the terminal whatever happens. */
 export async function showTop(plane: ControlPlane, { input, output }: Terminal): Promise<void> {
   const ended = new AbortController();
-  const overview = new Overview(plane, ended.signal);
+  let view: View | undefined;
   const draw = () => {
     if (ended.signal.aborted) return;
-    const lines = drawTop(overview.state(), sizeOf(output));
+    const lines = drawTop(plane.url, view, sizeOf(output));
     // Each line is cleared to its end instead of the screen at once, which would flicker.
     output.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
   };
@@ -47,7 +113,10 @@ export async function showTop(plane: ControlPlane, { input, output }: Terminal):
     input.resume();
     output.write(enterScreen);
     draw();
-    await everySecond(overview, draw, ended.signal);
+    await everySecond(plane, ended.signal, (next) => {
+      view = next;
+      draw();
+    });
   } finally {
     input.off('keypress', keys);
     output.off('resize', draw);
@@ -58,17 +127,15 @@ export async function showTop(plane: ControlPlane, { input, output }: Terminal):
   }
 }
 
-/** Prints the overview as one line of JSON a second until a signal, or the end of whatever reads it, ends it. */
+/** Prints the same as one line of JSON a second until a signal, or the end of whatever reads it, ends it. */
 export async function printTop(plane: ControlPlane, output: Writable): Promise<void> {
   const ended = new AbortController();
   const release = endOn(ended, [output]);
-  const overview = new Overview(plane, ended.signal);
-  const print = () => {
-    // What a slow reader has not read yet must not pile up: it gets fewer lines.
-    if (!output.writableNeedDrain) output.write(`${jsonLine(overview.line())}\n`);
-  };
   try {
-    await everySecond(overview, print, ended.signal);
+    await everySecond(plane, ended.signal, ({ now, raw, errors }) => {
+      // What a slow reader has not read yet must not pile up: it gets fewer lines.
+      if (!output.writableNeedDrain) output.write(`${jsonLine({ at: now?.toISOString() ?? null, ...raw, errors })}\n`);
+    });
   } finally {
     release();
   }
@@ -95,12 +162,12 @@ function endOn(ended: AbortController, streams: (Readable | Writable)[]): () => 
   };
 }
 
-/** Refreshes and shows every second; shows as soon as everything has arrived, and after a second at the latest. */
-async function everySecond(overview: Overview, show: () => void, signal: AbortSignal): Promise<void> {
+/** Looks and shows once a second, or as soon as all has come that takes longer. */
+async function everySecond(plane: ControlPlane, signal: AbortSignal, show: (view: View) => void): Promise<void> {
   while (!signal.aborted) {
     const next = after(periodMs, undefined, { signal }).catch(() => undefined);
-    await Promise.race([overview.refresh(), next]);
-    if (!signal.aborted) show();
+    const view = await look(plane, signal);
+    if (!signal.aborted) show(view);
     await next;
   }
 }
