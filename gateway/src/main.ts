@@ -99,6 +99,7 @@ export async function startGateway(
       await admission.stop();
       bodies.stop();
       upstreams.close();
+      await traces.thread?.stop();
       await stop();
     },
   };

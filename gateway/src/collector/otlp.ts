@@ -1,6 +1,3 @@
-import { MalformedExport, splitSpans } from './split-spans.ts';
-import { type Steps, stepBytes, stepNodes } from './steps.ts';
-
 /** Spans of one resource and scope, as they came. */
 export interface SpanGroup {
   /** OTLP/JSON of the resource and of the scope. */
@@ -16,7 +13,7 @@ export interface SpanGroup {
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
-  /** OTLP/JSON of it, as it came. */
+  /** OTLP/JSON of it. */
   text: string;
   /** Memory that the text takes. */
   bytes: number;
@@ -51,48 +48,55 @@ const maxTimeMs = 8.64e15;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON), step by step, each some milliseconds at most. Throws MalformedExport.
- */
-export function* readExport(body: Buffer): Steps<ReadExport> {
-  const { frame, spans, rejected } = yield* splitSpans(body);
-  const groups = listIn(objectOf(parse(frame)), 'resourceSpans').flatMap((part) => groupsOf(objectOf(part)));
-  let next = 0;
-  let bytes = 0;
-  let nodes = 0;
-  for (const { indices, group } of groups) {
-    for (const index of indices) {
-      if (index === -1) continue;
-      // They stand in the order in which they came; any other number is the sender's own.
-      const span = typeof index === 'number' && index >= next ? spans[index] : undefined;
-      if (!span) throw notOtlp();
-      next = Number(index) + 1;
-      group.spans.push(readSpan(span.json.toString('utf8')));
-      bytes += span.json.length;
-      nodes += span.nodes;
-      if (bytes < stepBytes && nodes < stepNodes) continue;
-      bytes = 0;
-      nodes = 0;
-      yield;
+/** Most bytes of an export, also once unpacked. */
+export const maxExportBytes = 4 * 1_048_576;
+/** Spans of an export that are read: eight times as many as our own exporters send (OTEL_BSP_MAX_EXPORT_BATCH_SIZE, 512 by default). */
+const maxSpans = 4_096;
+/** Largest span, and largest resource or scope, in characters of JSON. */
+const maxSpanLength = 65_536;
+
+/** A body that is no export of spans in OTLP/JSON. */
+export class MalformedExport extends Error {}
+
+/** Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON). Throws MalformedExport. */
+export function readExport(text: string): ReadExport {
+  const groups = listIn(objectOf(parse(text)), 'resourceSpans').flatMap((part) => groupsOf(objectOf(part)));
+  let taken = 0;
+  let rejected = 0;
+  for (const { given, group } of groups) {
+    for (const each of given) {
+      const span = readSpan(objectOf(each));
+      if (taken === maxSpans || span.text.length > maxSpanLength) rejected++;
+      else {
+        group.spans.push(span);
+        taken++;
+      }
     }
   }
   return { groups: groups.map(({ group }) => group), rejected };
 }
 
-/** Returns the groups of a resource, still without spans, with the indices of these. */
-function groupsOf(part: Json): { group: SpanGroup; indices: unknown[] }[] {
+/** Returns the groups of a resource, still without spans, with these as they came. */
+function groupsOf(part: Json): { group: SpanGroup; given: unknown[] }[] {
   const resource = objectOf(part.resource ?? {});
   const service = attributeOf(resource, 'service.name');
-  const text = JSON.stringify(resource);
-  const bytes = memoryOf(text);
+  const text = shortText(resource);
   return listIn(part, 'scopeSpans').map((each) => {
     const ofScope = objectOf(each);
-    const scope = JSON.stringify(objectOf(ofScope.scope ?? {}));
+    const scope = shortText(objectOf(ofScope.scope ?? {}));
     return {
-      group: { resource: text, scope, bytes: bytes + memoryOf(scope), service, spans: [] },
-      indices: listIn(ofScope, 'spans'),
+      group: { resource: text, scope, bytes: memoryOf(text) + memoryOf(scope), service, spans: [] },
+      given: listIn(ofScope, 'spans'),
     };
   });
+}
+
+/** Returns the JSON of a resource or scope. Throws where it is as large as no span may be. */
+function shortText(value: Json): string {
+  const text = JSON.stringify(value);
+  if (text.length > maxSpanLength)
+    throw new MalformedExport(`a resource or scope must have at most ${maxSpanLength} characters`);
+  return text;
 }
 
 function parse(text: string): unknown {
@@ -103,8 +107,8 @@ function parse(text: string): unknown {
   }
 }
 
-function readSpan(text: string): ReceivedSpan {
-  const span = objectOf(parse(text));
+function readSpan(span: Json): ReceivedSpan {
+  const text = JSON.stringify(span);
   const status = objectOf(span.status ?? {});
   const startMs = milliseconds(span.startTimeUnixNano);
   const account = attributeOf(span, 'platform.account') ?? '';

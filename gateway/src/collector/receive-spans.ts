@@ -1,53 +1,37 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
 import { tooLarge } from '../bodies/body-limit.ts';
 import { WrongTokens } from '../limits/wrong-tokens.ts';
-import { readExport } from './otlp.ts';
-import { MalformedExport } from './split-spans.ts';
-import { inSteps, type Steps } from './steps.ts';
-import { TimeBudget } from './time-budget.ts';
-import type { TraceStore } from './trace-store.ts';
+import { maxExportBytes } from './otlp.ts';
+import type { TraceThread } from './trace-thread.ts';
 
 const path = '/v1/traces';
-const maxBodyBytes = 4 * 1_048_576;
 /** Exports in memory at once; more are refused, and come again. */
 const maxExports = 8;
 /** Time for a body. */
 const bodyMs = 10_000;
-/** Part of the processor's time that reading exports may take, and how much of it at once: API requests go first. */
-const usualTime = { ratio: 0.2, burstMs: 1_000 };
-
-const unpack = promisify(gunzip);
 
 /** Dependencies of the receiver of spans. */
 export interface SpanReceiverParts {
   token: string;
-  store: TraceStore;
-  time?: TimeBudget;
+  thread: Pick<TraceThread, 'call'>;
   log: Logger;
   addressOf(request: IncomingMessage): string;
 }
 
 /**
- * Takes exports of spans as a small OpenTelemetry collector: POST /v1/traces, OTLP/JSON over HTTP, for the holders of the trace token. A
- * flood costs at most a fifth of the processor's time; what is refused for it the exporters send again, or drop. Exports are read one after
- * the other and in steps of some milliseconds, between which the gateway does its other work.
+ * Takes exports of spans as a small OpenTelemetry collector: POST /v1/traces, OTLP/JSON over HTTP, for the holders of the trace token. A thread
+ * of its own reads them one after the other; of more than eight at once the exporters send the others again, or drop them.
  */
 export class SpanReceiver {
   readonly #parts: SpanReceiverParts;
   readonly #wrongTokens = new WrongTokens();
-  readonly #time: TimeBudget;
   #underWay = 0;
-  /** Resolves when all exports are read that have come so far. */
-  #read = Promise.resolve();
 
   constructor(parts: SpanReceiverParts) {
     this.#parts = parts;
-    this.#time = parts.time ?? new TimeBudget(usualTime);
   }
 
   /** Serves a request to its path; returns whether it was one. */
@@ -73,12 +57,11 @@ export class SpanReceiver {
       this.#wrongTokens.delay(address, response, () => sendError(response, refusal, this.#parts.log));
       return;
     }
-    if (this.#underWay >= maxExports || !this.#time.hasLeft()) throw tooMany();
+    if (this.#underWay >= maxExports) throw tooMany();
     this.#underWay++;
     let rejected: number;
     try {
-      const body = await bodyOf(request);
-      rejected = await this.#inOrder(() => this.#store(body));
+      rejected = await this.#parts.thread.call('add', await bodyOf(request));
     } finally {
       this.#underWay--;
     }
@@ -86,39 +69,6 @@ export class SpanReceiver {
     response.setHeader('Content-Type', 'application/json');
     response.end(JSON.stringify(rejected > 0 ? partialSuccess(rejected) : {}));
   }
-
-  /** Reads an export once those before it are read, if any time is left then: what is refused at the door alone all of them pass at once. */
-  async #inOrder(read: () => Promise<number>): Promise<number> {
-    const before = this.#read;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#read = promise;
-    try {
-      await before;
-      if (!this.#time.hasLeft()) throw tooMany();
-      return await read();
-    } finally {
-      resolve();
-    }
-  }
-
-  /** Stores the spans of a body; returns how many were rejected. */
-  async #store(body: Body): Promise<number> {
-    const charge = (ms: number) => this.#time.charge(ms);
-    const beganMs = performance.now();
-    const bytes = await unpacked(body).finally(() => charge(performance.now() - beganMs));
-    try {
-      return await inSteps(readInto(this.#parts.store, bytes), charge);
-    } catch (error) {
-      if (!(error instanceof MalformedExport)) throw error;
-      throw new ApiError('invalid_request', error.message, { field: 'body', cause: error });
-    }
-  }
-}
-
-/** Reads an export whole before it stores any of it: one that is malformed leaves nothing. */
-function* readInto(store: TraceStore, bytes: Buffer): Steps<number> {
-  const { groups, rejected } = yield* readExport(bytes);
-  return rejected + (yield* store.add(groups));
 }
 
 function tooMany(): ApiError {
@@ -157,19 +107,8 @@ async function bodyOf(request: IncomingMessage): Promise<Body> {
   if (!['', 'identity', 'gzip'].includes(encoding)) {
     throw new ApiError('invalid_request', 'Content-Encoding must be gzip, or left out', { field: 'body' });
   }
-  if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (Number(length) > maxExportBytes) throw tooLarge(maxExportBytes);
   return { bytes: await readAll(request), isPacked: encoding === 'gzip' };
-}
-
-/** Returns a body of at most 4 MiB also once unpacked. Throws 400 and 413. */
-async function unpacked({ bytes, isPacked }: Body): Promise<Buffer> {
-  if (!isPacked) return bytes;
-  try {
-    return await unpack(bytes, { maxOutputLength: maxBodyBytes });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
-    throw new ApiError('invalid_request', 'body must be whole and valid gzip', { field: 'body', cause: error });
-  }
 }
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {
@@ -178,7 +117,7 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxBodyBytes) reject(tooLarge(maxBodyBytes));
+    if (size > maxExportBytes) reject(tooLarge(maxExportBytes));
     else chunks.push(chunk);
   });
   request.on('end', () => resolve(Buffer.concat(chunks, size)));

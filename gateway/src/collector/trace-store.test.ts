@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ReadExport, readExport } from './otlp.ts';
-import { atOnce } from './steps.ts';
 import { TraceStore } from './trace-store.ts';
 
 const idOf = (index: number) => index.toString(16).padStart(32, '0');
@@ -19,11 +18,21 @@ interface Made {
   startMs?: number;
   endMs?: number;
   request?: string;
+  operation?: string;
   filling?: string;
 }
 
 /** Returns an export of one span. */
-function exported({ trace, span = 1, service = 'crm', startMs = 1_000, endMs = 1_010, request, filling = '' }: Made) {
+function exported({
+  trace,
+  span = 1,
+  service = 'crm',
+  startMs = 1_000,
+  endMs = 1_010,
+  request,
+  operation,
+  filling = '',
+}: Made) {
   const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   const made = {
     traceId: idOf(trace),
@@ -32,15 +41,19 @@ function exported({ trace, span = 1, service = 'crm', startMs = 1_000, endMs = 1
     kind: 2,
     startTimeUnixNano: `${startMs}000000`,
     endTimeUnixNano: `${endMs}000000`,
-    attributes: [attribute('filling', filling), ...(request ? [attribute('platform.request_id', request)] : [])],
+    attributes: [
+      attribute('filling', filling),
+      ...(request ? [attribute('platform.request_id', request)] : []),
+      ...(operation ? [attribute('platform.operation', operation)] : []),
+    ],
   };
   const resource = { attributes: [attribute('service.name', service)] };
   return readText(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: {}, spans: [made] }] }] }));
 }
 
-const readText = (text: string) => atOnce(readExport(Buffer.from(text)));
-const add = (store: TraceStore, { groups }: ReadExport) => atOnce(store.add(groups));
-const listOf = (store: TraceStore) => store.list(() => true, { limit: 1_000 });
+const readText = readExport;
+const add = (store: TraceStore, { groups }: ReadExport) => store.add(groups);
+const listOf = (store: TraceStore) => store.list({}, { limit: 1_000 })!;
 
 describe('a trace store', () => {
   it('lets those that came first out where it would hold more, and forgets their requests', () => {
@@ -95,29 +108,23 @@ describe('a trace store', () => {
     const resource = { attributes: [{ key: 'filling', value: { stringValue: 'x'.repeat(50_000) } }] };
     const rejected = add(store, readText(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })));
     expect(store.find(idOf(1))).toBeDefined();
-    const kept = store.list(() => true, { limit: 5_000 }).length - 1;
+    const kept = store.list({}, { limit: 5_000 })!.length - 1;
     expect(kept).toBeGreaterThan(100);
     expect(store.bytes).toBeLessThan(9 * 1_048_576);
     expect(rejected).toBe(4_000 - kept);
   });
 
-  it('adds a few hundred spans in a step', () => {
-    const spans = Array.from({ length: 4_000 }, (_, index) => spanOf(index + 1));
-    const { groups } = readText(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
-    const store = new TraceStore();
-    const steps = [...store.add(groups)].length;
-    expect(steps).toBeGreaterThan(10);
-    expect(listOf(store)).toHaveLength(1_000);
-  });
-
   it('lists a page of what matches in order, without the rest', () => {
     const store = new TraceStore();
     const starts = [5, 3, 9, 3, 7, 1, 8];
-    for (const [trace, startMs] of starts.entries()) add(store, exported({ trace: trace + 1, startMs, endMs: 10 }));
-    const matches = ({ startMs }: { startMs: number }) => startMs !== 8;
-    const first = store.list(matches, { limit: 3 });
+    for (const [trace, startMs] of starts.entries()) {
+      const operation = startMs === 8 ? 'other' : 'wanted';
+      add(store, exported({ trace: trace + 1, startMs, endMs: 10, service: 'gateway', operation }));
+    }
+    const first = store.list({ operation: 'wanted' }, { limit: 3 })!;
     expect(first.map(({ startMs }) => startMs)).toEqual([9, 7, 5]);
-    const second = store.list(matches, { limit: 9, after: first[2] });
+    const second = store.list({ operation: 'wanted' }, { limit: 9, after: first[2]!.traceId })!;
     expect(second.map(({ traceId }) => traceId)).toEqual([idOf(4), idOf(2), idOf(6)]);
+    expect(store.list({ operation: 'other' }, { limit: 9, after: first[2]!.traceId })).toBeUndefined();
   });
 });

@@ -1,5 +1,4 @@
 import type { ReceivedSpan, SpanGroup } from './otlp.ts';
-import type { Steps } from './steps.ts';
 
 /** Bounds of a trace store, in bytes as they are counted: texts, and about what holding them costs. */
 export interface TraceBounds {
@@ -29,9 +28,6 @@ interface Part {
   spans: string[];
 }
 
-/** Spans that one step adds. */
-const stepSpans = 256;
-
 /** The gateway's span of a request. */
 export interface RequestSpan {
   readonly isError: boolean;
@@ -50,6 +46,19 @@ export interface TraceFacts {
   readonly isError: boolean;
   readonly startMs: number;
   readonly endMs: number;
+}
+
+/** What a trace or a request is looked for by: all that is given. */
+export interface TraceFilter {
+  account?: string | undefined;
+  operation?: string | undefined;
+  whole?: Wanted | undefined;
+  request?: Wanted | undefined;
+}
+
+interface Wanted {
+  isError?: boolean | undefined;
+  atLeastMs?: number | undefined;
 }
 
 /** A trace as lists show it. */
@@ -90,43 +99,34 @@ export class TraceStore {
   }
 
   /** Stores the spans of an export; one that is there already came again with a repeated export. Returns how many it has no room for. */
-  *add(groups: readonly SpanGroup[]): Steps<number> {
+  add(groups: readonly SpanGroup[]): number {
     const room = { bytes: this.#bounds.bytesPerExport };
     let rejected = 0;
-    let added = 0;
     for (const group of groups) {
-      for (const [traceId, spans] of Map.groupBy(group.spans, (span) => span.traceId)) {
+      for (const [traceId, spans] of Map.groupBy(group.spans, (span) => span.traceId))
         rejected += this.#addTo(traceId, group, spans, room);
-        added += spans.length;
-        if (added < stepSpans) continue;
-        added = 0;
-        yield;
-      }
     }
     return rejected;
   }
 
   /**
-   * Returns at most `limit` traces that match, those that began last first, and only those after `after` in this order. In one pass: there
-   * may be tens of thousands.
+   * Returns at most `limit` traces that match, those that began last first, and only those after the one with the id `after` in this order;
+   * undefined where that is not there or does not match. In one pass: there may be tens of thousands.
    */
   list(
-    matches: (trace: TraceFacts) => boolean,
-    { after, limit }: { after?: TraceFacts | undefined; limit: number },
-  ): StoredTrace[] {
+    filter: TraceFilter,
+    { after: id, limit }: { after?: string | undefined; limit: number },
+  ): StoredTrace[] | undefined {
+    const after = id === undefined ? undefined : this.#traces.get(id);
+    if (id !== undefined && !(after && matches(after, filter))) return undefined;
     const found: Entry[] = [];
     for (const entry of this.#traces.values()) {
-      if ((after && inOrder(entry, after) <= 0) || !matches(entry)) continue;
+      if ((after && inOrder(entry, after) <= 0) || !matches(entry, filter)) continue;
       if (found.length === limit && inOrder(found[limit - 1]!, entry) < 0) continue;
       found.splice(placeIn(found, entry), 0, entry);
       if (found.length > limit) found.pop();
     }
     return found.map(toStoredTrace);
-  }
-
-  /** Returns the trace of an id. */
-  get(traceId: string): TraceFacts | undefined {
-    return this.#traces.get(traceId);
   }
 
   /** Returns the spans of a trace as OTLP/JSON, by its id or that of a request; undefined if it has none of these. */
@@ -229,6 +229,19 @@ export class TraceStore {
       if (this.#byRequest.get(request) === entry) this.#byRequest.delete(request);
     }
   }
+}
+
+function matches(trace: TraceFacts, { account, operation, whole, request }: TraceFilter): boolean {
+  if (account !== undefined && trace.account !== account) return false;
+  if (operation !== undefined && trace.operation !== operation) return false;
+  return isWanted(trace, whole) && isWanted(trace.request, request);
+}
+
+/** Returns whether a trace, or its request, is as a filter wants it: where there is none, only for a filter that wants nothing. */
+function isWanted(timed: RequestSpan | undefined, { isError, atLeastMs }: Wanted = {}): boolean {
+  if (isError === undefined && atLeastMs === undefined) return true;
+  if (!timed) return false;
+  return (isError ?? timed.isError) === timed.isError && timed.endMs - timed.startMs >= (atLeastMs ?? 0);
 }
 
 /** Returns about what a span costs, with the index of its request. */

@@ -1,11 +1,11 @@
 import type { GatewayConfig } from '../settings.ts';
 import { SpanReceiver, type SpanReceiverParts } from './receive-spans.ts';
-import { TraceStore } from './trace-store.ts';
+import { TraceThread } from './trace-thread.ts';
 
 /** Traces of this platform. */
 export interface Traces {
   /** Undefined where this gateway collects none. */
-  store: TraceStore | undefined;
+  thread: TraceThread | undefined;
   receiver: SpanReceiver | undefined;
   /** Returns the message that says where a trace is instead, or all of them are. */
   elsewhere(id?: string): string;
@@ -13,15 +13,15 @@ export interface Traces {
 
 const traceId = /^[0-9a-f]{32}$/i;
 
-/** Opens the store of traces and its receiver, where the settings ask for them. */
+/** Opens what keeps traces and what receives them, where the settings ask for it. */
 export function openTraces(
   { TRACE_TOKEN: token, TRACE_URL }: GatewayConfig,
   parts: Pick<SpanReceiverParts, 'log' | 'addressOf'>,
 ): Traces {
-  const store = token === undefined ? undefined : new TraceStore();
+  const thread = token === undefined ? undefined : new TraceThread(parts.log);
   return {
-    store,
-    receiver: store && token !== undefined ? new SpanReceiver({ ...parts, store, token }) : undefined,
+    thread,
+    receiver: thread && token !== undefined ? new SpanReceiver({ ...parts, thread, token }) : undefined,
     elsewhere(id) {
       if (TRACE_URL === undefined) {
         return 'No traces are collected here: set TRACE_TOKEN and have the processes export to this address, or set TRACE_URL to link to your own';

@@ -1,27 +1,23 @@
 import { adminOperations, type TraceSummary } from '@customer-platform/contracts/accounts';
 import { fewBytes, formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import type { RequestSpan, StoredTrace, TraceFacts } from '../../collector/trace-store.ts';
+import type { RequestSpan, StoredTrace, TraceFilter } from '../../collector/trace-store.ts';
 import { implement } from '../admin-operation.ts';
 
 /** Lists the traces that were collected, newest first. */
 export const listTraces = implement(adminOperations.listTraces, {
   async handle({ query, resources: { traces }, fail }) {
-    const store = traces.store ?? fail('not_found', traces.elsewhere());
-    const { account, operation } = query;
-    const ofWhole = { status: query.status, atLeastMs: query.min_duration_ms };
-    const ofRequest = { status: query.request_status, atLeastMs: query.request_min_duration_ms };
-    const matches = (trace: TraceFacts) => {
-      if (account !== undefined && trace.account !== account) return false;
-      if (operation !== undefined && trace.operation !== operation) return false;
-      return isWanted(trace, ofWhole) && isWanted(trace.request, ofRequest);
+    const thread = traces.thread ?? fail('not_found', traces.elsewhere());
+    const filter: TraceFilter = {
+      account: query.account,
+      operation: query.operation,
+      whole: { isError: isErrorOf(query.status), atLeastMs: query.min_duration_ms },
+      request: { isError: isErrorOf(query.request_status), atLeastMs: query.request_min_duration_ms },
     };
     return await readPage(query, {
-      position: async (cursor) => {
-        const trace = store.get(cursor);
-        return trace && matches(trace) ? trace : undefined;
-      },
-      rows: async (after, limit) => store.list(matches, { after, limit }),
+      position: async (cursor) =>
+        (await thread.call('list', { filter, after: cursor, limit: 1 })) ? cursor : undefined,
+      rows: async (after, limit) => (await thread.call('list', { filter, after, limit })) ?? [],
       bytes: fewBytes,
       item: toSummary,
       cursor: 'traceId',
@@ -32,24 +28,16 @@ export const listTraces = implement(adminOperations.listTraces, {
 /** Returns all spans of a trace, by its id or by the id of a request. */
 export const getTrace = implement(adminOperations.getTrace, {
   async handle({ params: { trace_id: id }, resources: { traces }, fail }) {
-    const store = traces.store ?? fail('not_found', traces.elsewhere(id));
+    const thread = traces.thread ?? fail('not_found', traces.elsewhere(id));
     return (
-      store.find(id) ??
+      (await thread.call('find', id)) ??
       fail('not_found', 'No trace of the last minutes has this id, nor has any of them a request with it')
     );
   },
 });
 
-interface Wanted {
-  status: 'ok' | 'error' | undefined;
-  atLeastMs: number | undefined;
-}
-
-/** Returns whether a trace, or its request, is as a filter wants it: where there is none, only for a filter that wants nothing. */
-function isWanted(timed: RequestSpan | undefined, { status, atLeastMs }: Wanted): boolean {
-  if (status === undefined && atLeastMs === undefined) return true;
-  if (!timed) return false;
-  return (status === undefined || statusOf(timed) === status) && timed.endMs - timed.startMs >= (atLeastMs ?? 0);
+function isErrorOf(status: 'ok' | 'error' | undefined): boolean | undefined {
+  return status === undefined ? undefined : status === 'error';
 }
 
 function statusOf({ isError }: RequestSpan): 'ok' | 'error' {

@@ -1,0 +1,55 @@
+import { parentPort } from 'node:worker_threads';
+import { gunzipSync } from 'node:zlib';
+import { MalformedExport, maxExportBytes, readExport } from './otlp.ts';
+import { type StoredTrace, type TraceFilter, TraceStore } from './trace-store.ts';
+
+/** What the gateway asks of the thread that keeps its traces. */
+export interface TraceCalls {
+  /** Stores an export; returns how many of its spans were rejected. */
+  add(body: { bytes: Uint8Array; isPacked: boolean }): number;
+  list(asked: { filter: TraceFilter; after: string | undefined; limit: number }): StoredTrace[] | undefined;
+  find(id: string): ReturnType<TraceStore['find']>;
+}
+
+/** Why a call has no result. */
+export type CallFailure = 'too_large' | { malformed: string };
+
+/** A call with its number; `given` is what it takes. */
+export interface Call {
+  id: number;
+  name: keyof TraceCalls;
+  given: unknown;
+}
+
+export type Reply = { id: number; result: unknown } | { id: number; failure: CallFailure };
+
+const store = new TraceStore();
+const calls: TraceCalls = {
+  add({ bytes, isPacked }) {
+    const unpacked = isPacked ? gunzipSync(bytes, { maxOutputLength: maxExportBytes }) : bytes;
+    // Read whole before any of it is stored: one that is malformed leaves nothing.
+    const { groups, rejected } = readExport(new TextDecoder().decode(unpacked));
+    return rejected + store.add(groups);
+  },
+  list: ({ filter, after, limit }) => store.list(filter, { after, limit }),
+  find: (id) => store.find(id),
+};
+
+function failureOf(error: unknown): CallFailure {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
+  if (error instanceof MalformedExport) return { malformed: error.message };
+  if (error instanceof RangeError) return { malformed: 'body must not be nested that deep' };
+  if (code?.startsWith('Z_')) return { malformed: 'body must be whole and valid gzip' };
+  throw error;
+}
+
+parentPort!.on('message', ({ id, name, given }: Call) => {
+  let reply: Reply;
+  try {
+    reply = { id, result: calls[name](given as never) };
+  } catch (error) {
+    reply = { id, failure: failureOf(error) };
+  }
+  parentPort!.postMessage(reply);
+});
