@@ -3,29 +3,19 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bookingBench } from './booking.ts';
-import { clockBench } from './clock.ts';
-import { customerDataBench } from './customer-data.ts';
 import { eventsBench, senderPeers } from './events.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
 import { growthBench } from './growth.ts';
 import { idleBench } from './idle.ts';
-import { knowledgeBench } from './knowledge.ts';
 import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
 import { neighboursBench } from './neighbours.ts';
-import { ordersBench } from './orders.ts';
-import { partitionsBench } from './partitions.ts';
 import { gatewayPeers } from './peers/gateways.ts';
 import { stopPeers } from './peers/peer.ts';
 import { stopPlatforms } from './platform.ts';
-import { queuesBench } from './queues.ts';
-import { rollingBench } from './rolling.ts';
-import { scalingBench } from './scaling.ts';
 import { soakBench } from './soak.ts';
-import { streamsBench } from './streams.ts';
-import { telemetryBench } from './telemetry.ts';
 import { webhooksBench } from './webhooks.ts';
 
 const benches: Bench[] = [
@@ -35,19 +25,9 @@ const benches: Bench[] = [
   webhooksBench,
   eventsBench,
   idleBench,
-  streamsBench,
-  customerDataBench,
   listsBench,
-  ordersBench,
   messagesBench,
-  knowledgeBench,
   neighboursBench,
-  queuesBench,
-  partitionsBench,
-  telemetryBench,
-  rollingBench,
-  scalingBench,
-  clockBench,
   growthBench,
   soakBench,
 ];
