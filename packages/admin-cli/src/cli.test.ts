@@ -112,7 +112,7 @@ describe('the admin tool', () => {
     const unreachable = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
     expect([unreachable.exitCode, unreachable.output]).toEqual([
       1,
-      expect.stringContaining('http://127.0.0.1:1 (from ADMIN_URL) does not respond'),
+      expect.stringContaining('no response from the control plane at http://127.0.0.1:1 (from ADMIN_URL)'),
     ]);
     const tokenless = await runCommand(['accounts', 'list'], {}, nowhere);
     expect([tokenless.exitCode, tokenless.output]).toEqual([1, expect.stringContaining('ADMIN_TOKEN')]);

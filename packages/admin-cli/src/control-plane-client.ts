@@ -82,7 +82,7 @@ export async function send(
     const now = Number.isNaN(date) ? undefined : new Date(date);
     return { status: response.status, text: await response.text(), now };
   } catch (cause) {
-    const tried = `the control plane at ${url} (from ${source}) does not respond`;
+    const tried = `no response from the control plane at ${url} (from ${source})`;
     const remedy = 'start the platform, or set ADMIN_URL or ADMIN_PORT to its address';
     throw new Unreachable(`${tried}; ${remedy}`, 'service_unavailable', cause);
   }
