@@ -7,7 +7,7 @@ export interface Figure {
   holds: boolean | undefined;
 }
 
-/** Benchmark: measures within 90 s (lists: 180 s, messages, partitions, rolling and clock: 600 s) and returns its figures in display order. */
+/** Benchmark: measures within 90 s (lists: 180 s, messages: 600 s) and returns its figures in display order. */
 export interface Bench {
   name: string;
   summary: string;
