@@ -67,6 +67,7 @@ describe('an export', () => {
     of([{ ...span, attributes: 'x' }]),
     of([{ ...span, status: 2 }]),
     of('x').replace('"x"', `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`),
+    of([{ ...span, x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) as unknown }]),
     JSON.stringify({ resourceSpans: [{ resource: { attributes: [attribute('x', 'x'.repeat(131_072))] } }] }),
     of(Array.from({ length: 60_000 }, () => ({}))),
   ])('is malformed: %.60s', (text) => {

@@ -54,6 +54,8 @@ export const maxExportBytes = 4 * 1_048_576;
 const maxSpans = 4_096;
 /** Largest span, and largest resource or scope, in characters of JSON. */
 const maxSpanLength = 65_536;
+/** Deepest nesting of these: what is deeper can be read here and not where it is shown. */
+const maxLevels = 64;
 
 /** A body that is no export of spans in OTLP/JSON. */
 export class MalformedExport extends Error {}
@@ -81,11 +83,12 @@ function groupsOf(part: Json): { group: SpanGroup; given: unknown[] }[] {
   const resource = objectOf(part.resource ?? {});
   const service = attributeOf(resource, 'service.name');
   const text = shortText(resource);
+  const bytes = memoryOf(text);
   return listIn(part, 'scopeSpans').map((each) => {
     const ofScope = objectOf(each);
     const scope = shortText(objectOf(ofScope.scope ?? {}));
     return {
-      group: { resource: text, scope, bytes: memoryOf(text) + memoryOf(scope), service, spans: [] },
+      group: { resource: text, scope, bytes: bytes + memoryOf(scope), service, spans: [] },
       given: listIn(ofScope, 'spans'),
     };
   });
@@ -93,10 +96,21 @@ function groupsOf(part: Json): { group: SpanGroup; given: unknown[] }[] {
 
 /** Returns the JSON of a resource or scope. Throws where it is as large as no span may be. */
 function shortText(value: Json): string {
-  const text = JSON.stringify(value);
+  const text = textOf(value);
   if (text.length > maxSpanLength)
     throw new MalformedExport(`a resource or scope must have at most ${maxSpanLength} characters`);
   return text;
+}
+
+function textOf(value: Json): string {
+  if (isDeeper(value, maxLevels))
+    throw new MalformedExport(`a span, resource or scope must have at most ${maxLevels} levels`);
+  return JSON.stringify(value);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 function parse(text: string): unknown {
@@ -108,7 +122,7 @@ function parse(text: string): unknown {
 }
 
 function readSpan(span: Json): ReceivedSpan {
-  const text = JSON.stringify(span);
+  const text = textOf(span);
   const status = objectOf(span.status ?? {});
   const startMs = milliseconds(span.startTimeUnixNano);
   const account = attributeOf(span, 'platform.account') ?? '';

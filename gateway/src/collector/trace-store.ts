@@ -61,6 +61,9 @@ interface Wanted {
   atLeastMs?: number | undefined;
 }
 
+/** Place of a trace in the order of lists. */
+export type TracePlace = Pick<TraceFacts, 'traceId' | 'startMs'>;
+
 /** A trace as lists show it. */
 export interface StoredTrace extends TraceFacts {
   readonly spans: number;
@@ -109,16 +112,14 @@ export class TraceStore {
     return rejected;
   }
 
-  /**
-   * Returns at most `limit` traces that match, those that began last first, and only those after the one with the id `after` in this order;
-   * undefined where that is not there or does not match. In one pass: there may be tens of thousands.
-   */
-  list(
-    filter: TraceFilter,
-    { after: id, limit }: { after?: string | undefined; limit: number },
-  ): StoredTrace[] | undefined {
-    const after = id === undefined ? undefined : this.#traces.get(id);
-    if (id !== undefined && !(after && matches(after, filter))) return undefined;
+  /** Returns the place of a trace; undefined where it is not there or does not match. */
+  place(id: string, filter: TraceFilter): TracePlace | undefined {
+    const entry = this.#traces.get(id);
+    return entry && matches(entry, filter) ? { traceId: id, startMs: entry.startMs } : undefined;
+  }
+
+  /** Returns at most `limit` traces that match, those that began last first, and only those after a place. In one pass: there may be tens of thousands. */
+  list(filter: TraceFilter, { after, limit }: { after?: TracePlace | undefined; limit: number }): StoredTrace[] {
     const found: Entry[] = [];
     for (const entry of this.#traces.values()) {
       if ((after && inOrder(entry, after) <= 0) || !matches(entry, filter)) continue;
@@ -250,14 +251,14 @@ function costOf({ bytes, requestId }: ReceivedSpan): number {
 }
 
 /** Compares traces in the order of lists: those that began last first. */
-function inOrder(one: TraceFacts, other: TraceFacts): number {
+function inOrder(one: TracePlace, other: TracePlace): number {
   if (one.startMs !== other.startMs) return other.startMs - one.startMs;
   if (one.traceId === other.traceId) return 0;
   return other.traceId < one.traceId ? -1 : 1;
 }
 
 /** Returns the index in a list that is in order at which a trace belongs. */
-function placeIn(list: readonly TraceFacts[], trace: TraceFacts): number {
+function placeIn(list: readonly TracePlace[], trace: TracePlace): number {
   let low = 0;
   let high = list.length;
   while (low < high) {

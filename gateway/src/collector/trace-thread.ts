@@ -8,7 +8,7 @@ import type { Call, CallFailure, Reply, TraceCalls } from './trace-worker.ts';
 /** Time for one call. */
 const callMs = 10_000;
 /** The thread ends with what it knows where it would take more; the store's own bound is far below. */
-const resourceLimits = { maxOldGenerationSizeMb: 512 };
+const resourceLimits = { maxOldGenerationSizeMb: 256 };
 
 /** A thread that reads exports of spans and keeps the traces: however large these are, requests do not wait for it. */
 export class TraceThread {
@@ -28,11 +28,16 @@ export class TraceThread {
   ): Promise<ReturnType<TraceCalls[Name]>> {
     const id = ++this.#calls;
     const { promise, resolve, reject } = Promise.withResolvers<ReturnType<TraceCalls[Name]>>();
-    this.#pending.set(id, { resolve, reject });
     const call: Call = { id, name, given };
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(call);
-    return await withTimeout(callMs, promise, unavailable).finally(() => this.#pending.delete(id));
+    const worker = this.#worker ?? this.#start();
+    this.#pending.set(id, { resolve, reject });
+    worker.postMessage(call);
+    const late = () => {
+      // What waits in it would take as long again: the next call begins another.
+      void worker.terminate();
+      return unavailable();
+    };
+    return await withTimeout(callMs, promise, late).finally(() => this.#pending.delete(id));
   }
 
   async stop(): Promise<void> {
@@ -41,6 +46,7 @@ export class TraceThread {
 
   #start(): Worker {
     const worker = new Worker(new URL('./trace-worker.ts', import.meta.url), { resourceLimits });
+    this.#worker = worker;
     worker.unref();
     worker.on('message', (reply: Reply) => {
       const pending = this.#pending.get(reply.id);

@@ -1,13 +1,14 @@
 import { parentPort } from 'node:worker_threads';
 import { gunzipSync } from 'node:zlib';
 import { MalformedExport, maxExportBytes, readExport } from './otlp.ts';
-import { type StoredTrace, type TraceFilter, TraceStore } from './trace-store.ts';
+import { type StoredTrace, type TraceFilter, type TracePlace, TraceStore } from './trace-store.ts';
 
 /** What the gateway asks of the thread that keeps its traces. */
 export interface TraceCalls {
   /** Stores an export; returns how many of its spans were rejected. */
   add(body: { bytes: Uint8Array; isPacked: boolean }): number;
-  list(asked: { filter: TraceFilter; after: string | undefined; limit: number }): StoredTrace[] | undefined;
+  place(asked: { id: string; filter: TraceFilter }): TracePlace | undefined;
+  list(asked: { filter: TraceFilter; after: TracePlace | undefined; limit: number }): StoredTrace[];
   find(id: string): ReturnType<TraceStore['find']>;
 }
 
@@ -31,6 +32,7 @@ const calls: TraceCalls = {
     const { groups, rejected } = readExport(new TextDecoder().decode(unpacked));
     return rejected + store.add(groups);
   },
+  place: ({ id, filter }) => store.place(id, filter),
   list: ({ filter, after, limit }) => store.list(filter, { after, limit }),
   find: (id) => store.find(id),
 };
@@ -39,7 +41,6 @@ function failureOf(error: unknown): CallFailure {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
   if (error instanceof MalformedExport) return { malformed: error.message };
-  if (error instanceof RangeError) return { malformed: 'body must not be nested that deep' };
   if (code?.startsWith('Z_')) return { malformed: 'body must be whole and valid gzip' };
   throw error;
 }

@@ -15,9 +15,8 @@ export const listTraces = implement(adminOperations.listTraces, {
       request: { isError: isErrorOf(query.request_status), atLeastMs: query.request_min_duration_ms },
     };
     return await readPage(query, {
-      position: async (cursor) =>
-        (await thread.call('list', { filter, after: cursor, limit: 1 })) ? cursor : undefined,
-      rows: async (after, limit) => (await thread.call('list', { filter, after, limit })) ?? [],
+      position: (id) => thread.call('place', { id, filter }),
+      rows: (after, limit) => thread.call('list', { filter, after, limit }),
       bytes: fewBytes,
       item: toSummary,
       cursor: 'traceId',
