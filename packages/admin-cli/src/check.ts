@@ -18,7 +18,7 @@ import { ask, type ControlPlane, type Listing, type Refusal } from './control-pl
 import { age, cut, milliseconds, minute, printable } from './text.ts';
 
 /** One thing that somebody should look at. */
-export interface Finding {
+interface Finding {
   text: string;
   /** Names of pages in docs/runbooks, one for each reason; empty where the command itself says what to do. */
   runbooks: readonly string[];

@@ -137,6 +137,7 @@ describe('top at a terminal', () => {
     await waitFor('a frame', () => text().includes('4711'));
     plane.respondWith('listQueues', 503, { error: { code: 'rate_limited', message: 'Too many' } });
     await waitFor('the refusal', () => text().includes('! rate_limited: Too many'));
+    expect(text().slice(text().indexOf('! rate_limited'))).toContain('4711');
     const before = text().length;
     plane.respondWith('listQueues', 200, { data: [queue({ ready: 815 })], gone: [] });
     await waitFor('a frame without it', () => text().slice(before).includes('815'));
@@ -172,6 +173,21 @@ describe('top at a terminal', () => {
     expect(calm).toContain('nothing needs attention');
   });
 
+  it('says once that a service is gone, or the bus, whatever lacks it', () => {
+    const now = new Date('2026-11-20T12:00:00.000Z');
+    const endpoints = { data: [], has_more: false as const, next: null };
+    const drawn = (gone: 'crm'[] | 'gateway'[]) => {
+      const parts = { queues: { data: [], gone }, endpoints: { ...endpoints, gone }, services: { data: [], gone } };
+      return drawTop('http://plane', { ...parts, raw: {}, now, errors: [] }, { columns: 80, rows: 20 });
+    };
+    expect(drawn(['crm']).filter((line) => line.includes('respond'))).toEqual([
+      'crm does not respond: its processes are not listed',
+    ]);
+    expect(drawn(['gateway']).filter((line) => line.includes('respond'))).toEqual([
+      'NATS does not respond: services may be well',
+    ]);
+  });
+
   it('is refused without a terminal', async () => {
     const { ended, text } = start(['top'], false);
     expect([await ended, text()]).toEqual([2, '']);
@@ -184,13 +200,11 @@ describe('top --json', () => {
   const parts = { queues: { gone: [] }, endpoints: { has_more: false }, services: { gone: ['crm'] }, errors: [] };
 
   type Line = { queues: unknown; endpoints: unknown; services: unknown; errors: unknown[] };
-  /** Lines after each part had its outcome: a machine that stalls for a second prints one before. */
-  const wholeLines = (text: string) => {
-    const lines = text.split('\n').slice(0, -1);
-    const isWhole = ({ queues, endpoints, services, errors }: Line) =>
-      [queues, endpoints, services].filter(Boolean).length + errors.length === 3;
-    return lines.map((line) => JSON.parse(line) as Line).filter(isWhole);
-  };
+  const wholeLines = (text: string) =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
 
   it('prints a line of JSON a second until a signal ends it', async () => {
     const { child, text, ended } = start(['top', '--json'], false);

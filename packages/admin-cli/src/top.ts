@@ -15,13 +15,13 @@ export interface Terminal {
   output: Writable & { isTTY?: boolean; columns?: number; rows?: number };
 }
 
-/** What the live view shows: three responses, those that there are, and why others are not. */
+/** What the live view shows: three responses, the latest that there were, and why the latest look has others not. */
 interface View {
   queues?: Body<'listQueues'>;
   /** Endpoints that fail. */
   endpoints?: Body<'listEndpoints'>;
   services?: Body<'listServices'>;
-  /** The same as they came. */
+  /** Those of the latest look, as they came. */
   raw: Record<string, unknown>;
   now: Date | undefined;
   errors: (Refusal & { operation: string })[];
@@ -39,8 +39,10 @@ const usual = { columns: 80, rows: 24 };
 const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const leaveScreen = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 
-async function look(plane: ControlPlane, ended: AbortSignal): Promise<View> {
-  const view: View = { raw: { queues: null, endpoints: null, services: null }, now: undefined, errors: [] };
+/** Looks again; where a response is missing the one before it stays in the view. */
+async function look(plane: ControlPlane, before: View | undefined, ended: AbortSignal): Promise<View> {
+  const raw: View['raw'] = { queues: null, endpoints: null, services: null };
+  const view: View = { now: undefined, ...before, raw, errors: [] };
   const { listQueues, listEndpoints, listServices } = adminOperations;
   const parts = [
     ['queues', listQueues, {}],
@@ -53,7 +55,7 @@ async function look(plane: ControlPlane, ended: AbortSignal): Promise<View> {
       const outcome = await ask(plane, operation as typeof listQueues, fields, signal);
       if ('refusal' in outcome) return void view.errors.push({ operation: operation.key, ...outcome.refusal });
       Object.assign(view, { [name]: outcome.body, now: outcome.now });
-      view.raw[name] = outcome.raw;
+      raw[name] = outcome.raw;
     }),
   );
   return view;
@@ -66,20 +68,35 @@ export function drawTop(url: string, view: View | undefined, { columns, rows }: 
   const time = now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response';
   const count = services ? `${services.data.length} ${services.data.length === 1 ? 'process' : 'processes'}` : '';
   const head = [printable(url), time, count, 'q ends'].filter(Boolean).join('  ');
+  // Of a service that is gone, and of a bus, one line says enough.
+  const said = new Set<string>(services?.gone);
+  const unsaid = <Part extends { gone: readonly string[] }>(part: Part) => ({
+    ...part,
+    gone: said.has('gateway') ? [] : part.gone.filter((name) => !said.has(name)),
+  });
   const findings = [
     ...(services ? serviceFindings(services) : []),
-    ...(queues ? queueFindings({ ...queues, data: queues.data.filter(needsAttention) }) : []),
-    ...(endpoints ? endpointFindings(endpoints, now) : []),
-  ].map(({ text }) => printable(text));
-  const all = [...errors.map(({ code, message }) => printable(`! ${code}: ${message}`)), ...findings];
+    ...(queues ? queueFindings({ ...unsaid(queues), data: worst(queues.data) }) : []),
+    ...(endpoints ? endpointFindings(unsaid(endpoints), now) : []),
+  ];
+  const lines = [...errors.map(({ code, message }) => `! ${code}: ${message}`), ...findings.map(({ text }) => text)];
+  const all = [...new Set(lines.map(printable))];
   const room = Math.max(1, Math.floor((rows - 3) / 2));
-  const shown = all.length > room ? [...all.slice(0, room - 1), `and ${all.length - room + 1} more`] : all;
+  const shown =
+    all.length > room
+      ? [...all.slice(0, room - 1), `and ${endpoints?.has_more ? 'at least ' : ''}${all.length - room + 1} more`]
+      : all;
   const attention = all.length === 0 ? ['nothing needs attention'] : shown;
   const deepest = (queues?.data ?? []).toSorted((one, other) => depthOf(other) - depthOf(one));
   const left = Math.max(0, rows - attention.length - 3);
-  const lines =
+  const rowsOfQueues =
     left > 0 && deepest.length > 0 ? table(deepest.slice(0, left), queueColumns(now, 'cut'), columns).lines : [];
-  return [head, ...attention, '', ...lines].slice(0, rows).map((line) => cut(line, columns));
+  return [head, ...attention, '', ...rowsOfQueues].slice(0, rows).map((line) => cut(line, columns));
+}
+
+function worst(queues: readonly Queue[]): Queue[] {
+  const order = (one: Queue, other: Queue) => other.lag_seconds - one.lag_seconds || other.dead - one.dead;
+  return queues.filter(needsAttention).toSorted(order);
 }
 
 function depthOf({ ready, running, waiting }: Queue): number {
@@ -134,7 +151,9 @@ export async function printTop(plane: ControlPlane, output: Writable): Promise<v
   try {
     await everySecond(plane, ended.signal, ({ now, raw, errors }) => {
       // What a slow reader has not read yet must not pile up: it gets fewer lines.
-      if (!output.writableNeedDrain) output.write(`${jsonLine({ at: now?.toISOString() ?? null, ...raw, errors })}\n`);
+      if (output.writableNeedDrain) return;
+      const at = Object.values(raw).some(Boolean) ? (now?.toISOString() ?? null) : null;
+      output.write(`${jsonLine({ at, ...raw, errors })}\n`);
     });
   } finally {
     release();
@@ -164,9 +183,10 @@ function endOn(ended: AbortController, streams: (Readable | Writable)[]): () => 
 
 /** Looks and shows once a second, or as soon as all has come that takes longer. */
 async function everySecond(plane: ControlPlane, signal: AbortSignal, show: (view: View) => void): Promise<void> {
+  let view: View | undefined;
   while (!signal.aborted) {
     const next = after(periodMs, undefined, { signal }).catch(() => undefined);
-    const view = await look(plane, signal);
+    view = await look(plane, view, signal);
     if (!signal.aborted) show(view);
     await next;
   }
