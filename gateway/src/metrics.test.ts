@@ -2,19 +2,22 @@
  * Telemetry starts once in a process.
  * @jest-environment node
  */
-import { freePort } from '@customer-platform/deploy/local-port';
-import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import {
+  type ExportedMetrics,
+  exportMetrics,
+  type Platform,
+  rawRequest,
+  startPlatform,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendRaw } from '../test/raw-http.ts';
 
 let platform: Platform;
 let metrics: string;
-const env = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1' };
+let exported: ExportedMetrics;
 
 beforeAll(async () => {
-  const port = String(await freePort());
-  // The SDK reads its settings from the process, as it would be started with them.
-  Object.assign(process.env, env, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
+  exported = await exportMetrics();
   platform = await startPlatform({ services: [] });
   const { key } = await platform.account({ rate_limit: { per_minute: 1, burst: 1 } });
   const get = (path: string, asKey = key) => rawRequest(platform.gatewayUrl, 'GET', path, { key: asKey });
@@ -31,11 +34,11 @@ beforeAll(async () => {
   const admin = (path: string, asKey: string) => rawRequest(platform.adminUrl, 'GET', path, { key: asKey });
   expect((await admin('/admin/queues', 'wrong')).status).toBe(401);
   expect((await admin('/admin/none', platform.adminToken)).status).toBe(404);
-  metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  metrics = await exported.text();
 });
 afterAll(async () => {
   await platform?.stop();
-  for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
+  exported?.stop();
 });
 
 /** Returns the values of a metric, each with its labels. */

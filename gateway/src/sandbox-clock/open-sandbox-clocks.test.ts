@@ -2,39 +2,29 @@
  * Telemetry starts once in a process.
  * @jest-environment node
  */
-import { freePort } from '@customer-platform/deploy/local-port';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type ExportedMetrics, exportMetrics, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, it } from '@jest/globals';
 
 let platform: Platform;
-let metricsUrl: string;
-const env = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1' };
+let metrics: ExportedMetrics;
 
 beforeAll(async () => {
-  const port = String(await freePort());
-  // The SDK reads its settings from the process.
-  Object.assign(process.env, env, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
-  metricsUrl = `http://127.0.0.1:${port}/metrics`;
+  metrics = await exportMetrics();
   platform = await startPlatform({ services: ['webhooks'] });
 }, 60_000);
 afterAll(async () => {
   await platform?.stop();
-  for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
+  metrics?.stop();
 });
 
 /** Waits for the gauges to say how many clocks are on their way, and for how many seconds the first has been: up to twice as many. */
 async function expectGauges(advancing: number, longest: number): Promise<void> {
-  const valueIn = (lines: string[], name: string) =>
-    Number(
-      lines
-        .find((line) => line.startsWith(`${name}{`))
-        ?.split(' ')
-        .at(-1),
-    );
   await waitFor(`the gauges to say ${advancing} and ${longest}`, async () => {
-    const lines = (await (await fetch(metricsUrl)).text()).split('\n');
-    const since = valueIn(lines, 'gateway_clocks_advancing_longest');
-    return valueIn(lines, 'gateway_clocks_advancing') === advancing && since >= longest && since <= longest * 2;
+    const { gateway_clocks_advancing: count, gateway_clocks_advancing_longest: since } = await metrics.valuesOf([
+      'gateway_clocks_advancing',
+      'gateway_clocks_advancing_longest',
+    ]);
+    return count === advancing && since >= longest && since <= longest * 2;
   });
 }
 

@@ -8,6 +8,7 @@ export {
   type TestedService,
 } from './environment.ts';
 export { type EventReader, readStream } from './event-stream.ts';
+export * from './export-metrics.ts';
 export * from './join-sockets.ts';
 export * from './merge-contacts.ts';
 export * from './pages-of.ts';

@@ -2,26 +2,30 @@
  * Telemetry starts once in a process.
  * @jest-environment node
  */
-import { freePort } from '@customer-platform/deploy/local-port';
-import { type Platform, type Receiver, startPlatform, startReceiver, waitFor } from '@customer-platform/testkit';
+import {
+  type ExportedMetrics,
+  exportMetrics,
+  type Platform,
+  type Receiver,
+  startPlatform,
+  startReceiver,
+  waitFor,
+} from '@customer-platform/testkit';
 import { afterAll, beforeAll, it } from '@jest/globals';
 
 let platform: Platform;
 let receiver: Receiver;
-let metricsUrl: string;
-const env = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1' };
+let metrics: ExportedMetrics;
 
 beforeAll(async () => {
-  const port = String(await freePort());
-  Object.assign(process.env, env, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
-  metricsUrl = `http://127.0.0.1:${port}/metrics`;
+  metrics = await exportMetrics();
   platform = await startPlatform({ services: ['webhooks'] });
   receiver = await startReceiver();
 });
 afterAll(async () => {
   await platform?.stop();
   await receiver?.stop();
-  for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
+  metrics?.stop();
 });
 
 type Said = { failing: number; longest: number };
@@ -39,18 +43,8 @@ async function expectGauges(isSaid: (said: Said) => boolean): Promise<void> {
 }
 
 async function gauges(): Promise<Said> {
-  const lines = (await (await fetch(metricsUrl)).text()).split('\n');
-  const valueOfGauge = (name: string) =>
-    Number(
-      lines
-        .find((line) => line.startsWith(`${name}{`))
-        ?.split(' ')
-        .at(-1),
-    );
-  return {
-    failing: valueOfGauge('webhooks_endpoints_failing'),
-    longest: valueOfGauge('webhooks_endpoints_failing_longest'),
-  };
+  const values = await metrics.valuesOf(['webhooks_endpoints_failing', 'webhooks_endpoints_failing_longest']);
+  return { failing: values.webhooks_endpoints_failing, longest: values.webhooks_endpoints_failing_longest };
 }
 
 const isNone = ({ failing, longest }: Said) => failing === 0 && longest === 0;
