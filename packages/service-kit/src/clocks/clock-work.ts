@@ -1,30 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import type { Database } from '../database/database.ts';
-import type { Fragment } from '../database/queue-rows.ts';
 import type { Pauses } from '../queues/pauses.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
-import { selectEvents } from './clock-work.sql.ts';
-import { accountsDue, type ClockedRows, type Found, lookAt } from './clocked-rows.ts';
+import { accountsDue, type ClockedRows, lookAt, selectEvents } from './clocked-rows.sql.ts';
 import type { Clocks } from './clocks.ts';
 
-/** Poll interval for what became due by the clock of an account and no wake told of. */
-const pollMs = 1_000;
+/** Pause after a look at all clocks, in milliseconds, or so many times what the look took: there may be thousands of them. */
+const rest = { leastMs: 1_000, factor: 20, mostMs: 30_000 };
 const slowestRetryMs = 5_000;
-/**
- * A look at all clocks rests for so many times as long as it took: there may be thousands of them, and what others do wakes it all the time.
- * An account that is named is looked at without.
- */
-const restFactor = 20;
-const longestLookRestMs = 30_000;
-/** Pause before accounts are looked for again that have more than was taken. */
-const againMs = 20;
+/** Wakes within this time are one look, in milliseconds. */
+const gatherMs = 5;
 /** Rounds of one account in a row: then the others have their turn. */
 const maxRounds = 10;
-
-/** Longest time for which one account's rows are taken in a row: then the others have their turn. */
-const stretchMs = 1_000;
 
 /** Due work of a module, as the clocks see it. */
 export interface ClockedWork {
@@ -52,14 +41,11 @@ export class ClockWork {
   readonly #consumers = new Set<Passing>();
   readonly #loop: WakeLoop;
   readonly #stopHearing: () => void;
-  /** Work that is being taken: the end of that, and accounts that were woken meanwhile. */
+  /** Work that is being taken, side by side, and the accounts that were woken meanwhile. */
   readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
-  /** Accounts that are to be looked at; whether all are; and the end of the last look at all, with its rest. */
-  readonly #woken = new Set<string>();
-  #areAllWoken = false;
-  #lookedMs = Number.NEGATIVE_INFINITY;
-  #restMs = 0;
-  #soon: NodeJS.Timeout | undefined;
+  /** Accounts to look at next. */
+  #woken = new Set<string>();
+  #nextLookMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
   constructor(sql: Database, { clocks, pauses, log }: { clocks: Clocks; pauses: Pauses; log: Logger }) {
@@ -67,8 +53,9 @@ export class ClockWork {
     this.#clocks = clocks;
     this.#pauses = pauses;
     this.#log = log;
-    const pace = { everyMs: () => this.#pauseMs(), slowestRetryMs, log };
-    this.#loop = new WakeLoop('clock work', pace, () => this.#takeDue());
+    const everyMs = () =>
+      clocks.hasAny ? Math.max(0, this.#nextLookMs - performance.now()) : Number.POSITIVE_INFINITY;
+    this.#loop = new WakeLoop('clock work', { everyMs, gatherMs, slowestRetryMs, log }, () => this.#takeDue());
     this.#stopHearing = clocks.onMove((accountId) => this.wake(accountId));
   }
 
@@ -84,18 +71,16 @@ export class ClockWork {
     return () => this.#consumers.delete(consumer);
   }
 
-  /** Says that something may have become due: of an account, by default that whose work is under way, or of any. */
+  /** Looks soon at an account, of which something may have become due; by default at the one whose work is under way. */
   wake(accountId = this.#clocks.active): void {
-    if (accountId === undefined ? this.#areAllWoken || !this.#clocks.hasAny : !this.#clocks.ownerOf(accountId)) return;
-    if (accountId === undefined) this.#areAllWoken = true;
-    else this.#woken.add(accountId);
+    if (accountId === undefined || !this.#clocks.ownerOf(accountId)) return;
+    this.#woken.add(accountId);
     this.#loop.wake();
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#stopHearing();
-    clearTimeout(this.#soon);
     await this.#loop.stop();
     await Promise.all(this.#taking.values().map(({ ended }) => ended));
   }
@@ -106,134 +91,82 @@ export class ClockWork {
    * nothing up.
    */
   async look(accountId: string, position: number | null): Promise<ClockLook> {
-    const asked = position === null ? [] : [...this.#consumers];
-    const consumers = asked.filter(({ queue }) => !this.#pauses.of(queue).isWhole);
+    const consumers = [...this.#consumers].filter(({ queue }) => position !== null && !this.#pauses.of(queue).isWhole);
     const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
     const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
     // After the consumers: what they led to is seen.
-    const { mark, queues: events } = await selectEvents(this.#sql, accountId);
+    const { mark, queues } = await selectEvents(this.#sql, accountId);
+    const events = queues.filter((queue) => !this.#isPaused(queue, accountId));
     const found = await this.#lookAtRows(accountId);
-    const isPaused = (queue: string) =>
-      this.#pauses.of(queue).isWhole || this.#pauses.of(queue).accounts.includes(accountId);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
     const times = found.flatMap(({ next }) => next?.getTime() ?? []);
     if (busy.length > 0) this.wake(accountId);
-    const waitsFor = [...behind, ...events.filter((queue) => !isPaused(queue)), ...busy];
-    return { waitsFor, nextMs: times.length > 0 ? Math.min(...times) : null, mark };
+    return { waitsFor: [...behind, ...events, ...busy], nextMs: times.length > 0 ? Math.min(...times) : null, mark };
   }
 
-  async #lookAtRows(accountId: string): Promise<(Found & { name: string })[]> {
-    const now = this.#clocks.nowOf(accountId);
-    const looked = [...this.#works].flatMap(({ queue, rows }) => {
-      const paused = queue === undefined ? undefined : this.#pauses.of(queue);
-      if (rows.afterMs !== undefined || paused?.isWhole || paused?.accounts.includes(accountId)) return [];
-      return [
-        { name: queue ?? rows.name, rows, look: { account: accountId, now, endpoints: paused?.endpoints ?? [] } },
-      ];
-    });
-    if (looked.length === 0) return [];
-    const sql = this.#sql;
-    const selects = looked.map(
-      ({ rows, look }, index) =>
-        sql`select ${index}::int as place, looked.* from (${lookAt(sql, rows, look)}) as looked`,
+  #isPaused(queue: string | undefined, accountId: string): boolean {
+    const { isWhole, accounts } = this.#pauses.of(queue ?? '');
+    return isWhole || accounts.includes(accountId);
+  }
+
+  async #lookAtRows(account: string) {
+    const now = this.#clocks.nowOf(account);
+    const works = [...this.#works].filter(
+      ({ queue, rows }) => rows.afterMs === undefined && !this.#isPaused(queue, account),
     );
-    const found = await sql<(Found & { place: number })[]>`${united(sql, selects)}`;
-    return found.map(({ place, ...rest }) => ({ name: looked[place]!.name, ...rest }));
+    const looks = works.map(({ queue, rows }) => ({
+      name: queue ?? rows.name,
+      rows,
+      at: { account, now, endpoints: this.#pauses.of(queue ?? '').endpoints },
+    }));
+    return await lookAt(this.#sql, looks);
   }
 
-  /** Returns the time until the next look at all clocks. */
-  #pauseMs(): number {
-    // A move wakes the loop: until the first one there is nothing to look at.
-    if (!this.#clocks.hasAny) return Number.POSITIVE_INFINITY;
-    const restMs = this.#areAllWoken ? this.#restMs : Math.max(pollMs, this.#restMs);
-    return Math.max(0, this.#lookedMs + restMs - performance.now());
-  }
-
-  /** Begins to take what is due: of all accounts with clocks where it is time to look at them, else of those that were woken. */
+  /** Takes what is due of the accounts that were woken or, from time to time, of all with clocks. Slow work keeps no other waiting. */
   async #takeDue(): Promise<undefined> {
     if (!this.#clocks.hasAny || this.#isStopping) return;
-    const accounts = [...this.#woken];
-    this.#woken.clear();
-    if (this.#pauseMs() > 0) return accounts.length > 0 ? await this.#takeDueOf(accounts) : undefined;
-    this.#areAllWoken = false;
     const beganMs = performance.now();
+    const isOfAll = beganMs >= this.#nextLookMs;
+    const woken = this.#woken;
+    this.#woken = new Set();
+    for (const { missed } of this.#taking.values()) for (const accountId of woken) missed.add(accountId);
+    const works = [...this.#works].filter(
+      (work) => work.take && !this.#taking.has(work) && !this.#pauses.of(work.queue ?? '').isWhole,
+    );
     try {
-      await this.#takeDueOf();
+      const look = { now: this.#clocks.real(), from: randomUUID(), accounts: isOfAll ? undefined : [...woken] };
+      for (const [work, accountIds] of await accountsDue(this.#sql, works, look)) this.#begin(work, accountIds);
     } finally {
-      this.#lookedMs = performance.now();
-      this.#restMs = Math.min((this.#lookedMs - beganMs) * restFactor, longestLookRestMs);
+      const endedMs = performance.now();
+      const restMs = Math.min(Math.max(rest.leastMs, (endedMs - beganMs) * rest.factor), rest.mostMs);
+      if (isOfAll) this.#nextLookMs = endedMs + restMs;
     }
   }
 
-  /** Begins to take what is due of accounts, or of all, work by work side by side: one that takes long keeps no other waiting. */
-  async #takeDueOf(accounts?: readonly string[]): Promise<undefined> {
-    const works = [...this.#works].filter((work) => this.#mayTake(work, accounts));
-    if (works.length === 0) return;
-    const now = this.#clocks.real();
-    const sql = this.#sql;
-    const from = randomUUID();
-    const selects = works.map(({ rows }, entry) => accountsDue(sql, rows, { entry, now, from, accounts }));
-    const due = await sql<{ entry: number; account_id: string }[]>`${united(sql, selects)}`;
-    const byWork = Map.groupBy(due, ({ entry }) => works[entry]!);
-    for (const [work, found] of byWork) {
-      const ids = found.map(({ account_id }) => account_id);
-      const missed = new Set<string>();
-      const ended = this.#takeOf(work, ids).then((left) => {
-        this.#taking.delete(work);
-        this.#lookSoon([...left, ...missed]);
-      });
-      this.#taking.set(work, { ended, missed });
-    }
+  #begin(work: ClockedWork, accountIds: readonly string[]): void {
+    const missed = new Set<string>();
+    const ended = this.#take(work, accountIds).then((left) => {
+      this.#taking.delete(work);
+      for (const accountId of [...left, ...missed]) this.wake(accountId);
+    });
+    this.#taking.set(work, { ended, missed });
   }
 
-  /** Returns whether work may be taken now; where it is being taken, notes the accounts that are to be looked at afterwards. */
-  #mayTake(work: ClockedWork, accounts: readonly string[] = []): boolean {
-    const { queue, take } = work;
-    const taking = this.#taking.get(work);
-    for (const accountId of taking ? accounts : []) taking!.missed.add(accountId);
-    return take !== undefined && !taking && !(queue && this.#pauses.of(queue).isWhole);
-  }
-
-  #lookSoon(accountIds: readonly string[]): void {
-    if (accountIds.length === 0 || this.#isStopping) return;
-    for (const accountId of accountIds) this.#woken.add(accountId);
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
-      this.#loop.wake();
-    }, againMs);
-  }
-
-  /** Takes what is due of accounts, one after the other; returns those of which there may be more. Never rejects: a failure of one is no other's. */
-  async #takeOf(work: ClockedWork, accountIds: readonly string[]): Promise<string[]> {
-    const { queue, rows } = work;
+  /** Takes what is due of accounts, one after the other; returns those of which there may be more. A failure of one is no other's. */
+  async #take({ queue, rows, take }: ClockedWork, accountIds: readonly string[]): Promise<string[]> {
     const left: string[] = [];
     for (const accountId of accountIds) {
-      if (this.#isStopping) break;
-      if (queue && this.#pauses.of(queue).accounts.includes(accountId)) continue;
+      if (this.#isPaused(queue, accountId)) continue;
       try {
-        if (await this.#takeStretch(work, accountId)) left.push(accountId);
+        let hasMore = true;
+        for (let round = 0; hasMore && round < maxRounds && !this.#isStopping; round++)
+          hasMore = await this.#clocks.by(accountId, () => take!(accountId));
+        if (hasMore) left.push(accountId);
       } catch (error) {
-        this.#log.warn(
-          { err: error, account: accountId, work: queue ?? rows.name },
-          'due work of a clock failed; it is tried again',
-        );
+        const facts = { err: error, account: accountId, work: queue ?? rows.name };
+        this.#log.warn(facts, 'due work of a clock failed; it is tried again');
       }
     }
     return left;
   }
-
-  /** Takes what is due of one account, as far as its stretch goes; returns whether there may be more. */
-  async #takeStretch({ take }: ClockedWork, accountId: string): Promise<boolean> {
-    const untilMs = performance.now() + stretchMs;
-    let isLeft = true;
-    for (let rounds = 0; isLeft && rounds < maxRounds && performance.now() < untilMs; rounds++) {
-      if (this.#isStopping) return isLeft;
-      isLeft = await this.#clocks.by(accountId, () => take!(accountId));
-    }
-    return isLeft;
-  }
-}
-
-function united(sql: Database, selects: readonly Fragment[]): Fragment {
-  return selects.reduce((all, select) => sql`${all} union all ${select}`);
 }

@@ -51,23 +51,10 @@ describe('clocks', () => {
     expect([clocks.nowOf(account), moves]).toEqual([later(2 * dayMs), 1]);
   });
 
-  it('translate the time of one account’s work into that of another', () => {
-    const clocks = new Clocks(() => real);
-    const [one, other] = [randomUUID(), randomUUID()];
-    clocks.learn(one, dayMs);
-    clocks.by(one, () => {
-      expect([clocks.translated(clocks.now(), one), clocks.translated(clocks.now(), other)]).toEqual([
-        later(dayMs),
-        real,
-      ]);
-    });
-    expect(clocks.translated(real, one)).toEqual(later(dayMs));
-  });
-
   it('have work begin no earlier than what sets it off, also where a move is not known yet', () => {
     const clocks = new Clocks(() => real);
     const [account, other] = [randomUUID(), randomUUID()];
-    const read = () => [clocks.now(), clocks.nowOf(account), clocks.translated(clocks.now(), other), clocks.active];
+    const read = () => [clocks.now(), clocks.nowOf(account), clocks.nowOf(other), clocks.active];
     for (const knownMs of [0, dayMs]) {
       clocks.learn(account, knownMs);
       expect(clocks.by(account, read, 2 * dayMs)).toEqual([later(2 * dayMs), later(2 * dayMs), real, account]);
@@ -77,23 +64,6 @@ describe('clocks', () => {
     expect(clocks.by(account, read, 2 * dayMs)[0]).toEqual(later(3 * dayMs));
     const nested = () => clocks.by(account, () => clocks.now());
     expect(clocks.by(account, nested, 4 * dayMs)).toEqual(later(4 * dayMs));
-  });
-
-  it('split events by the clock that they go by: all of an account of which one tells a clock are a part, in their order', () => {
-    const clocks = new Clocks(() => real);
-    const [own, other] = [randomUUID(), randomUUID()];
-    const idAt = uuidAt(real.getTime()).replace('-0000-0000-', '-7000-8000-');
-    const of = (name: string, account: string, aheadMs = 0) => {
-      return { name, event: { id: idAt, account, mode: 'test' as const, timestamp: later(aheadMs).toISOString() } };
-    };
-    const parts = (...items: ReturnType<typeof of>[]) =>
-      clocks.split(items).map((part) => part.map(({ name }) => name));
-    expect(parts()).toEqual([]);
-    expect(parts(of('a1', own), of('b1', other))).toEqual([['a1', 'b1']]);
-    expect(parts(of('a1', own), of('b1', other), of('a2', own, dayMs), of('b2', other), of('a3', own))).toEqual([
-      ['a1', 'a2', 'a3'],
-      ['b1', 'b2'],
-    ]);
   });
 
   it('are told by the events of sandboxes: by their timestamps, as far as those are ahead of their ids and the time here', () => {

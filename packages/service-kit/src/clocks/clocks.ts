@@ -6,16 +6,16 @@ import { WakeLoop } from '../timing/wake-loop.ts';
 import { instantOfUuidV7 } from '../values/timed-ids.ts';
 import { selectMovedClocks, writeClock } from './clocks.sql.ts';
 
-/** Poll interval for clocks whose move this process was not told of; `refresh` reads them at once. */
+/** Poll interval for moves that this process did not hear of; `refresh` reads them at once. */
 const pollMs = 30_000;
 const slowestRetryMs = 10_000;
-/** Moves may commit later than others that are read already: so far back each poll looks again. */
+/** Each poll looks back so far: a move may commit after later ones that were read. */
 const overlapMs = 30_000;
 
 /** Fields of an event that say how far ahead its account's clock was. */
-type EventTime = Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>;
+export type EventTime = Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>;
 
-/** The account by whose clock work goes, and by how much that is ahead at least, whatever this process knows of it. */
+/** The account by whose clock work goes, and its least lead, whatever this process knows. */
 interface Active {
   account: string;
   aheadMs: number;
@@ -23,7 +23,7 @@ interface Active {
 
 /**
  * The clocks of one process: the real time, and that of each sandbox account which was advanced, as many milliseconds ahead of it as all
- * services know. Clocks only move forward, so what is learned twice or late does no harm. There is one entry for each advanced sandbox.
+ * services know. Clocks only move forward, so hearing of a move twice or late does no harm. There is one entry for each advanced sandbox.
  */
 export class Clocks {
   /** The real time. */
@@ -44,7 +44,7 @@ export class Clocks {
     this.#loop = new WakeLoop('clocks', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read(sql));
   }
 
-  /** Has them read at once, where moves may have been missed. */
+  /** Reads the clocks at once, since the bus was away and moves may have been missed. */
   refresh(): void {
     this.#loop?.wake();
   }
@@ -53,11 +53,10 @@ export class Clocks {
     await this.#loop?.stop();
   }
 
-  /** Returns the time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
+  /** Returns the time of the account whose work is under way; the real time where it has no clock of its own. */
   readonly now = (): Date => {
-    const real = this.real();
-    const { account } = this.#active.getStore() ?? {};
-    return account === undefined ? real : this.inTimeOf(account, real);
+    const account = this.active;
+    return account === undefined ? this.real() : this.nowOf(account);
   };
 
   /** Returns whether any account has a clock of its own. */
@@ -70,7 +69,7 @@ export class Clocks {
     return this.#active.getStore()?.account;
   }
 
-  /** Returns the account where it has a clock of its own; undefined for all others, whose time is one. */
+  /** Returns the account where it has a clock of its own; undefined for all others, which share the real time. */
   ownerOf(accountId: string): string | undefined {
     return this.#aheadMs.has(accountId) ? accountId : undefined;
   }
@@ -85,7 +84,7 @@ export class Clocks {
     return new Date(real.getTime() + this.aheadOf(accountId));
   }
 
-  /** Returns by how many milliseconds an account's clock is ahead of the real time, as far as this process or the work under way knows. */
+  /** Returns how many milliseconds an account's clock is ahead, as far as this process or the work under way knows. */
   aheadOf(accountId: string): number {
     const active = this.#active.getStore();
     const known = this.#aheadMs.get(accountId) ?? 0;
@@ -93,43 +92,19 @@ export class Clocks {
   }
 
   /**
-   * Returns the same as an event tells it, which may come from a process that knows of a later move: its timestamp is in the account's time
-   * and its id in real time. Only a sandbox's clock is ahead; never more than takes the time here to the event's.
+   * Returns how far ahead the account of an event is: as this process knows, or as the event says, whose timestamp is in the account's time
+   * and whose id in real time. The publisher may know of a later move. Only a sandbox's clock is ahead.
    */
   toldBy({ id, timestamp, account, mode }: EventTime): number {
     const known = this.aheadOf(account);
     if (mode !== 'test') return known;
-    const at = Date.parse(timestamp);
-    const told = at - Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
-    return told > known ? told : known;
-  }
-
-  /** Returns the account of an event where it has a clock of its own, as far as is known here or told by the event; undefined for all others. */
-  ownerToldBy(event: EventTime): string | undefined {
-    return this.toldBy(event) > 0 ? event.account : undefined;
+    const sentAtMs = Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
+    return Math.max(known, Date.parse(timestamp) - sentAtMs || 0);
   }
 
   /**
-   * Splits what came with events by the clock that it goes by: all of an account of which one event tells a clock of its own is a part, and what
-   * is of others is one. The order within a part stays.
-   */
-  split<Item extends { event: EventTime }>(items: readonly Item[]): Item[][] {
-    const owners = new Set(items.map(({ event }) => this.ownerToldBy(event)));
-    const ownerOf = ({ event: { account } }: Item) => (owners.has(account) ? account : undefined);
-    return [...Map.groupBy(items, ownerOf).values()];
-  }
-
-  /** Returns `now`, which is the time of the work under way, in the time of an account: the same where the work is its own. */
-  translated(now: Date, accountId: string): Date {
-    const { active } = this;
-    if (active === accountId) return now;
-    const ahead = active === undefined ? 0 : this.aheadOf(active);
-    return new Date(now.getTime() - ahead + this.aheadOf(accountId));
-  }
-
-  /**
-   * Does `work` by the clock of an account: all that it calls and begins reads that as the time. `toldMs` is how far ahead whoever set it off
-   * was, in whatever process: nothing that work leads to is before it, also where this process has yet to hear of a move.
+   * Runs `work` by the clock of an account: all that it calls and begins reads that as the time. `toldMs` is the lead that its caller knew:
+   * nothing that work leads to is before its cause, also where this process has yet to hear of a move.
    */
   by<Result>(accountId: string | undefined, work: () => Result, toldMs = 0): Result {
     const aheadMs = accountId === undefined ? 0 : Math.max(toldMs, this.aheadOf(accountId));
@@ -138,7 +113,7 @@ export class Clocks {
     return account === active?.account && activeMs >= aheadMs ? work() : this.#active.run(active, work);
   }
 
-  /** Takes note of how far a clock is ahead, and tells those that watch. */
+  /** Notes how far a clock is ahead, and calls those that watch. */
   learn(accountId: string, aheadMs: number): void {
     if (aheadMs <= (this.#aheadMs.get(accountId) ?? 0)) return;
     this.#aheadMs.set(accountId, aheadMs);

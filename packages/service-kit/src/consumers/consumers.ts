@@ -49,10 +49,10 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       const failures = untried.map((message) => ({ message, error: slow.get(message.event.account) }));
       await orGiveBack(untried, () => setAside(context, name, failures));
     }
-    // Events go by the clock of their account: those of the real time in one transaction, as ever.
-    for (const part of clocks.split(events)) {
-      await orGiveBack(part, () => takeAll(part));
-    }
+    // Events go by the clock of their account: those of the real time share a transaction.
+    const clocked = new Set(events.flatMap(({ event }) => (clocks.toldBy(event) > 0 ? event.account : [])));
+    const byClock = Map.groupBy(events, ({ event: { account } }) => (clocked.has(account) ? account : undefined));
+    for (const part of byClock.values()) await orGiveBack(part, () => takeAll(part));
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { everybody, rowsOfScope } from '../clocks/scope.ts';
-import { type DueTable, dueOfAccounts, dueRows, nextLanes } from '../due-work/due-rows.ts';
+import { type DueTable, dueRows, nextLanes } from '../due-work/due-rows.ts';
 import { lockOutboxOf } from '../outbox/outbox.sql.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
 
@@ -77,19 +77,13 @@ describe('where one account has nearly all rows, another is found without readin
   it('among those that go by the real time, where it has a clock of its own', async () => {
     const { result, read } = await beside(async (tx) => {
       await tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
-      const scope = { ...everybody, leavesClocks: true };
-      return await nextLanes(tx, rowsOfScope(table, scope), now, { last: undefined });
+      return await nextLanes(tx, rowsOfScope(table, everybody), now, { last: undefined });
     });
     expect(result.due.map(({ account_id }) => account_id)).toEqual([other]);
     expect(read).toBeLessThan(100);
   });
 
-  it('in a queue, by account and by lane', async () => {
-    const ofAccount = await beside(async (tx) => {
-      return await tx`${dueOfAccounts(tx, table, now, { limit: 50, locks: true, accounts: [other] })}`;
-    });
-    expect(ofAccount.result).toEqual([{ account_id: other, id: 50_001 }]);
-    expect(ofAccount.read).toBeLessThan(100);
+  it('in a queue, by lane', async () => {
     const room = { lanes: [{ lane: { account_id: other }, running: 0, free: 10 }], limit: 50, perLane: 10, kept: 0 };
     const ofLane = await beside(async (tx) => await tx`${dueRows(tx, table, { room, now, from: 'lanes' })}`);
     expect(ofLane.result).toEqual([{ account_id: other, id: 50_001 }]);

@@ -6,6 +6,8 @@ import type { KnownLane, Lane, Room } from './fair-slots.ts';
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
 export interface KeyedRows extends QueueRows {
   key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
+  /** A selection does not lock them, since their work locks rows of another table first. */
+  isUnlocked?: boolean;
   /** Lanes are the channels of accounts, in the column `channel`; otherwise an account is one lane. */
   hasChannels?: boolean;
 }
@@ -31,11 +33,12 @@ const maxLookedAt = 200;
 
 /**
  * Selects the keys of rows to claim, firsts of their lanes before seconds and so on, at most what `room` says, and locks them, passing
- * over those that are locked. It looks at up to 200 that have been due longest, whoever they belong to, or only at those of `room.lanes`.
+ * over those that are locked. It looks at up to 200 that have been due longest, or as many as it may select, whoever they belong to, or only
+ * at those of `room.lanes`.
  */
 export function dueRows(
   sql: Sql,
-  table: DueTable,
+  table: KeyedRows,
   { room, now, from }: { room: Room; now: Date; from: 'longest due' | 'lanes' },
 ): Fragment {
   const key = Object.keys(table.key);
@@ -50,48 +53,19 @@ export function dueRows(
         from (${looked}) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
       ) as counted where counted.nth <= counted.most
     ) as ranked join ${sql(table.name)} as t using (${sql(key)})
-    where t.${sql(table.due)} <= ${now} and (ranked.nth = 1 or ranked.place <= ${room.limit - room.kept})
-    order by ranked.place limit ${room.limit} for update of t skip locked`;
+    where t.${sql(table.due)} <= ${now} ${ofRows(sql, table)} and (ranked.nth = 1 or ranked.place <= ${room.limit - room.kept})
+    order by ranked.place limit ${room.limit} ${table.isUnlocked ? sql`` : sql`for update of t skip locked`}`;
 }
 
-function longestLooked(sql: Sql, table: DueTable, now: Date, claimed: number): Fragment {
-  const looked = Math.min(Math.max(claimed * 4, minLookedAt), maxLookedAt);
+function longestLooked(sql: Sql, table: KeyedRows, now: Date, most: number): Fragment {
+  const looked = Math.max(most, Math.min(Math.max(most * 4, minLookedAt), maxLookedAt));
   return sql`
     select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
     where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${looked}`;
 }
 
-/** A batch of rows: how many, and whether they are locked, and those that are locked passed over. */
-export interface Batch {
-  limit: number;
-  locks: boolean;
-}
-
-/** Selects the keys of rows that have been due longest. */
-export function longestDue(sql: Sql, table: KeyedRows, now: Date, { limit, locks }: Batch): Fragment {
-  return sql`
-    select ${sql(Object.keys(table.key))} from ${sql(table.name)} where ${sql(table.due)} <= ${now} ${filter(sql, table)}
-    order by ${sql(table.due)} limit ${limit} ${lockOf(sql, locks)}`;
-}
-
-const lockOf = (sql: Sql, locks: boolean) => (locks ? sql`for update skip locked` : sql``);
-
-/** The same of these accounts, of each as many: nothing of others is read. */
-export function dueOfAccounts(
-  sql: Sql,
-  table: KeyedRows,
-  now: Date,
-  { limit, locks, accounts }: Batch & { accounts: readonly string[] },
-): Fragment {
-  return sql`
-    select due.* from unnest(${[...accounts]}::uuid[]) as account (id) cross join lateral (
-      select ${sql(Object.keys(table.key))} from ${sql(table.name)}
-      where ${isOfAccount(sql, 'account_id', 'account.id')} and ${sql(table.due)} <= ${now} ${filter(sql, table)}
-      order by ${sql(table.due)} limit ${Math.ceil(limit / Math.max(1, accounts.length))} ${lockOf(sql, locks)}) as due`;
-}
-
 /** Selects what is due of each lane, up to what it has free: nothing of others is read. */
-function dueOfLanes(sql: Sql, table: DueTable, now: Date, room: Room): Fragment {
+function dueOfLanes(sql: Sql, table: KeyedRows, now: Date, room: Room): Fragment {
   return sql`
     select due.* from ${lanes(sql, table, room.lanes)} as known cross join lateral (
       select ${sql(lookedColumns(table).map((column) => `t.${column}`))}, t.${sql(table.due)} as due_since
@@ -153,32 +127,41 @@ export interface LeasedRow {
   leasedUntil: Date;
 }
 
+/** The lease of a run that is to hold until a later time. */
+export interface Renewal<Run extends LeasedRow> {
+  run: Run;
+  until: Date;
+}
+
 /**
- * Moves leases on and returns those that are still this process's. Waits for nobody: a row that somebody is writing keeps the lease that
- * it has and is returned.
+ * Moves leases on and returns the runs whose rows are still this process's. Waits for no lock: a row that another transaction is writing
+ * keeps the lease that it has, and its run is returned.
  */
-export async function renewLeases<Leased extends LeasedRow>(
+export async function renewLeases<Run extends LeasedRow>(
   sql: Database,
   table: DueTable,
-  leased: readonly Leased[],
-  until: Date,
-): Promise<Leased[]> {
+  renewals: readonly Renewal<Run>[],
+): Promise<Run[]> {
+  if (renewals.length === 0) return [];
   const key = Object.keys(table.key);
+  const runs = renewals.map(({ run }) => run);
+  const untils = sql`${renewals.map(({ until }) => until.toISOString())}::text[]::timestamptz[]`;
   const kept = await sql<{ place: number; is_renewed: boolean }[]>`
     with mine as (
-      select mine.* from ${leasedRows(sql, table, leased)} as mine join ${sql(table.name)} as t using (${sql(key)})
+      select mine.*, later.until from ${leasedRows(sql, table, runs)} as mine join ${sql(table.name)} as t using (${sql(key)})
+        join unnest(${untils}) with ordinality as later (until, place) using (place)
       where t.${sql(table.due)} = mine.leased_until
     ), held as (
-      select ${sql(key.map((column) => `t.${column}`))}, mine.place from mine join ${sql(table.name)} as t using (${sql(key)})
+      select ${sql(key.map((column) => `t.${column}`))}, mine.place, mine.until from mine join ${sql(table.name)} as t using (${sql(key)})
       where t.${sql(table.due)} = mine.leased_until for update of t skip locked
     ), renewed as (
-      update ${sql(table.name)} t set ${sql(table.due)} = ${until} from held where ${isSame(sql, key, 'held')} returning held.place
+      update ${sql(table.name)} t set ${sql(table.due)} = held.until from held where ${isSame(sql, key, 'held')} returning held.place
     )
     select mine.place, renewed.place is not null as is_renewed from mine left join renewed using (place)`;
   return kept.map(({ place, is_renewed }) => {
-    const one = leased[place - 1]!;
-    if (is_renewed) one.leasedUntil = until;
-    return one;
+    const { run, until } = renewals[place - 1]!;
+    if (is_renewed) run.leasedUntil = until;
+    return run;
   });
 }
 
@@ -217,7 +200,7 @@ function isOfLane(sql: Sql, { hasChannels }: KeyedRows, other: string): Fragment
 }
 
 /** Lanes as a relation: account_id, channel where the table has them, running, free. */
-function lanes(sql: Sql, table: DueTable, known: readonly KnownLane[]): Fragment {
+function lanes(sql: Sql, table: KeyedRows, known: readonly KnownLane[]): Fragment {
   return sql`(
     select known.account_id ${table.hasChannels ? sql`, known.channel` : sql``}, known.running, known.free
     from unnest(${known.map(({ lane }) => lane.account_id)}::uuid[], ${known.map(({ lane }) => lane.channel ?? '')}::text[],

@@ -90,7 +90,7 @@ export class FairSlots {
   }
 
   begin(lane: Lane): void {
-    const name = nameOf(lane);
+    const name = laneName(lane);
     const state = this.#lanes.get(name) ?? { lane, running: 0, limit: this.#bounds.firstPerLane };
     // Put in again: the first of the map is the one that was used longest ago.
     this.#lanes.delete(name);
@@ -105,7 +105,7 @@ export class FairSlots {
   }
 
   end(lane: Lane, wasSlow: boolean, end: RunEnd): void {
-    const name = nameOf(lane);
+    const name = laneName(lane);
     const state = this.#lanes.get(name);
     if (!state) throw new RangeError(`nothing is running of ${name}`);
     this.#accounts.end(lane.account_id, wasSlow, end);
@@ -116,12 +116,12 @@ export class FairSlots {
     if (state.running === 0 && state.limit >= firstPerLane) this.#lanes.delete(name);
     else if (this.#lanes.size > maxRemembered) {
       const oldest = this.#lanes.values().find(({ running }) => running === 0);
-      if (oldest) this.#lanes.delete(nameOf(oldest.lane));
+      if (oldest) this.#lanes.delete(laneName(oldest.lane));
     }
   }
 }
 
 /** Names a lane. */
-export function nameOf({ account_id, channel }: Lane): string {
+export function laneName({ account_id, channel }: Lane): string {
   return channel === undefined ? account_id : `${account_id} ${channel}`;
 }

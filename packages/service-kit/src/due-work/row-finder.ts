@@ -1,88 +1,127 @@
-import { rowsOfScope } from '../clocks/scope.ts';
-import type { Database } from '../database/database.ts';
-import { type DueTable, minLookedAt, nextLanes } from './due-rows.ts';
-import { type Lane, nameOf, type Room } from './fair-slots.ts';
-import type { RowClock } from './row-clock.ts';
+import { rowsOfScope, type Scope } from '../clocks/scope.ts';
+import type { Sql } from '../database/database.ts';
+import type { Fragment } from '../database/queue-rows.ts';
+import { dueRows, type KeyedRows, minLookedAt, nextLanes } from './due-rows.ts';
+import { type Lane, laneName, type Room } from './fair-slots.ts';
 
-/** Minimum time between looks at lanes one by one, while the rows of others stand before them. */
-export const lanesEveryMs = 20;
+/** A selection of due rows: within which scope, at what time of it, and how many. */
+export interface Turn {
+  sql: Sql;
+  now: Date;
+  scope: Scope;
+  room: Room;
+}
 
-/** Claims rows that `room` has room for: those due longest, or only those of its lanes. */
-type Begin<Begun> = (room: Room, from: 'longest due' | 'lanes') => Promise<Begun[]>;
+interface FinderOptions {
+  /** Rows go by the real time, whatever the clock of their account. */
+  isByRealTime?: boolean | undefined;
+  /** Minimum time between looks for lanes, in milliseconds; 0 unless given. */
+  lanesEveryMs?: number;
+}
+
+/** Rows that a statement took of a selection; `isCut` where it left some of them, since they are large. */
+export interface Taken<Row> {
+  rows: readonly Row[];
+  isCut?: boolean;
+}
 
 /**
- * Finds due rows for one queue: those that have been due longest and, where these may hide others, those of the next lanes. Of paused
- * accounts nothing is read, however much they have.
+ * Selects due rows for one loop: those that have been due longest and, where these may hide others, those of the next lanes in turn. So
+ * one account delays no other, however much of it is due. Of paused accounts and endpoints nothing is read. The table needs an index
+ * on its due column, and one on account and due column.
  */
-export class RowFinder<Begun extends { readonly lane: Lane }> {
-  readonly #sql: Database;
-  readonly #clock: Pick<RowClock, 'nowIn' | 'realScope'>;
-  readonly #table: DueTable;
-  readonly #begin: Begin<Begun>;
+export class RowFinder {
+  readonly #table: KeyedRows;
+  readonly #options: FinderOptions;
   #lastLane: Lane | undefined;
-  #lanesAt = 0;
-  /** Rows of others may be due behind those that were found last. */
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Rows of other lanes may be due behind those that were found last. */
   #hidesOthers = false;
 
-  constructor(
-    { sql, clock }: { sql: Database; clock: Pick<RowClock, 'nowIn' | 'realScope'> },
-    table: DueTable,
-    begin: Begin<Begun>,
-  ) {
-    this.#sql = sql;
-    this.#clock = clock;
+  constructor(table: KeyedRows, options: FinderOptions = {}) {
     this.#table = table;
-    this.#begin = begin;
+    this.#options = options;
   }
 
-  /** Claims rows; returns whether it found some, nothing, or nothing yet: then there are lanes left to look at. */
-  async claim(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
-    if (paused.length > 0) return await this.#claimOfLanes(room, paused);
-    if (!this.#hidesOthers || !this.#mayLookAtLanes()) {
-      const begun = await this.#begin(room, 'longest due');
-      this.#hidesOthers = hidesOthers(room, begun);
-      if (begun.length > 0) return 'rows';
-      if (!this.#hidesOthers) return 'nothing';
-      if (!this.#mayLookAtLanes()) return 'more lanes';
+  /**
+   * Has `take` claim the rows whose keys a fragment selects; returns these rows, and whether more may be due. A scope of one account has
+   * no turns: its rows are those that have been due longest.
+   */
+  async take<Row extends Lane>(
+    turn: Turn,
+    take: (due: Fragment) => Promise<Taken<Row>>,
+  ): Promise<{ rows: readonly Row[]; hasMore: boolean }> {
+    const { sql, now, scope, room } = turn;
+    const inScope = this.#options.isByRealTime ? this.#table : rowsOfScope(this.#table, scope);
+    const table = withoutEndpoints(inScope, scope.endpoints);
+    const longestDue = () => take(dueRows(sql, table, { room, now, from: 'longest due' }));
+    if (scope.account !== undefined) {
+      const { rows } = await longestDue();
+      return { rows, hasMore: rows.length > 0 };
     }
-    this.#lanesAt = performance.now();
-    // Where this look fails, the next is at those due longest.
+    if (scope.accounts.length === 0 && !(this.#hidesOthers && this.#mayLookForLanes)) {
+      const { rows, isCut = false } = await longestDue();
+      this.#hidesOthers = isCut || hidesOthers(room, rows.map(this.#laneOf));
+      if (rows.length > 0 || !this.#hidesOthers || !this.#mayLookForLanes)
+        return { rows, hasMore: rows.length > 0 && this.#hidesOthers };
+    }
+    return await this.#takeOfLanes(table, turn, take);
+  }
+
+  readonly #laneOf = (row: Lane): Lane => (this.#table.hasChannels ? row : { account_id: row.account_id });
+
+  get #mayLookForLanes(): boolean {
+    return performance.now() - this.#lookedAtMs >= (this.#options.lanesEveryMs ?? 0);
+  }
+
+  async #takeOfLanes<Row extends Lane>(
+    table: KeyedRows,
+    { sql, now, scope, room }: Turn,
+    take: (due: Fragment) => Promise<Taken<Row>>,
+  ): Promise<{ rows: readonly Row[]; hasMore: boolean }> {
+    this.#lookedAtMs = performance.now();
+    // If this look fails, the next one takes those that have been due longest.
     this.#hidesOthers = false;
-    const claimed = await this.#claimOfLanes(room, []);
-    this.#hidesOthers = claimed === 'more lanes';
-    return claimed;
-  }
-
-  #mayLookAtLanes(): boolean {
-    return performance.now() - this.#lanesAt >= lanesEveryMs;
-  }
-
-  /** Claims rows of the next lanes that have due ones, but for those of paused accounts. */
-  async #claimOfLanes(room: Room, paused: readonly string[]): Promise<'rows' | 'more lanes' | 'nothing'> {
     // No more lanes than rows: of more, those that have been due longest would be chosen each time.
-    const scope = this.#clock.realScope;
-    const { due, last } = await nextLanes(this.#sql, rowsOfScope(this.#table, scope), this.#clock.nowIn(scope), {
-      last: this.#lastLane,
-      most: room.limit,
-    });
-    this.#lastLane = last;
-    const known = new Map(room.lanes.map((one) => [nameOf(one.lane), one]));
+    const { due, last } = await nextLanes(sql, table, now, { last: this.#lastLane, most: room.limit });
+    const known = new Map(room.lanes.map((one) => [laneName(one.lane), one]));
+    const free = Math.min(room.perLane, Math.ceil(room.limit / Math.max(1, due.length)));
     const lanes = due
-      .filter(({ account_id }) => !paused.includes(account_id))
-      .map((lane) => known.get(nameOf(lane)) ?? { lane, running: 0, free: room.perLane });
-    const begun = lanes.length > 0 ? await this.#begin({ ...room, lanes }, 'lanes') : [];
-    if (begun.length > 0) return 'rows';
-    return last ? 'more lanes' : 'nothing';
+      .filter(({ account_id }) => !scope.accounts.includes(account_id))
+      .map((lane) => known.get(laneName(lane)) ?? { lane, running: 0, free });
+    const selection = { room: { ...room, lanes }, now, from: 'lanes' } as const;
+    const { rows, isCut } = lanes.length > 0 ? await take(dueRows(sql, table, selection)) : { rows: [] };
+    // Where a batch is cut short the lanes that got nothing come first the next time.
+    this.#lastLane = isCut ? lastOf(rows.map(this.#laneOf)) : last;
+    this.#hidesOthers = rows.length === 0 && last !== undefined;
+    return { rows, hasMore: rows.length > 0 || last !== undefined };
   }
+}
+
+/** Returns the room of a job for a batch: rows of any lane, as many as it takes. */
+export function batchOf(limit: number): Room {
+  return { limit, kept: 0, perLane: limit, lanes: [] };
 }
 
 /**
  * Returns whether a look at the rows that have been due longest may have left others out: it found as many as it looks for, or as many of a
  * lane as that may have.
  */
-function hidesOthers(room: Room, begun: readonly { readonly lane: Lane }[]): boolean {
-  if (begun.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;
-  const free = new Map(room.lanes.map(({ lane, free: left }) => [nameOf(lane), left]));
-  const counts = Map.groupBy(begun, ({ lane }) => nameOf(lane));
+function hidesOthers(room: Room, lanes: readonly Lane[]): boolean {
+  if (lanes.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;
+  const free = new Map(room.lanes.map(({ lane, free: left }) => [laneName(lane), left]));
+  const counts = Map.groupBy(lanes, laneName);
   return counts.entries().some(([name, { length }]) => length >= (free.get(name) ?? room.perLane));
+}
+
+function lastOf(lanes: readonly Lane[]): Lane | undefined {
+  return lanes.toSorted((one, other) => (laneName(one) < laneName(other) ? -1 : 1)).at(-1);
+}
+
+/** Returns the table without the rows of some endpoints. */
+function withoutEndpoints(table: KeyedRows, endpoints: readonly string[]): KeyedRows {
+  const { where, endpoint } = table;
+  if (endpoint === undefined || endpoints.length === 0) return table;
+  const isOther = (sql: Sql) => sql`${sql(endpoint)} <> all(${[...endpoints]}::uuid[])`;
+  return { ...table, where: (sql) => (where ? sql`${where(sql)} and ${isOther(sql)}` : isOther(sql)) };
 }

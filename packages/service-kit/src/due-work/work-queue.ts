@@ -1,4 +1,6 @@
-import { everybody, rowsOfScope, type Scope } from '../clocks/scope.ts';
+import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
+import { Clocks } from '../clocks/clocks.ts';
+import { everybody, type Scope } from '../clocks/scope.ts';
 import { errorText, type QueueSeat, type ReportedQueue } from '../queues/queues.ts';
 import { meter } from '../telemetry/meter.ts';
 import { inSpan } from '../telemetry/telemetry.ts';
@@ -7,11 +9,10 @@ import { backoffMs } from '../values/backoff.ts';
 import { waitUntil, whenLate } from '../values/with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { dueRows, hasFailed, type LeasedRow, putBack } from './due-rows.ts';
+import { hasFailed, type LeasedRow, putBack, renewLeases } from './due-rows.ts';
 import type { DueRow, DueWork, WorkFoundation } from './due-work.ts';
-import { FairSlots, type Lane, type Room } from './fair-slots.ts';
-import { clockedRowsOf, RowClock } from './row-clock.ts';
-import { lanesEveryMs, RowFinder } from './row-finder.ts';
+import { FairSlots, type Lane } from './fair-slots.ts';
+import { RowFinder } from './row-finder.ts';
 
 const slowestRetryMs = 10_000;
 /** Time that aborted runs have to end. */
@@ -23,6 +24,8 @@ const maxBatch = 200;
 /** Rows claimed at a time, and the time between claims, while the process has more urgent work. */
 const yieldingMost = 8;
 const yieldingEveryMs = 50;
+/** Minimum time between looks for lanes, which cost more than a claim. */
+const lanesEveryMs = 20;
 /** After so many failures in a row the next one is logged. */
 const logEvery = 100;
 
@@ -54,16 +57,16 @@ class Stopped extends Error {}
 export class WorkQueue<Row extends DueRow, Result> {
   readonly #work: DueWork<Row, Result>;
   readonly #foundation: WorkFoundation;
-  readonly #clock: RowClock;
+  /** The clocks of its rows; none has one of its own where they go by the real time. */
+  readonly #clocks: Clocks;
   readonly #slots: FairSlots;
-  readonly #finder: RowFinder<Run<Row>>;
+  readonly #finder: RowFinder;
   readonly #runs = new Set<Run<Row>>();
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #leases: WakeLoop | undefined;
   readonly #seat: QueueSeat;
   readonly #unregister: (() => void) | undefined;
-  #soon: NodeJS.Timeout | undefined;
   #claimedAt = 0;
   #failures = 0;
   #isStopping = false;
@@ -77,14 +80,12 @@ export class WorkQueue<Row extends DueRow, Result> {
     const log = foundation.log.child({ queue, part });
     const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
-    this.#clock = new RowClock(foundation.clocks, work);
-    const begin = (room: Room, from: 'longest due' | 'lanes') => this.#begin(room, from, this.#clock.realScope);
-    this.#finder = new RowFinder({ sql: foundation.sql, clock: this.#clock }, work.table, begin);
+    this.#clocks = work.isByRealTime ? new Clocks(foundation.clocks.real) : foundation.clocks;
+    this.#finder = new RowFinder(work.table, { isByRealTime: work.isByRealTime, lanesEveryMs });
     this.#writer = new BatchWriter({
       name: `${name}: results`,
       log,
       maxBatch,
-      together: (ended) => this.#clock.together(ended.map(([{ row }]) => row)),
       write: async (ended) => {
         await this.#write(ended);
         return [];
@@ -97,14 +98,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     const { table } = work;
     const isPaused = () => this.#seat.paused().isWhole;
     const pace = { everyMs, slowestRetryMs, log, isPaused, ...(gatherMs === undefined ? {} : { gatherMs }) };
-    this.#look = foundation.watch.run({ name, rows: [table], ...pace }, () => this.#claim());
+    this.#look = foundation.watch.run({ name, rows: [table], ...pace }, () => this.#claimDue());
     if (retries) {
       const { leaseMs } = retries;
       const renewal = { everyMs: Math.ceil(leaseMs / 6), slowestRetryMs: Math.ceil(leaseMs / 6), log };
       this.#leases = new WakeLoop(`${name}: leases`, renewal, () => this.#renew(leaseMs));
     }
     if (work.isByRealTime) return;
-    const take = (account: string) => this.#claimOf(account);
+    const take = (account: string) => this.#claim({ ...everybody, account });
     this.#unregister = foundation.clockWork.register({ queue, rows: clockedRowsOf(work), take });
   }
 
@@ -127,7 +128,6 @@ export class WorkQueue<Row extends DueRow, Result> {
   /** Claims nothing more, lets runs end for `stopMs` and aborts the others, whose rows are given back, and writes what is left. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearTimeout(this.#soon);
     this.#unregister?.();
     await this.#look.stop();
     const hasEnded = () => this.#runs.size === 0;
@@ -140,56 +140,45 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (!this.#work.seat) this.#seat.close();
   }
 
-  /** Claims what there is room for; returns whether more may be due. */
-  async #claim(): Promise<boolean> {
-    if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
+  /** Claims what is due by the real time; returns whether more may be. */
+  async #claimDue(): Promise<boolean> {
     const paused = this.#seat.paused();
     if (paused.isWhole) return false;
-    if (this.#work.needsBus && !this.#foundation.bus.isConnected()) return false;
     const yields = this.#work.yields?.() ?? false;
     if (yields && performance.now() - this.#claimedAt < yieldingEveryMs) return false;
-    const room = this.#slots.room(yields ? yieldingMost : undefined);
-    if (!room) return false;
     this.#claimedAt = performance.now();
-    const found = await this.#finder.claim(room, paused.accounts);
-    if (found === 'more lanes') this.#lookSoon();
-    return found === 'rows' && !yields;
+    return (await this.#claim({ ...everybody, ...paused }, yields ? yieldingMost : undefined)) && !yields;
   }
 
-  /** Goes on with a look at lanes in a moment, instead of at the next poll. */
-  #lookSoon(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
-      this.#look.wake();
-    }, lanesEveryMs);
-  }
-
-  /** Claims what there is room for of one account, by its clock; returns whether more may be due. */
-  async #claimOf(account: string): Promise<boolean> {
-    if (this.#isStopping || this.#writer.waiting > maxUnwritten) return false;
-    if (this.#work.needsBus && !this.#foundation.bus.isConnected()) return false;
-    const room = this.#slots.room();
-    // A run that ends looks again.
+  /** Claims what there is room for, at most `cap` rows, and begins their runs; returns whether more may be due. A run that ends claims again. */
+  async #claim(scope: Scope, cap?: number): Promise<boolean> {
+    const { sql, bus } = this.#foundation;
+    const { needsBus, retries, claim } = this.#work;
+    if (this.#isStopping || this.#writer.waiting > maxUnwritten || (needsBus && !bus.isConnected())) return false;
+    const room = this.#slots.room(cap);
     if (!room) return false;
-    return (await this.#begin(room, 'longest due', { ...everybody, account })).length > 0;
+    const now = scope.account === undefined ? this.#clocks.real() : this.#clocks.nowOf(scope.account);
+    const leasedUntil = new Date(now.getTime() + (retries?.leaseMs ?? 0));
+    const { hasMore } = await this.#finder.take({ sql, now, scope, room }, async (due) => {
+      const rows = await claim(sql, { due, now, leasedUntil });
+      for (const row of rows) this.#begin(row, leasedUntil);
+      return { rows };
+    });
+    return hasMore;
   }
 
-  /** Claims rows and begins their runs; returns these. */
-  async #begin(room: Room, from: 'longest due' | 'lanes', scope: Scope): Promise<Run<Row>[]> {
-    const { sql } = this.#foundation;
-    const now = this.#clock.nowIn(scope);
-    const due = dueRows(sql, rowsOfScope(this.#work.table, scope), { room, now, from });
-    const leasedUntil = new Date(now.getTime() + (this.#work.retries?.leaseMs ?? 0));
-    const rows = await this.#work.claim(sql, { due, now, leasedUntil });
-    return rows.map((row) => {
-      const lane = this.#laneOf(row);
-      const stop = new AbortController();
-      const run: Run<Row> = { row: row as Run<Row>['row'], lane, leasedUntil, stop, isSlow: false };
-      this.#slots.begin(lane);
-      this.#runs.add(run);
-      void this.#run(run);
-      return run;
-    });
+  #begin(row: Row, leasedUntil: Date): void {
+    const lane = this.#laneOf(row);
+    const run: Run<Row> = {
+      row: row as Run<Row>['row'],
+      lane,
+      leasedUntil,
+      stop: new AbortController(),
+      isSlow: false,
+    };
+    this.#slots.begin(lane);
+    this.#runs.add(run);
+    void this.#run(run);
   }
 
   /** Never rejects. */
@@ -220,13 +209,13 @@ export class WorkQueue<Row extends DueRow, Result> {
     const { queue, run, retries } = this.#work;
     try {
       const traced = () => inSpan(queue, { parent: row.trace ?? undefined }, () => run(row, signal));
-      const result = await this.#clock.by(row, traced);
+      const result = await this.#clocks.by(row.account_id, traced);
       this.#failures = 0;
       return { kind: 'done', result };
     } catch (error) {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
       if (signal.reason instanceof Stopped && retries)
-        return { kind: 'again', dueAt: this.#clock.nowOf(row), counts: false, error: null };
+        return { kind: 'again', dueAt: this.#clocks.nowOf(row.account_id), counts: false, error: null };
       return this.#failed(row, error);
     }
   }
@@ -234,11 +223,11 @@ export class WorkQueue<Row extends DueRow, Result> {
   /** Returns what follows from a run that failed, or whose result cannot be stored. */
   #failed(row: Row, error: unknown): Outcome<Result> {
     const { giveUp, retries, counts } = this.#work;
-    const result = this.#clock.by(row, () => giveUp?.(row, error));
+    const result = this.#clocks.by(row.account_id, () => giveUp?.(row, error));
     this.#note(row, error, result === undefined && retries !== null);
     if (result !== undefined) return { kind: 'done', result, isLast: true };
     if (!retries) return { kind: 'lost' };
-    const dueAt = new Date(this.#clock.nowOf(row).getTime() + backoffMs(retries.backoff, row.attempts));
+    const dueAt = new Date(this.#clocks.nowOf(row.account_id).getTime() + backoffMs(retries.backoff, row.attempts));
     return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: errorText(error) };
   }
 
@@ -249,26 +238,29 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#foundation.log.warn(facts, isAgain ? 'an attempt failed; it is made again' : 'the last attempt failed');
   }
 
-  /** Writes results that go by one clock. */
+  /** Writes results, those of one clock together. */
   async #write(ended: readonly [Run<Row>, Outcome<Result>][]): Promise<void> {
     const again = ended.flatMap(([run, outcome]) => (outcome.kind === 'again' ? [{ ...run, ...outcome }] : []));
     const done = ended.flatMap(([{ row }, outcome]) =>
       outcome.kind === 'done' ? [{ row, result: outcome.result }] : [],
     );
     if (again.length > 0) await putBack(this.#foundation.sql, this.#work.table, again);
-    if (done.length > 0) await this.#clock.by(done[0]!.row, () => this.#work.settle(done));
-    // What it led to may be due later, or by the clock of its account.
+    for (const [owner, part] of Map.groupBy(done, ({ row }) => this.#clocks.ownerOf(row.account_id)))
+      await this.#clocks.by(owner, () => this.#work.settle(part));
+    // Further rows may be due later, or by the clock of an account.
     this.#foundation.watch.lookSoon();
-    const first = done[0]?.row ?? again[0]?.row;
-    if (first) this.#foundation.clockWork.wake(first.account_id);
+    for (const [{ row }] of ended) this.#foundation.clockWork.wake(row.account_id);
   }
 
   /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
-  async #renew(leaseMs: number): Promise<boolean> {
-    const { sql } = this.#foundation;
-    const lost = await this.#clock.renew(sql, this.#work.table, [...this.#runs], leaseMs);
-    for (const { stop } of lost) stop.abort(new LeaseLost());
-    return false;
+  async #renew(leaseMs: number): Promise<undefined> {
+    const leases = [...this.#runs].map((run) => {
+      const nowMs = this.#clocks.nowOf(run.row.account_id).getTime();
+      return { run, leftMs: run.leasedUntil.getTime() - nowMs, until: new Date(nowMs + leaseMs) };
+    });
+    const ending = leases.filter(({ leftMs }) => leftMs <= (leaseMs * 2) / 3);
+    const kept = new Set(await renewLeases(this.#foundation.sql, this.#work.table, ending));
+    for (const { run } of ending) if (!kept.has(run)) run.stop.abort(new LeaseLost());
   }
 
   #reported(): ReportedQueue {
@@ -291,4 +283,13 @@ export class WorkQueue<Row extends DueRow, Result> {
     const values = row as Readonly<Record<string, unknown>>;
     return Object.fromEntries(Object.keys(this.#work.table.key).map((column) => [column, values[column]]));
   }
+}
+
+/** Returns the rows of a queue as the clocks of accounts see them. */
+function clockedRowsOf<Row extends DueRow, Result>(work: DueWork<Row, Result>): ClockedRows {
+  const { name, where, due, attempts, error } = work.table;
+  const isLeased: ClockedRows['running'] = (sql, now) =>
+    sql`${sql(due)} > ${now} and ${sql(attempts)} > 0 and ${sql(error)} is null`;
+  const running = work.running ?? (work.retries ? isLeased : undefined);
+  return { name, due, ...(where && { where }), ...(running && { running }) };
 }

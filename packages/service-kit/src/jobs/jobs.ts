@@ -1,6 +1,6 @@
 import type { AccountContext, EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { ClockWork } from '../clocks/clock-work.ts';
-import type { ClockedRows } from '../clocks/clocked-rows.ts';
+import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Scope } from '../clocks/scope.ts';
 import { type Database, inTransaction, openDatabase, type Sql } from '../database/database.ts';
@@ -124,15 +124,16 @@ async function runOnce<Resources, Result>(
   let written = 0;
   const { sql, log, clock, clocks, resources, accounts } = context;
   const now = clock();
-  const nowOf = (accountId: string) => clocks.translated(now, accountId);
+  const realMs = now.getTime() - (clocks.active === undefined ? 0 : clocks.aheadOf(clocks.active));
+  const nowOf = (accountId: string) => clocks.inTimeOf(accountId, new Date(realMs));
   const result = await inTransaction(sql, async (tx) => {
     const returned = await work({
       tx,
       now,
       log,
       resources,
-      nowOf,
       findAccounts: (ids) => knownAccounts(accounts, ids),
+      nowOf,
       emit(event, account, data, trace) {
         const row = outboxRow(event, account, data, nowOf(account.id), trace);
         events.push(row);
@@ -170,12 +171,12 @@ const slowestRetryMs = 60_000;
 /** Runs one job until stopped: by the real time in a loop of its own, which sleeps until its rows are due, and by the clocks of accounts where these have something due. */
 export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
   const { everyMs, queue, byClock = job } = job;
-  const { queues, clocks, clockWork, watch } = context;
+  const { queues, clockWork, watch } = context;
   const log = context.log.child({ job: job.name });
   const round = async (run: Job<Resources>['run'], account: string | undefined) => {
     const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
     if (paused.isWhole) return false;
-    const scope = { ...paused, account, leavesClocks: clocks.hasAny };
+    const scope = { ...paused, account };
     try {
       return await inWorkTransaction({ ...context, log }, (call) => run(call, scope));
     } catch (error) {

@@ -1,9 +1,7 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { ApprovalMode, PlanStatus, PlanStep, PlanTrigger } from '@customer-platform/contracts/agents';
 import {
-  type BatchCut,
   countWithin,
-  cutAfter,
   type Fragment,
   type JsonValue,
   type KeyedRows,
@@ -137,19 +135,16 @@ export const lapsingPlans: KeyedRows = {
 };
 
 /**
- * Returns the plans that `due` selects and locks, firsts of their accounts before seconds, no more than about a megabyte of them, but one at least; `cut` where others
- * are left for that.
+ * Returns the plans that `due` selects and locks, firsts of their accounts before seconds, no more than about a megabyte of them, but one at least; `isCut` where
+ * others are left for that.
  */
-export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; cut: BatchCut | undefined }> {
-  const locked = await tx<(SizedPlan & { nth: number })[]>`
+export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; isCut: boolean }> {
+  const locked = await tx<SizedPlan[]>`
     with picked as materialized (${due})
     select account_id, id, row_number() over (partition by account_id order by p.lapses_at, id) as nth, ${sizeOfSteps(tx)} as size
     from picked join plans p using (account_id, id) order by nth, account_id`;
   const taken = changedTogether(locked);
-  return {
-    rows: await selectPlans(tx, taken),
-    cut: taken.length < locked.length ? cutAfter(taken.at(-1)!) : undefined,
-  };
+  return { rows: await selectPlans(tx, taken), isCut: taken.length < locked.length };
 }
 
 /** Returns plans in parts that are changed in a transaction each, the small ones first: no more than about a megabyte, or one plan. */

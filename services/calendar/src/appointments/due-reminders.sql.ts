@@ -1,4 +1,4 @@
-import { type BatchCut, cutAfter, type Fragment, type KeyedRows, type Sql } from '@customer-platform/service-kit';
+import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
 import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
 import type { Reminder } from './reminders.ts';
 
@@ -22,10 +22,10 @@ export const dueReminders: KeyedRows = {
  */
 const maxBatchBytes = 4_194_304;
 
-/** Reminders of one batch, earliest first; `cut` where some that were selected are left, since the batch has bytes enough. */
+/** Reminders of one batch, earliest first; `isCut` where some that were selected are left, since the batch has bytes enough. */
 export interface ReminderBatch {
-  reminders: DueReminder[];
-  cut: BatchCut | undefined;
+  rows: DueReminder[];
+  isCut: boolean;
 }
 
 /**
@@ -51,29 +51,23 @@ export async function takeDueReminders(tx: Sql, due: Fragment): Promise<Reminder
     ), gone as (
       delete from reminders r using taken
       where r.account_id = taken.account_id and r.appointment_id = taken.appointment_id and r.id = taken.id
-      returning r.*, taken.nth, taken.place, taken.history
+      returning r.*, taken.history
     )
-    select gone.account_id, gone.channel, gone.minutes_before, gone.nth, gone.place, gone.history,
+    select gone.account_id, gone.channel, gone.minutes_before, gone.history,
       (select count(*) from ranked) as selected, ${columns(tx)}
     from gone join appointments a on a.account_id = gone.account_id and a.id = gone.appointment_id ${joins(tx)}
     order by gone.due_at, gone.id`;
-  const reminders = rows.map(({ nth, place, selected, ...row }) => ({ ...row, history: datedHistory(row.history) }));
-  return { reminders, cut: cutOf(rows) };
+  return {
+    rows: rows.map(({ selected, ...row }) => ({ ...row, history: datedHistory(row.history) })),
+    isCut: rows.length > 0 && rows.length < rows[0]!.selected,
+  };
 }
 
 interface TakenReminder extends Omit<DueReminder, 'history'> {
   history: Parameters<typeof datedHistory>[0];
-  /** Number among those of its account, number in the batch, and how many were selected. */
-  nth: number;
-  place: number;
+  /** How many were selected. */
   selected: number;
 }
 
 const historyOf = (tx: Sql, reminder: string) => tx`
   (select ${history(tx)} from (select ${tx(reminder)}.account_id, ${tx(reminder)}.appointment_id as id) as a)`;
-
-/** Returns where a batch was cut short. */
-function cutOf(rows: readonly TakenReminder[]): BatchCut | undefined {
-  if (rows.length === 0 || rows.length === rows[0]!.selected) return undefined;
-  return cutAfter(rows.reduce((one, other) => (other.place > one.place ? other : one)));
-}

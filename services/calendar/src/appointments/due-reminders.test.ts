@@ -1,4 +1,4 @@
-import { inTransaction, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
@@ -32,13 +32,12 @@ async function bookLarge({ bytes, reminders }: { bytes: number; reminders: numbe
 }
 
 /** Takes a batch as the job does; returns the accounts of its reminders and the bytes of their histories. */
-async function take(batches: RoundRobin) {
-  return await inTransaction(platform.database('calendar'), async (tx) => {
-    const { due } = await batches.next(tx, new Date('2031-01-01T00:00:00Z'), []);
-    const { reminders, cut } = await takeDueReminders(tx, due);
-    const bytes = Buffer.byteLength(JSON.stringify(reminders.map(({ history }) => history)));
-    const hasMore = batches.took(reminders.length, cut);
-    return { accounts: reminders.map(({ account_id }) => account_id), bytes, hasMore };
+async function take(finder: RowFinder) {
+  return await inTransaction(platform.database('calendar'), async (sql) => {
+    const turn = { sql, now: new Date('2031-01-01T00:00:00Z'), scope: everybody, room: batchOf(200) };
+    const { rows, hasMore } = await finder.take(turn, (due) => takeDueReminders(sql, due));
+    const bytes = Buffer.byteLength(JSON.stringify(rows.map(({ history }) => history)));
+    return { accounts: rows.map(({ account_id }) => account_id), bytes, hasMore };
   });
 }
 
@@ -46,7 +45,7 @@ describe('due reminders', () => {
   it('are read no more at once than 4 MiB of histories, first of every account, and all in the end', async () => {
     const many = await bookLarge({ bytes: mebibyte / 4, reminders: 40 });
     const one = await bookLarge({ bytes: 100, reminders: 1 });
-    const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
+    const batches = new RowFinder(dueReminders);
     const first = await take(batches);
     expect(first.bytes).toBeLessThan(4.2 * mebibyte);
     expect(first.bytes).toBeGreaterThan(3 * mebibyte);
@@ -61,7 +60,7 @@ describe('due reminders', () => {
     const accounts = [];
     for (let count = 0; count < 3; count++) accounts.push(await bookLarge({ bytes: 3 * mebibyte, reminders: 3 }));
     accounts.sort();
-    const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
+    const batches = new RowFinder(dueReminders);
     // Those due longest and those of the next accounts alternate.
     const taken = [];
     for (let count = 0; count < 6; count++) taken.push((await take(batches)).accounts);
@@ -72,7 +71,7 @@ describe('due reminders', () => {
 
   it('are taken alone where one history is more than that', async () => {
     const large = await bookLarge({ bytes: 5 * mebibyte, reminders: 2 });
-    const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
+    const batches = new RowFinder(dueReminders);
     expect((await take(batches)).accounts).toEqual([large]);
     expect((await take(batches)).accounts).toEqual([large]);
     expect((await take(batches)).accounts).toEqual([]);

@@ -1,10 +1,11 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { type Job, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, type Job, RowFinder } from '@customer-platform/service-kit';
 import { toAppointmentWithHistory } from './appointment.ts';
 import { dueReminders, takeDueReminders } from './due-reminders.sql.ts';
 
-const batches = new RoundRobin(dueReminders, { limit: 200, locks: true });
+const finder = new RowFinder(dueReminders);
+const room = batchOf(200);
 
 /**
  * Emits the due reminders; another service sends the messages. Those of an account that has Calendar switched off are
@@ -16,10 +17,9 @@ export const emitDueReminders: Job<unknown> = {
   queue: { queue: 'reminders', rows: dueReminders },
   everyMs: 1_000,
   async run({ tx, now, emit, findAccounts, log }, scope) {
-    const mine = batches.of(scope);
-    const { reminders, cut } = await takeDueReminders(tx, (await mine.next(tx, now, scope.accounts)).due);
-    const accounts = findAccounts(reminders.map((reminder) => reminder.account_id));
-    for (const { account_id, channel, minutes_before, ...row } of reminders) {
+    const { rows, hasMore } = await finder.take({ sql: tx, now, scope, room }, (due) => takeDueReminders(tx, due));
+    const accounts = findAccounts(rows.map((reminder) => reminder.account_id));
+    for (const { account_id, channel, minutes_before, ...row } of rows) {
       const account = accounts.get(account_id);
       const named = { account: account_id, appointment: row.id };
       if (!account) log.error(named, 'reminder without an account dropped');
@@ -36,7 +36,7 @@ export const emitDueReminders: Job<unknown> = {
         }
       }
     }
-    return mine.took(reminders.length, cut);
+    return hasMore;
   },
 };
 

@@ -90,9 +90,9 @@ export const scheduledMessages: KeyedRows = {
   where: (sql) => sql`status = 'scheduled'`,
 };
 
-/** Releases the messages that `due` selects and locks; returns how many. */
-export async function releaseScheduled(tx: Sql, due: Fragment): Promise<number> {
-  const rows = await tx`
+/** Releases the messages that `due` selects and locks; returns their accounts. */
+export async function releaseScheduled(tx: Sql, due: Fragment) {
+  return await tx<{ account_id: string }[]>`
     with ready as (${due}), released as (
       update messages m set status = 'queued' from ready
       where m.account_id = ready.account_id and m.id = ready.id and m.status = 'scheduled'
@@ -100,8 +100,7 @@ export async function releaseScheduled(tx: Sql, due: Fragment): Promise<number> 
     )
     update attempts a set due_at = released.send_at from released
     where a.account_id = released.account_id and a.message_id = released.id and a.number = 1
-    returning 1`;
-  return rows.length;
+    returning a.account_id`;
 }
 
 /** Returns the sender of an inbound message, as its provider named them; undefined if the account has none with this id. */

@@ -1,4 +1,4 @@
-import { inTransaction, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
@@ -45,13 +45,13 @@ it('one account with very many scheduled messages delays those of another by one
   const many = await schedule(3_000, '2030-01-01T00:00:00Z');
   const one = await schedule(2, '2030-01-01T01:00:00Z');
   const sql = platform.database('messaging');
-  const batches = new RoundRobin(scheduledMessages, { limit: 500, locks: true });
+  const finder = new RowFinder(scheduledMessages);
   const leftOf = async (account: string) =>
     (await sql`select from messages where account_id = ${account} and status = 'scheduled'`).count;
   const release = () =>
     inTransaction(sql, async (tx) => {
-      const { due } = await batches.next(tx, new Date('2030-01-02T00:00:00Z'), []);
-      return batches.took(await releaseScheduled(tx, due));
+      const turn = { sql: tx, now: new Date('2030-01-02T00:00:00Z'), scope: everybody, room: batchOf(500) };
+      return (await finder.take(turn, async (due) => ({ rows: await releaseScheduled(tx, due) }))).hasMore;
     });
   await release();
   await release();

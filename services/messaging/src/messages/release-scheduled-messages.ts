@@ -1,8 +1,9 @@
-import { type Job, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, type Job, RowFinder } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
 
-const batches = new RoundRobin(scheduledMessages, { limit: 500, locks: true });
+const finder = new RowFinder(scheduledMessages);
+const room = batchOf(500);
 
 /** Releases messages whose `send_at` has come, however many of one account before those of another. */
 export const releaseScheduledMessages: Job<MessagingResources> = {
@@ -10,10 +11,10 @@ export const releaseScheduledMessages: Job<MessagingResources> = {
   due: scheduledMessages,
   everyMs: 500,
   async run({ tx, now, resources }, scope) {
-    const mine = batches.of(scope);
-    const { due } = await mine.next(tx, now, []);
-    const released = await releaseScheduled(tx, due);
-    if (released > 0) resources.sending.wake();
-    return mine.took(released);
+    const { rows, hasMore } = await finder.take({ sql: tx, now, scope, room }, async (due) => ({
+      rows: await releaseScheduled(tx, due),
+    }));
+    if (rows.length > 0) resources.sending.wake();
+    return hasMore;
   },
 };

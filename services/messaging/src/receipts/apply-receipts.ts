@@ -1,10 +1,11 @@
-import { type Job, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, type Job, RowFinder } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeReceipt } from '../messages/message-state.ts';
 import { type ArrivedReceipt, dueReceipts, settleReceipts, takeArrivedReceipts } from './receipts.sql.ts';
 
-const batches = new RoundRobin(dueReceipts, { limit: changedAtOnce, locks: true });
+const finder = new RowFinder(dueReceipts);
+const room = batchOf(changedAtOnce);
 /** Milliseconds after which a receipt of an unknown message is dropped. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
@@ -15,9 +16,10 @@ export const applyReceipts: Job<MessagingResources> = {
   queue: { queue: 'receipts', rows: dueReceipts },
   everyMs: 200,
   async run(call, scope) {
-    const mine = batches.of(scope);
     const { tx, now } = call;
-    const arrived = await takeArrivedReceipts(tx, (await mine.next(tx, now, scope.accounts)).due);
+    const { rows: arrived, hasMore } = await finder.take({ sql: tx, now, scope, room }, async (due) => ({
+      rows: await takeArrivedReceipts(tx, due),
+    }));
     const known = arrived.filter((receipt): receipt is Known => receipt.message_id !== null);
     await changeMessages(
       call,
@@ -38,7 +40,7 @@ export const applyReceipts: Job<MessagingResources> = {
       .map((receipt) => ({ receipt, dueAt: new Date(now.getTime() + firstWaitMs + ageOf(receipt, now)) }));
     if (arrived.length > 0) await settleReceipts(tx, [...known, ...stale], waiting);
     if (known.length > 0) call.resources.sending.wake();
-    return mine.took(arrived.length);
+    return hasMore;
   },
 };
 

@@ -1,5 +1,5 @@
 import { newSigningSecret } from '@customer-platform/outbound';
-import { type Database, inTransaction, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, type Database, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -208,17 +208,17 @@ it('the receipts of very many accounts that wait go before those of another by o
     select account::uuid, 'sms', 'flood-' || n, 'read', ${future}, ${future}, ${future} - interval '1 hour'
     from unnest(${many}::text[]) as account, generate_series(1, 5000) as n
     union all select ${other.id}::uuid, 'sms', 'one-' || n, 'read', ${future}, ${future}, ${future} from generate_series(1, 2) as n`;
-  const openBatches = () => new RoundRobin(dueReceipts, { limit: 200, locks: true });
-  const take = (batches: RoundRobin, paused: readonly string[] = []) =>
+  const take = (finder: RowFinder, accounts: readonly string[] = []) =>
     inTransaction(sql, async (tx) => {
-      const taken = await takeArrivedReceipts(tx, (await batches.next(tx, future, paused)).due);
-      expect(batches.took(taken.length)).toBe(true);
-      return taken.map(({ account_id }) => account_id);
+      const turn = { sql: tx, now: future, scope: { ...everybody, accounts }, room: batchOf(200) };
+      const { rows, hasMore } = await finder.take(turn, async (due) => ({ rows: await takeArrivedReceipts(tx, due) }));
+      expect(hasMore).toBe(true);
+      return rows.map(({ account_id }) => account_id);
     });
-  const batches = openBatches();
-  expect(await take(batches)).toHaveLength(200);
-  expect((await take(batches)).filter((account) => account === other.id)).toHaveLength(2);
-  expect(new Set(await take(openBatches(), [many[0]!, other.id]))).toEqual(new Set([many[1]]));
+  const finder = new RowFinder(dueReceipts);
+  expect(await take(finder)).toHaveLength(200);
+  expect((await take(finder)).filter((account) => account === other.id)).toHaveLength(2);
+  expect(new Set(await take(new RowFinder(dueReceipts), [many[0]!, other.id]))).toEqual(new Set([many[1]]));
 });
 
 describe('a call of a hook', () => {

@@ -93,7 +93,12 @@ export async function selectLostTries(
 }
 
 /** Attempts by the end of their time for a receipt. */
-export const dueFallbacks: KeyedRows = { name: dueAttempts.name, key: dueAttempts.key, due: 'falls_back_at' };
+export const dueFallbacks: KeyedRows = {
+  name: dueAttempts.name,
+  key: dueAttempts.key,
+  due: 'falls_back_at',
+  isUnlocked: true,
+};
 
 export type DueFallback = MessageRef & { number: number };
 

@@ -1,4 +1,4 @@
-import { type Job, RoundRobin } from '@customer-platform/service-kit';
+import { batchOf, type Job, RowFinder } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeResult, takeSuspension, takeTimer } from '../messages/message-state.ts';
@@ -9,7 +9,8 @@ const lostAfterMs = 45_000;
 /** Result of a try whose process died: it is unknown whether the provider was called. */
 const lost = { outcome: 'unknown', message: 'The provider did not respond' } as const;
 
-const batches = new RoundRobin(dueFallbacks, { limit: changedAtOnce });
+const finder = new RowFinder(dueFallbacks);
+const room = batchOf(changedAtOnce);
 
 /** Goes on with the next channel where nobody was reached in time. */
 export const fallBack: Job<MessagingResources> = {
@@ -17,19 +18,20 @@ export const fallBack: Job<MessagingResources> = {
   queue: { queue: 'fallbacks', rows: dueFallbacks },
   everyMs: 500,
   async run(call, scope) {
-    const mine = batches.of(scope);
-    const { due: selection } = await mine.next(call.tx, call.now, scope.accounts);
-    const due = await call.tx<DueFallback[]>`${selection}`;
+    const { tx: sql, now } = call;
+    const { rows, hasMore } = await finder.take({ sql, now, scope, room }, async (due) => ({
+      rows: await sql<DueFallback[]>`${due}`,
+    }));
     await changeMessages(
       call,
-      due.map((ref) => ({
+      rows.map((ref) => ({
         ...ref,
         apply: (message, account) =>
-          account?.suspended ? takeSuspension(message, call.now) : takeTimer(message, ref.number, call.now),
+          account?.suspended ? takeSuspension(message, now) : takeTimer(message, ref.number, now),
       })),
     );
-    if (due.length > 0) call.resources.sending.wake();
-    return mine.took(due.length);
+    if (rows.length > 0) call.resources.sending.wake();
+    return hasMore;
   },
 };
 

@@ -95,10 +95,9 @@ export async function findReplay(sql: Sql, accountId: string, endpointId: string
 
 /** Takes the replay that `due` selects and locks, as it is under this lock. */
 export async function takeReplay(tx: Sql, due: Fragment) {
-  const [row] = await tx<ReplayRow[]>`
+  return await tx<ReplayRow[]>`
     with due as materialized (${due})
     select ${columns(tx)} from replays join due using (account_id, id) for update of replays`;
-  return row;
 }
 
 /** Reads the next deliveries of a replay that were made after `oldest`, oldest first, at most `limit`. */

@@ -1,8 +1,9 @@
 import {
   backoffMs,
+  batchOf,
   isUnavailable,
   type Job,
-  RoundRobin,
+  RowFinder,
   type Sql,
   type WorkCall,
 } from '@customer-platform/service-kit';
@@ -32,7 +33,8 @@ const longestRestMs = { busy: 8_000, failed: 300_000 };
 /** Rests in a row that are counted: any more are as long as the last. */
 const maxRests = 10;
 
-const replays = new RoundRobin(runningReplays, { limit: 1, locks: true });
+const finder = new RowFinder(runningReplays);
+const room = batchOf(1);
 
 /** A replay could not go on; what it had done is rolled back. */
 class ReplayFailed extends Error {
@@ -54,17 +56,15 @@ export const runReplays: Job<WebhookResources> = {
   due: { ...runningReplays, look: lookAtReplays },
   everyMs: 500,
   async run(call, scope) {
-    const mine = replays.of(scope);
-    const { due } = await mine.next(call.tx, call.now, scope.accounts, scope.endpoints);
-    const replay = await takeReplay(call.tx, due);
-    // Before it goes on: where it cannot, others come next all the same.
-    const hasMore = mine.took(replay ? 1 : 0);
+    const { tx: sql, now } = call;
+    const found = await finder.take({ sql, now, scope, room }, async (due) => ({ rows: await takeReplay(sql, due) }));
+    const [replay] = found.rows;
     if (replay) {
       await goOn(replay, call).catch((error: unknown) => {
         throw isUnavailable(error) ? error : new ReplayFailed(replay, error);
       });
     }
-    return hasMore;
+    return found.hasMore;
   },
   async failed({ tx, now }, error) {
     if (error instanceof ReplayFailed) await rest(tx, error.replay, now, longestRestMs.failed);

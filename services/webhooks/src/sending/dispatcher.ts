@@ -106,7 +106,7 @@ export class Dispatcher {
   /** Begins with deliveries that were just made, as far as its queues can take them; returns whether it has them all. */
   takeMade(made: readonly MadeDelivery[], events: readonly ReceivedEvent[]): boolean {
     // What could not start would wait in memory; what goes by a clock, of which this process may have yet to hear, may not be due.
-    const mayNotBeDue = events.some((event) => this.#options.clocks.ownerToldBy(event) !== undefined);
+    const mayNotBeDue = events.some((event) => this.#options.clocks.toldBy(event) > 0);
     if (mayNotBeDue || this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
     const { taken, hasAll } = takeMade(made, events, this.#queues);
     for (const held of taken) this.#startable.add(held);
