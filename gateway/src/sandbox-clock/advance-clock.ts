@@ -20,11 +20,11 @@ export const advanceClock = implement(advanceSandboxClock, {
       fail('invalid_request', message, 'advance_to');
     }
     if (clock.target) return fail('invalid_state', advancing(clock.target, account.timezone));
-    if (!(await insertAdvance(tx, account.id, target)))
+    if (!(await insertAdvance(tx, account.id, target, real)))
       fail('invalid_state', 'The clock is advancing already; try again once it is ready');
     return toClock(account, { ...clock, target }, real);
   },
-  committed: ({ runner }) => runner.wake(),
+  committed: ({ queue }) => queue.wake(),
 });
 
 function advancing(target: Date, timezone: string): string {

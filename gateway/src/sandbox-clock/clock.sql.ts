@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { type Claim, claimed, type DueTable, type Ended, type Sql } from '@customer-platform/service-kit';
 
 /** The clock of a sandbox account: how far it is ahead of the real time, and where it is advancing to, if it is. */
 export interface ClockState {
@@ -14,58 +14,53 @@ export async function selectClock(sql: Sql, accountId: string): Promise<ClockSta
   return row!;
 }
 
+/** Advances of clocks by when they go on: a row from the request until all that was due on the way is done. */
+export const advances: DueTable = {
+  name: 'clock_advances',
+  key: { account_id: 'uuid' },
+  due: 'due_at',
+  attempts: 'attempts',
+  error: 'last_error',
+};
+
+/** A clock that this gateway moves. */
+export interface Advance {
+  account_id: string;
+  target: Date;
+  /** Stretches since something last happened. */
+  attempts: number;
+  trace: null;
+}
+
+/** End of a stretch: the clock is there, or it goes on after a rest in milliseconds. */
+export type StretchEnd = { kind: 'there' } | { kind: 'moved' | 'held'; restMs: number };
+
 /** Begins to advance a clock; returns whether it was not advancing already. */
-export async function insertAdvance(tx: Sql, accountId: string, target: Date): Promise<boolean> {
+export async function insertAdvance(tx: Sql, accountId: string, target: Date, dueAt: Date): Promise<boolean> {
   const inserted = await tx`
-    insert into clock_advances (account_id, target) values (${accountId}, ${target}) on conflict do nothing`;
+    insert into clock_advances (account_id, target, due_at) values (${accountId}, ${target}, ${dueAt}) on conflict do nothing`;
   return inserted.count === 1;
 }
 
-/** A clock that this process moves until its lease ends. */
-export interface Advance {
-  accountId: string;
-  target: Date;
-}
-
-/** Longer than one look at all services takes: a gateway that died is followed by another. */
-const leaseSeconds = 10;
-const leaseEnd = (sql: Sql) => sql`clock_timestamp() + make_interval(secs => ${leaseSeconds})`;
-
-/** Leases clocks that no process moves, those that waited longest first. */
-export async function claimAdvances(sql: Sql, holder: string, most: number): Promise<Advance[]> {
+export async function claimAdvances(sql: Sql, { due, leasedUntil }: Claim): Promise<Advance[]> {
   return await sql<Advance[]>`
-    with next as (
-      select account_id from clock_advances where leased_until is null or leased_until < clock_timestamp()
-      order by waits_since limit ${most} for update skip locked
-    )
-    update clock_advances c set holder = ${holder}, leased_until = ${leaseEnd(sql)} from next where c.account_id = next.account_id
-    returning c.account_id as "accountId", c.target`;
+    with due as (${due})
+    update clock_advances c set ${claimed(sql, advances, leasedUntil)} from due where c.account_id = due.account_id
+    returning c.account_id, c.target, c.attempts, null as trace`;
 }
 
-/** Renews a lease; returns whether it is still this process's. */
-export async function renewAdvance(sql: Sql, holder: string, accountId: string): Promise<boolean> {
-  const renewed = await sql`
-    update clock_advances set leased_until = ${leaseEnd(sql)} where account_id = ${accountId} and holder = ${holder}`;
-  return renewed.count === 1;
-}
-
-/** Lets a clock go: it is moved on after `restMs`, behind those that wait. */
-export async function releaseAdvance(sql: Sql, holder: string, accountId: string, restMs: number): Promise<void> {
+/** Removes advances that are there, and has the others go on after their rest, behind those that wait. */
+export async function settleAdvances(sql: Sql, ended: readonly Ended<Advance, StretchEnd>[], now: Date): Promise<void> {
+  const there = ended.filter(({ result }) => result.kind === 'there').map(({ row }) => row.account_id);
+  const others = ended.flatMap(({ row: { account_id, attempts }, result }) =>
+    result.kind === 'there'
+      ? []
+      : [{ account_id, attempts: result.kind === 'held' ? attempts : 0, rest: result.restMs }],
+  );
   await sql`
-    update clock_advances set holder = null, waits_since = clock_timestamp(),
-      leased_until = case when ${restMs}::int > 0 then clock_timestamp() + ${restMs}::int * interval '1 ms' end
-    where account_id = ${accountId} and holder = ${holder}`;
-}
-
-/** Notes that a clock is where it was to be. */
-export async function endAdvance(sql: Sql, holder: string, accountId: string): Promise<void> {
-  await sql`delete from clock_advances where account_id = ${accountId} and holder = ${holder}`;
-}
-
-/** Counts the clocks that are on their way, and says for how many seconds the first of them has been. */
-export async function selectAdvancing(sql: Sql): Promise<{ count: number; longestSeconds: number }> {
-  const [row] = await sql<{ count: number; longestSeconds: number }[]>`
-    select count(*)::int as count, coalesce(extract(epoch from clock_timestamp() - min(began_at)), 0)::float8 as "longestSeconds"
-    from clock_advances`;
-  return row!;
+    with gone as (delete from clock_advances where account_id = any(${there}::uuid[]))
+    update clock_advances c set due_at = ${now}::timestamptz + each.rest * interval '1 ms', attempts = each.attempts
+    from unnest(${others.map((each) => each.account_id)}::uuid[], ${others.map(({ attempts }) => attempts)}::integer[],
+      ${others.map(({ rest }) => rest)}::integer[]) as each (account_id, attempts, rest)
+    where c.account_id = each.account_id`;
 }

@@ -6,7 +6,7 @@ import { type ClockState, selectClock } from './clock.sql.ts';
 /** Resources of the operations on a sandbox's clock. */
 export interface ClockResources {
   clocks: Clocks;
-  runner: { wake(): void };
+  queue: { wake(): void };
 }
 
 export const implement = implementer<ClockResources>();

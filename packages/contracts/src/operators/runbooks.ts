@@ -7,7 +7,7 @@ export const runbookOf = {
 } as const;
 
 const messageQueues = ['messages', 'fallbacks', 'receipts', 'inbound', 'reminders'];
-const workQueues = ['replays', 'handovers', 'audiences', 'duplicates', 'planning', 'steps', 'readings'];
+const workQueues = ['replays', 'handovers', 'audiences', 'duplicates', 'planning', 'steps', 'readings', 'clocks'];
 
 /** Returns the page in docs/runbooks for one reason for which a queue needs attention. */
 export function runbookOfReason(reason: AttentionReason, queue: string): string {

@@ -1,16 +1,9 @@
 import type { Sql } from '../database/database.ts';
 
-/** The clock of an account: how many milliseconds it is ahead of the real time. */
-export interface ClockRow {
-  account_id: string;
-  ahead_ms: number;
-  moved_at: Date;
-}
-
-/** Returns the clocks that moved since `since`, which may be long ago: all of them. */
-export async function selectMovedClocks(sql: Sql, since: Date): Promise<ClockRow[]> {
-  return await sql<ClockRow[]>`
-    select account_id, ahead_ms::float8 as ahead_ms, moved_at from sandbox_clocks where moved_at > ${since}`;
+/** Returns how many milliseconds the clocks of accounts are ahead of the real time. */
+export async function selectClocks(sql: Sql) {
+  return await sql<{ account_id: string; ahead_ms: number }[]>`
+    select account_id, ahead_ms::float8 as ahead_ms from sandbox_clocks`;
 }
 
 /** Moves a clock forward; one that is further ahead already stays as it is. */

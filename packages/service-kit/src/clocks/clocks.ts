@@ -4,13 +4,11 @@ import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { instantOfUuidV7 } from '../values/timed-ids.ts';
-import { selectMovedClocks, writeClock } from './clocks.sql.ts';
+import { selectClocks, writeClock } from './clocks.sql.ts';
 
 /** Poll interval for moves that this process did not hear of; `refresh` reads them at once. */
 const pollMs = 30_000;
 const slowestRetryMs = 10_000;
-/** Each poll looks back so far: a move may commit after later ones that were read. */
-const overlapMs = 30_000;
 
 /** Fields of an event that say how far ahead its account's clock was. */
 export type EventTime = Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>;
@@ -31,7 +29,6 @@ export class Clocks {
   readonly #aheadMs = new Map<string, number>();
   readonly #active = new AsyncLocalStorage<Active | undefined>();
   readonly #watchers = new Set<(accountId: string) => void>();
-  #seenUntil = new Date(0);
   #loop: WakeLoop | undefined;
 
   constructor(real: () => Date = () => new Date()) {
@@ -133,10 +130,6 @@ export class Clocks {
   }
 
   async #read(sql: Database): Promise<undefined> {
-    const rows = await selectMovedClocks(sql, new Date(this.#seenUntil.getTime() - overlapMs));
-    for (const { account_id, ahead_ms, moved_at } of rows) {
-      this.learn(account_id, ahead_ms);
-      if (moved_at > this.#seenUntil) this.#seenUntil = moved_at;
-    }
+    for (const { account_id, ahead_ms } of await selectClocks(sql)) this.learn(account_id, ahead_ms);
   }
 }

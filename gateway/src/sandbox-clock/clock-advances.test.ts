@@ -1,15 +1,8 @@
 import type { ClockLook } from '@customer-platform/contracts/core';
-import {
-  Clocks,
-  createLogger,
-  type Database,
-  DueWatch,
-  type Logger,
-  openDatabase,
-} from '@customer-platform/service-kit';
+import { Clocks, createLogger, type Database, DueWatch, openDatabase, WorkQueue } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { ClockRunner, type RunnerParts } from './clock-runner.ts';
+import { type AdvanceParts, clockAdvances } from './clock-advances.ts';
 
 let sql: Database;
 let sandboxes: string[];
@@ -31,24 +24,26 @@ afterAll(() => sql?.end());
 const advance = (id: string) =>
   sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
 
-/** Starts a gateway's runner, and the watch that it sleeps by. */
-function start({
-  services,
-  log = createLogger('test', 'silent'),
-}: {
-  services: RunnerParts['services'];
-  log?: Logger;
-}) {
+/** Moves clocks as a gateway does whose services reply to `look`, while `work` is under way; returns the errors that operators see. */
+async function during(look: AdvanceParts['services']['look'], work: () => Promise<unknown>): Promise<unknown[]> {
+  const log = createLogger('test', 'silent');
   const clocks = new Clocks();
-  const bus = { tell: () => undefined, onPeers: () => undefined };
+  const bus = { tell: () => undefined, onPeers: () => undefined, isConnected: () => true };
   const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
-  const runner = new ClockRunner({ sql, log, clocks, services, watch });
-  return {
-    async stop() {
-      await runner.stop();
-      await watch.stop();
-    },
-  };
+  const paused = { isWhole: false, accounts: [], endpoints: [] };
+  const errors: unknown[] = [];
+  const seat = { paused: () => paused, failed: (error: unknown) => errors.push(error), close: () => undefined };
+  const clockWork = { register: () => () => undefined, wake: () => undefined };
+  const services = { look, move: async () => undefined, position: async () => 1 };
+  const foundation = { sql, bus, log, clocks, clockWork, queues: { open: () => seat }, watch };
+  const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services }));
+  try {
+    await work();
+  } finally {
+    await queue.stop();
+    await watch.stop();
+  }
+  return errors;
 }
 
 it('clocks that something holds, however many, leave their places to one that nothing holds', async () => {
@@ -59,19 +54,16 @@ it('clocks that something holds, however many, leave their places to one that no
     return [{ waitsFor: accountId === free ? [] : ['deliveries'], nextMs: null, mark: 0 }];
   };
   for (const id of [...held, free]) await advance(id);
-  const services = { look, move: async () => undefined, position: async () => 1 };
-  const runner = start({ services });
-  try {
-    await waitFor('its advance', async () => {
+  const errors = await during(look, () =>
+    waitFor('its advance', async () => {
       const rows = await sql`select from clock_advances where account_id = ${free}`;
       return rows.length === 0;
-    });
-  } finally {
-    await runner.stop();
-  }
+    }),
+  );
   // Each look costs all services something: they are looked at for about a second, not as long as one that moves.
   expect(Math.max(...held.map((id) => looks.get(id) ?? 0))).toBeLessThan(60);
   expect(await sql`select from clock_advances`).toHaveLength(held.length);
+  expect(errors).toEqual([]);
 });
 
 it('clocks that advance by a year at once, however many, are moved eight at a time, and all arrive', async () => {
@@ -85,12 +77,7 @@ it('clocks that advance by a year at once, however many, are moved eight at a ti
     return [{ waitsFor: [], nextMs: null, mark: 0 }];
   };
   for (const id of sandboxes) await advance(id);
-  const runner = start({ services: { look, move: async () => undefined, position: async () => 1 } });
-  try {
-    await waitFor('all', async () => (await sql`select from clock_advances`).length === 0);
-  } finally {
-    await runner.stop();
-  }
+  await during(look, () => waitFor('all', async () => (await sql`select from clock_advances`).length === 0));
   expect(most).toBeGreaterThan(1);
   expect(most).toBeLessThanOrEqual(8);
   const [moved] = await sql<{ count: number }[]>`
@@ -98,22 +85,15 @@ it('clocks that advance by a year at once, however many, are moved eight at a ti
   expect(moved!.count).toBe(sandboxes.length);
 });
 
-it('a clock that waits for a service is logged once, however often it is tried', async () => {
+it('a clock that waits for a service is tried again, and operators see why', async () => {
   let looks = 0;
   const look = async (): Promise<ClockLook[]> => {
     looks++;
     throw new Error('calendar does not respond');
   };
-  const warnings: unknown[] = [];
-  const log = createLogger('test', 'silent');
-  log.warn = ((facts: unknown) => warnings.push(facts)) as Logger['warn'];
   await advance(sandboxes[0]!);
-  const services = { look, move: async () => undefined, position: async () => 1 };
-  const runner = start({ services, log });
-  try {
-    await waitFor('three tries', () => looks >= 3);
-  } finally {
-    await runner.stop();
-  }
-  expect(warnings).toEqual([{ err: new Error('calendar does not respond'), account: sandboxes[0] }]);
+  const errors = await during(look, () => waitFor('two tries', () => looks >= 2));
+  expect(errors).toContainEqual(new Error('calendar does not respond'));
+  const [row] = await sql`select last_error from clock_advances`;
+  expect(row!.last_error).toContain('calendar does not respond');
 });
