@@ -32,7 +32,7 @@ import { OpenStreams } from './public/open-streams.ts';
 import { publicHandler } from './public/public-handler.ts';
 import { StreamDoor } from './public/stream-door.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
-import { openSandboxClocks } from './sandbox-clock/open-sandbox-clocks.ts';
+import { openSandboxClocks } from './sandbox-clock/serve-clock.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
 const migrations = new URL('../migrations/', import.meta.url);

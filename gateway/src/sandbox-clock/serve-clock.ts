@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as contract from '@customer-platform/contracts/accounts';
-import { type AccountContext, ApiError, type RoutedOperation, scopes } from '@customer-platform/contracts/core';
+import {
+  type AccountContext,
+  ApiError,
+  type RoutedOperation,
+  type ServiceName,
+  scopes,
+} from '@customer-platform/contracts/core';
 import {
   askAs,
   bindOperations,
@@ -9,11 +15,14 @@ import {
   type Foundation,
   type Implements,
   ResponseSeal,
+  WorkQueue,
 } from '@customer-platform/service-kit';
 import type { Body } from '../bodies/body-intake.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { advanceClock } from './advance-clock.ts';
+import { clockAdvances } from './clock-advances.ts';
+import { ClockedServices } from './clocked-services.ts';
 import { type ClockResources, getClock } from './get-clock.ts';
 
 const operations: Pick<Implements<typeof contract, ClockResources>, 'getSandboxClock' | 'advanceSandboxClock'> = {
@@ -37,8 +46,16 @@ interface AdmittedRequest {
   takeBody(): Promise<Body | undefined>;
 }
 
+/** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. `names` are the services that have an address. */
+export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: readonly ServiceName[]) {
+  const { sql, bus, clocks, clockWork } = foundation;
+  const services = new ClockedServices(bus, clockWork, names);
+  const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services }));
+  return { serve: clockServer(foundation, { clocks, queue }), stop: () => queue.stop() };
+}
+
 /** Returns what serves the operations on sandboxes' clocks: the gateway's own beside /v1/me. */
-export function clockServer(foundation: Foundation<GatewayConfig>, resources: ClockResources): ServeClock {
+function clockServer(foundation: Foundation<GatewayConfig>, resources: ClockResources): ServeClock {
   const { log, config, bus } = foundation;
   const accounts = new WeakMap<IncomingMessage, AccountContext>();
   const app = createApp();
