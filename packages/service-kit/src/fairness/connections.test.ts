@@ -19,29 +19,6 @@ async function waiting(): Promise<number> {
   return row!.count;
 }
 
-it('has back what was given back for asking elsewhere, also where the work ended meanwhile', async () => {
-  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
-  const connections = new Connections(3, begun, () => 0);
-  const { promise: elsewhere, resolve: arrive } = Promise.withResolvers<void>();
-  for (let count = 0; count < 4; count++) {
-    const failing = connections.use('ada', undefined, ({ without }) =>
-      Promise.all([without(() => elsewhere), without(() => Promise.reject(new Error('gone')))]),
-    );
-    await expect(failing).rejects.toThrow('gone');
-  }
-  arrive();
-  await elsewhere;
-  // Two at once are what one account may have of three.
-  let under = 0;
-  const { promise: both, resolve: begin } = Promise.withResolvers<void>();
-  const use = () =>
-    connections.use('ada', undefined, async () => {
-      if (++under === 2) begin();
-      await both;
-    });
-  await Promise.all([use(), use()]);
-});
-
 it('says that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
   const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
   let stillMs = 5_000;

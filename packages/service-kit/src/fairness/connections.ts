@@ -13,12 +13,6 @@ const waitMs = 15_000;
 /** Time without the end of a statement, however slow, by which PostgreSQL does not respond: it cuts one of a request off after 5 s. */
 const silentMs = 5_500;
 
-/** The connection that `Connections.use` does its work with. */
-export interface HeldConnection {
-  /** Does what needs no connection and may take long, such as asking another service, while others may have it. Throws what `use` throws, too. */
-  without<Result>(elsewhere: () => Promise<Result>): Promise<Result>;
-}
-
 /** The database connections that requests, hooks and internal requests of a process work with, by owner: an account's own wait for each other before others wait for them. */
 export class Connections {
   readonly #permits: PermitQueue;
@@ -39,42 +33,14 @@ export class Connections {
    * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits
    * for the response any more.
    */
-  async use<Result>(
-    owner: string,
-    response: ServerResponse | undefined,
-    work: (connection: HeldConnection) => Promise<Result>,
-  ): Promise<Result> {
-    let isHeld = false;
-    let isOver = false;
-    const take = async () => {
-      if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
-      this.#requests.begin(owner);
-      isHeld = true;
-    };
-    const giveBack = () => {
-      if (!isHeld) return;
-      isHeld = false;
+  async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
+    this.#requests.begin(owner);
+    try {
+      return await work();
+    } finally {
       this.#requests.end(owner);
       this.#permits.giveBack(owner);
-    };
-    const without: HeldConnection['without'] = async (elsewhere) => {
-      // Of several at once, the first gives it back and takes it again.
-      if (!isHeld) return await elsewhere();
-      giveBack();
-      try {
-        return await elsewhere();
-      } finally {
-        if (!isOver) await take();
-        // Where the work ended meanwhile, as with the first failure of several, nobody else would give it back.
-        if (isOver) giveBack();
-      }
-    };
-    await take();
-    try {
-      return await work({ without });
-    } finally {
-      isOver = true;
-      giveBack();
     }
   }
 

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import type { Connections, HeldConnection } from '../fairness/connections.ts';
+import type { Connections } from '../fairness/connections.ts';
 import type { RequestCount } from '../fairness/request-count.ts';
 import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
@@ -50,8 +50,6 @@ export interface RequestCall {
   prefetch: Prefetch;
   /** Parses the body, or throws what is wrong with it: the path is looked at before that. */
   body: () => Record<string, unknown>;
-  /** Of a read. */
-  ask?: Ask;
 }
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
@@ -84,10 +82,7 @@ export class Steps<Resources> {
   }
 
   /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
-  async onConnection<Result>(
-    { account, request }: RequestCall,
-    work: (connection: HeldConnection) => Promise<Result>,
-  ): Promise<Result> {
+  async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
     return await this.context.connections.use(account.owner, request.res, work);
   }
 
@@ -96,7 +91,7 @@ export class Steps<Resources> {
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
   async run(
-    { request, account, prefetch, body, ask }: RequestCall,
+    { request, account, prefetch, body }: RequestCall,
     tx: Sql,
     now: Date,
     events: OutboxRow[],
@@ -112,7 +107,6 @@ export class Steps<Resources> {
       log,
       resources,
       fail,
-      ask,
       prefetch: prefetch.attempt(),
     } as AnyCall<Resources>;
     if (implementation.find) {

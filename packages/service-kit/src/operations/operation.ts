@@ -67,8 +67,6 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   found: Found;
   /** Publishes an event with this transaction; returns its id. */
   emit: Emit<EventsOf<O>>;
-  /** Asks another service: a read may at once, and holds no connection meanwhile; a write has `prefetch` for it. */
-  ask: O['method'] extends 'GET' ? Ask : never;
 }
 
 /** Implementation of one operation. */

@@ -1,7 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
 import type { Steps } from './call.ts';
-import type { Ask } from './operation.ts';
 import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 
 /** Returns what a read's handler does: its statements run on the pool, without a transaction. Throws what it is refused with. */
@@ -10,17 +9,11 @@ export async function read<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<unknown> {
-  const { clock, askFor, sql } = steps.context;
+  const { clock, sql } = steps.context;
   const call = { request, account, body: steps.bodyOf(request), prefetch: new Prefetch() };
-  const askNow = askFor(account);
-  const run = () =>
-    steps.onConnection(call, ({ without }) => {
-      const ask: Ask = (asked, input) => without(() => askNow(asked, input));
-      return steps.run({ ...call, ask }, sql, clock(), []);
-    });
   for (;;) {
     try {
-      return await run();
+      return await steps.onConnection(call, () => steps.run(call, sql, clock(), []));
     } catch (error) {
       if (!(error instanceof PrefetchNeeded)) throw error;
       await error.work(steps.prefetchCall(call));

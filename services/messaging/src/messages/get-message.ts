@@ -10,15 +10,14 @@ import type { MessageRow } from './messages.sql.ts';
 
 export const getMessage = implement(contract.getMessage, {
   find: ({ account, params, tx }) => selectMessage(tx, account.id, params.message_id),
-  async handle({ account, found, ask }) {
-    const told = await toldOf(found, account, ask);
+  async handle({ account, found, prefetch }) {
+    const told = found.event_ids.length > 0 ? prefetch(({ ask }) => toldOf(found, account, ask)) : { webhooks: [] };
     return { ...toMessageWithAttempts(found, found.attempts, account), ...told };
   },
 });
 
 /** Returns the webhook deliveries of a message's events, or an error: the message is shown even while webhooks is unavailable. */
 async function toldOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
-  if (event_ids.length === 0) return { webhooks: [] };
   try {
     const { deliveries } = await ask(findDeliveries, { events: event_ids });
     return { webhooks: deliveries.map((one) => ({ ...one, at: formatInstant(new Date(one.at), account.timezone) })) };
