@@ -2,7 +2,6 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, inTransaction } from '../database/database.ts';
 import { Connections } from './connections.ts';
-import type { RequestCount } from './request-count.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -20,9 +19,8 @@ async function waiting(): Promise<number> {
 }
 
 it('says that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
-  const begun = { begin: () => undefined, end: () => undefined } as unknown as RequestCount;
   let stillMs = 5_000;
-  const connections = new Connections(3, begun, () => stillMs);
+  const connections = new Connections(3, () => stillMs);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const use = () => connections.use('ada', undefined, () => over);
   const held = [use(), use()];

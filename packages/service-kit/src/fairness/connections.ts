@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { FairPermits, PermitQueue } from './fair-permits.ts';
-import type { RequestCount } from './request-count.ts';
 
 /** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
 const connectionRatio = 2;
@@ -15,18 +14,25 @@ const silentMs = 5_500;
 
 /** The database connections that requests, hooks and internal requests of a process work with, by owner: an account's own wait for each other before others wait for them. */
 export class Connections {
-  readonly #permits: PermitQueue;
-  readonly #requests: RequestCount;
+  /** Requests that the process is working on, with a connection or without. */
+  requestsUnderWay = 0;
+  readonly #permits: FairPermits;
+  readonly #queue: PermitQueue;
   readonly #standsStillMs: () => number;
 
   /**
    * @param size the number of connections in the pool
    * @param standsStillMs returns for how long no statement has ended although some run
    */
-  constructor(size: number, requests: RequestCount, standsStillMs: () => number) {
+  constructor(size: number, standsStillMs: () => number) {
     this.#standsStillMs = standsStillMs;
-    this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
-    this.#requests = requests;
+    this.#permits = new FairPermits(size, connectionRatio);
+    this.#queue = new PermitQueue(this.#permits, maxWaiting, waitMs, 'connections');
+  }
+
+  /** Returns how many connections are held, of one owner at most `mostPerOwner`. */
+  held(mostPerOwner: number): number {
+    return this.#permits.held(mostPerOwner);
   }
 
   /**
@@ -34,13 +40,11 @@ export class Connections {
    * for the response any more.
    */
   async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
-    if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
-    this.#requests.begin(owner);
+    if (!this.#queue.tryTake(owner)) await this.#wait(owner, response);
     try {
       return await work();
     } finally {
-      this.#requests.end(owner);
-      this.#permits.giveBack(owner);
+      this.#queue.giveBack(owner);
     }
   }
 
@@ -48,7 +52,7 @@ export class Connections {
   async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
     this.#refuseIfSilent();
     try {
-      await this.#permits.wait(owner, 'the database', response);
+      await this.#queue.wait(owner, 'the database', response);
     } catch (error) {
       if (error instanceof ApiError) this.#refuseIfSilent();
       throw error;

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { Bus } from '../bus/bus.ts';
 import { Clocks } from '../clocks/clocks.ts';
 import { Connections } from '../fairness/connections.ts';
-import { RequestCount } from '../fairness/request-count.ts';
 import { createLogger } from '../telemetry/logging.ts';
 import { noAccount } from '../values/no-account.ts';
 import { type BoundRequest, handleRequest, handleRequests } from './requests.ts';
@@ -25,7 +24,7 @@ afterAll(async () => {
 
 /** Handles a request in this process, by `clocks`. */
 function handleHere(handler: BoundRequest<undefined>, clocks: Clocks): void {
-  const connections = new Connections(4, new RequestCount(), () => 0);
+  const connections = new Connections(4, () => 0);
   const log = createLogger('test', 'silent');
   const work = { sql: platform.database('cdp'), bus, log, clock: clocks.now, clocks, connections };
   handleRequests(bus, [handler], { ...work, resources: undefined, eventsCommitted: () => undefined } as never);

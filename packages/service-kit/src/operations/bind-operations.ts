@@ -87,12 +87,12 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
 /** Responds to a request; returns the status. Throws what it is refused with. */
 async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const { operation, context } = steps;
-  const { requests } = context;
-  if (requests.underWay >= maxConcurrentRequests) {
+  const { connections } = context;
+  if (connections.requestsUnderWay >= maxConcurrentRequests) {
     limitReached('requests');
     throw serviceUnavailable('Too many requests are in progress; try again shortly');
   }
-  requests.underWay++;
+  connections.requestsUnderWay++;
   try {
     const account = context.authenticate(request);
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
@@ -107,7 +107,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     send(response, served.status, served.body);
     return served.status;
   } finally {
-    requests.underWay--;
+    connections.requestsUnderWay--;
   }
 }
 

@@ -4,7 +4,6 @@ import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import type { Connections } from '../fairness/connections.ts';
-import type { RequestCount } from '../fairness/request-count.ts';
 import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
 import type { Streams } from '../http/streams/streams.ts';
@@ -28,7 +27,6 @@ export interface BindingContext<Resources> {
   /** Called after a commit that wrote events. */
   eventsCommitted(): void;
   watch: Pick<DueWatch, 'lookSoon'>;
-  requests: RequestCount;
   connections: Connections;
   /** Reads make no spans: they are repeated by what shows the traces. */
   readsAreUntraced?: true;

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { lockNumber } from '../database/locks.ts';
 import { Connections } from '../fairness/connections.ts';
-import { RequestCount } from '../fairness/request-count.ts';
 import {
   bindOperations,
   Clocks,
@@ -62,8 +61,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     askFor: () => () => Promise.reject(new Error('nobody is asked')),
     eventsCommitted: () => undefined,
     watch: { lookSoon: () => undefined },
-    requests: new RequestCount(),
-    connections: new Connections(4, new RequestCount(), () => 0),
+    connections: new Connections(4, () => 0),
     seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');

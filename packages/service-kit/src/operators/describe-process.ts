@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus/bus.ts';
 import { type Database, poolUse, standsStillMs } from '../database/database.ts';
-import type { RequestCount } from '../fairness/request-count.ts';
+import type { Connections } from '../fairness/connections.ts';
 import type { Queues } from '../queues/queues.ts';
 import { eventLoopLagMs } from '../telemetry/event-loop.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
@@ -28,7 +28,7 @@ export interface DescribedProcess {
   version: string;
   sql: Database;
   bus: Bus;
-  requests: RequestCount;
+  connections: Connections;
   queues: Queues;
   dependencies: Dependencies;
 }
@@ -37,7 +37,15 @@ export interface DescribedProcess {
 const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
-export function describeItself({ service, version, sql, bus, requests, queues, dependencies }: DescribedProcess): void {
+export function describeItself({
+  service,
+  version,
+  sql,
+  bus,
+  connections,
+  queues,
+  dependencies,
+}: DescribedProcess): void {
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const waitedFor = [...(standsStillMs(sql) > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
@@ -48,7 +56,7 @@ export function describeItself({ service, version, sql, bus, requests, queues, d
       startedAt: processStartedAt,
       host: hostname(),
       pid: process.pid,
-      inFlight: requests.underWay,
+      inFlight: connections.requestsUnderWay,
       eventLoopLagMs: eventLoopLagMs(),
       memoryBytes: process.memoryUsage.rss(),
       pool: poolUse(sql),

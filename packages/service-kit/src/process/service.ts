@@ -12,7 +12,6 @@ import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/connections.ts';
-import { RequestCount } from '../fairness/request-count.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
 import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
 import { bindHooks, type Hook } from '../http/hooks.ts';
@@ -52,8 +51,6 @@ export interface Foundation<Config extends BaseConfig = BaseConfig> {
   /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
   accounts: AccountDirectory;
-  /** Requests under way: work of the process's own can wait for them. */
-  requests: RequestCount;
   connections: Connections;
   health: Health;
   queues: Queues;
@@ -135,8 +132,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const { queues, clockWork, watch } = dueWork;
   const relay = new OutboxRelay(sql, { bus, log, queues, watch });
   const accounts = openAccounts(bus);
-  const requests = new RequestCount();
-  const connections = new Connections(sql.options.max, requests, () => standsStillMs(sql));
+  const connections = new Connections(sql.options.max, () => standsStillMs(sql));
   const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
   const foundation: Foundation<Config> = {
@@ -149,14 +145,13 @@ export async function startFoundation<Config extends BaseConfig>(
     ...dueWork,
     eventsCommitted: () => relay.wake(),
     accounts,
-    requests,
     connections,
     health,
     dependencies,
   };
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
-  describeItself({ service: name, version, sql, bus, requests, queues, dependencies });
+  describeItself({ service: name, version, sql, bus, connections, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
@@ -188,7 +183,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { log, sql, bus, requests, connections, health, queues, clockWork } = foundation;
+  const { log, sql, bus, connections, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
@@ -201,7 +196,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const streams = new Streams(log);
   bindOperations(app, Object.values(definition.operations), {
     ...work,
-    requests,
     connections,
     authenticate: ({ headers, method, originalUrl }) =>
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),

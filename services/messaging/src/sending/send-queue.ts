@@ -23,7 +23,7 @@ export function messageSending(
   foundation: Foundation<MessagingConfig>,
   context: SendContext,
 ): DueWork<DueAttempt, TryResult> {
-  const { config, requests } = foundation;
+  const { config, connections } = foundation;
   return {
     queue: 'messages',
     table: dueAttempts,
@@ -41,7 +41,7 @@ export function messageSending(
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,
-    yields: () => requests.working(busyRequestsPerAccount) >= busyRequests,
+    yields: () => connections.held(busyRequestsPerAccount) >= busyRequests,
     claim: beginAttempts,
     async run(attempt) {
       const result = await sendAttempt(attempt, context);
