@@ -45,7 +45,7 @@ export async function readForm(body: Buffer, contentType = ''): Promise<Received
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
           const bytes = Buffer.concat(chunks);
-          add(name, new ReceivedFile(bytes, fileName ?? ''), bytes);
+          add(name, new File([bytes], fileName ?? ''), bytes);
         });
         stream.on('error', reject);
       })
@@ -73,25 +73,6 @@ export async function readForm(body: Buffer, contentType = ''): Promise<Received
 }
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest();
-
-/** A file whose bytes are those that came, not a copy of them. */
-class ReceivedFile extends File {
-  readonly #bytes: Buffer;
-
-  constructor(bytes: Buffer, name: string) {
-    super([], name);
-    this.#bytes = bytes;
-    Object.defineProperty(this, 'size', { value: bytes.length });
-  }
-
-  override async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes as Buffer<ArrayBuffer>;
-  }
-
-  override async arrayBuffer(): Promise<ArrayBuffer> {
-    return new Uint8Array(this.#bytes).buffer;
-  }
-}
 
 function tooManyParts(): ApiError {
   const message = `body must have at most ${limits.parts} parts`;
