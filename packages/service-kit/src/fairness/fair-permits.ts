@@ -29,14 +29,6 @@ export class FairPermits {
     return true;
   }
 
-  /** Takes permits in the same way until a response closes; one that has closed needs none. */
-  tryTakeUntilClosed(owner: string, count: number, response: ServerResponse): boolean {
-    if (response.closed) return true;
-    if (!this.tryTake(owner, count)) return false;
-    response.once('close', () => this.giveBack(owner, count));
-    return true;
-  }
-
   /** Gives back `count` permits that the owner holds. */
   giveBack(owner: string, count = 1): void {
     const left = (this.#held.get(owner) ?? 0) - count;
@@ -68,17 +60,13 @@ export class ClientGone extends Error {
   }
 }
 
-interface Waiter {
-  begin(): void;
-}
-
 /** A queue for permits: a wait ends after `waitMs`, and its places are shared as fairly as the permits. */
 export class PermitQueue {
   readonly #permits: FairPermits;
   readonly #places: FairPermits;
   readonly #waitMs: number;
   readonly #limit: LimitName | undefined;
-  readonly #waiting = new Map<string, Set<Waiter>>();
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   /** @param limit the name under which refusals are counted */
   constructor(permits: FairPermits, places: number, waitMs: number, limit?: LimitName) {
@@ -114,18 +102,17 @@ export class PermitQueue {
    * or the wait too long, and with ClientGone if the response, where given, closes.
    */
   async wait(owner: string, whatIsBusy: string, response?: ServerResponse): Promise<void> {
-    if (!this.#places.tryTake(owner)) throw this.refusal(owner, whatIsBusy);
+    if (!this.#places.tryTake(owner)) throw this.#refusal(owner, whatIsBusy);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const queue = this.#waiting.get(owner) ?? new Set();
-    const waiter = { begin: resolve };
-    this.#waiting.set(owner, queue.add(waiter));
+    this.#waiting.set(owner, queue.add(resolve));
     // A waiter that gave up leaves the queue at once, or the next permit would go to nobody.
     const fail = (error: Error) => {
-      queue.delete(waiter);
+      queue.delete(resolve);
       if (queue.size === 0 && this.#waiting.get(owner) === queue) this.#waiting.delete(owner);
       reject(error);
     };
-    const timer = setTimeout(() => fail(this.refusal(owner, whatIsBusy)), this.#waitMs);
+    const timer = setTimeout(() => fail(this.#refusal(owner, whatIsBusy)), this.#waitMs);
     const leave = () => fail(new ClientGone());
     response?.once('close', leave);
     try {
@@ -142,17 +129,17 @@ export class PermitQueue {
     this.#permits.giveBack(owner);
     if (this.#waiting.size === 0) return;
     for (const [next, queue] of [...this.#waiting]) {
-      const [waiter] = queue;
-      if (waiter === undefined || !this.#permits.tryTake(next)) continue;
-      queue.delete(waiter);
+      const [begin] = queue;
+      if (begin === undefined || !this.#permits.tryTake(next)) continue;
+      queue.delete(begin);
       this.#waiting.delete(next);
       if (queue.size > 0) this.#waiting.set(next, queue);
-      waiter.begin();
+      begin();
     }
   }
 
   /** Returns the refusal of one more: 429 for an owner that holds others, 503 if other owners hold them. */
-  refusal(owner: string, whatIsBusy: string): ApiError {
+  #refusal(owner: string, whatIsBusy: string): ApiError {
     if (this.#limit) limitReached(this.#limit);
     return busy(this.#permits.holds(owner), whatIsBusy);
   }

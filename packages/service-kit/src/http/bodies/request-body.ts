@@ -45,15 +45,16 @@ export function bodyReader(operation: Operation, ownerOf: (request: Request) => 
 /** Has a body count among those in memory until its response is sent. Throws 429 rate_limited where its owner's leave no room, 503 where others' do. */
 async function holdMemory(bytes: number, response: Response, ownerOf: (request: Request) => string): Promise<void> {
   const owner = ownerOf(response.req);
-  if (bytes > defaultLimit) {
+  const isLarge = bytes > defaultLimit;
+  if (isLarge) {
     if (!largeBodies.tryTake(owner)) await largeBodies.wait(owner, 'the reading of files', response);
-    if (response.closed) largeBodies.giveBack(owner);
-    else response.once('close', () => largeBodies.giveBack(owner));
-    return;
+  } else if (!bodyMemory.tryTake(owner, 2 * bytes)) {
+    limitReached('body_memory');
+    throw busy(bodyMemory.holds(owner), 'the service');
   }
-  if (bodyMemory.tryTakeUntilClosed(owner, 2 * bytes, response)) return;
-  limitReached('body_memory');
-  throw busy(bodyMemory.holds(owner), 'the service');
+  const giveBack = () => (isLarge ? largeBodies.giveBack(owner) : bodyMemory.giveBack(owner, 2 * bytes));
+  if (response.closed) giveBack();
+  else response.once('close', giveBack);
 }
 
 /** Returns the fingerprint that tells a body from another one under the same Idempotency-Key. */
