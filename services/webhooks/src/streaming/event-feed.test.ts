@@ -31,7 +31,7 @@ function openReader(account: string, after = 0) {
   const ids: number[] = [];
   let isClosed = false;
   const take = async () => {
-    const { events } = await source.next();
+    const events = await source.next();
     ids.push(...events.map(({ id }) => Number(id)));
   };
   return {

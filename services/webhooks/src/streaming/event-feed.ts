@@ -2,7 +2,7 @@ import {
   type Bus,
   type Database,
   type Logger,
-  type StreamPage,
+  type StreamedEvent,
   type StreamSource,
   WakeLoop,
 } from '@customer-platform/service-kit';
@@ -15,14 +15,12 @@ import { lastSequences, type Position, type ReadPage, readPages } from './stream
 const pollMs = 1_000;
 const slowestRetryMs = 2_000;
 
-const nothing: StreamPage = { events: [], hasMore: false };
-
 /** A stream: what it has had, and whether there may be more. */
 interface Cursor extends Position {
   /** There may be events that it has not had. */
   isDue: boolean;
   /** Takes the next page; undefined while the reader has not taken the last one. */
-  take: ((page: StreamPage) => void) | undefined;
+  take: ((events: readonly StreamedEvent[]) => void) | undefined;
   /** It waits in the queue, or is being read for: it is in one place of the queue at most, that of its position. */
   isQueued: boolean;
   isClosed: boolean;
@@ -78,7 +76,7 @@ export class EventFeed {
     return {
       next: () =>
         new Promise((resolve) => {
-          if (cursor.isClosed) return resolve(nothing);
+          if (cursor.isClosed) return resolve([]);
           cursor.take = resolve;
           if (cursor.isDue) this.#enqueue(cursor);
         }),
@@ -89,7 +87,7 @@ export class EventFeed {
         if (cursors.size === 0 && this.#byAccount.get(cursor.accountId) === cursors) {
           this.#byAccount.delete(cursor.accountId);
         }
-        give(cursor, nothing);
+        give(cursor, []);
       },
     };
   }
@@ -143,7 +141,7 @@ export class EventFeed {
       cursor.isQueued = false;
       if (after !== undefined) cursor.after = after;
       if (hasMore) cursor.isDue = true;
-      if (events.length > 0) give(cursor, { events, hasMore });
+      if (events.length > 0) give(cursor, events);
       else if (cursor.isDue && !cursor.isClosed) this.#enqueue(cursor);
     }
   }
@@ -167,8 +165,8 @@ export class EventFeed {
 }
 
 /** Gives a stream its next page, where it waits for one. */
-function give(cursor: Cursor, page: StreamPage): void {
+function give(cursor: Cursor, events: readonly StreamedEvent[]): void {
   const { take } = cursor;
   cursor.take = undefined;
-  take?.(page);
+  take?.(events);
 }

@@ -12,28 +12,19 @@ export interface StreamedEvent {
   data: string;
 }
 
-/** A part of a stream. */
-export interface StreamPage {
-  events: readonly StreamedEvent[];
-  /** More is there already: it is asked for once the reader has taken this, so that long histories wait outside of memory. */
-  hasMore: boolean;
-}
-
 /** The events of one stream, as a streaming operation returns them. */
 export interface StreamSource {
-  /** Waits for what follows, which may be nothing; called again only after it has resolved. A rejection ends the stream. */
-  next(): Promise<StreamPage>;
+  /**
+   * Waits for what follows, which may be nothing. Called again once it has resolved and the reader has taken that: what follows waits outside of
+   * memory. A rejection ends the stream.
+   */
+  next(): Promise<readonly StreamedEvent[]>;
   /** Ends a `next` that waits. */
   close(): void;
 }
 
 /** Maximum number of streams of a process. */
 const maxStreams = 4_000;
-/** Bytes that a reader may be behind before it is cut off, and all of them together, who share it fairly by account. */
-const maxUnsentBytes = 1_048_576;
-const maxUnsentOfAll = 67_108_864;
-/** Time in which a reader has to take a page of what it is behind. */
-const stallMs = 10_000;
 const commentEveryMs = 15_000;
 /** Time after which readers of a stream that was ended connect again, spread so that they do not come at once. */
 const retryMs = { shortest: 500, longest: 3_000 };
@@ -43,15 +34,15 @@ const open = meter.createUpDownCounter('streams.open', { description: 'Open stre
 /** The streams of Server-Sent Events that a process has open. */
 export class Streams {
   readonly #log: Logger;
+  readonly #stallMs: number;
   readonly #permits = new FairPermits(maxStreams);
-  readonly #unsent: FairPermits;
   readonly #open = new Map<ServerResponse, StreamSource>();
   #isClosed = false;
 
-  /** @param unsentOfAll bytes that all readers together may be behind */
-  constructor(log: Logger, unsentOfAll = maxUnsentOfAll) {
+  /** @param stallMs time in which a reader has to take a page */
+  constructor(log: Logger, stallMs = 10_000) {
     this.#log = log;
-    this.#unsent = new FairPermits(unsentOfAll);
+    this.#stallMs = stallMs;
   }
 
   /** Number of streams that are open. */
@@ -60,8 +51,8 @@ export class Streams {
   }
 
   /**
-   * Sends the events of a source, and a comment every 15 s, until the reader leaves, is more than 1 MiB behind or takes nothing of its history for 10 s, or its owner's readers
-   * are too far behind together; `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
+   * Sends the events of a source, and a comment every 15 s, until the reader leaves or does not take a page within 10 s. `owner` counts for the
+   * fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
    */
   begin(
     response: ServerResponse,
@@ -80,17 +71,7 @@ export class Streams {
     this.#open.set(response, source);
     open.add(1, operation);
     const comments = setInterval(() => isOver(response) || response.write(commentText), commentEveryMs);
-    let unsent = 0;
-    const isWithin = () => {
-      const more = response.writableLength - unsent;
-      if (response.writableLength > maxUnsentBytes || (more > 0 && !this.#unsent.tryTake(owner, more))) return false;
-      if (more < 0) this.#unsent.giveBack(owner, -more);
-      unsent += more;
-      return true;
-    };
-    response.on('drain', isWithin);
     response.once('close', () => {
-      this.#unsent.giveBack(owner, unsent);
       clearInterval(comments);
       this.#open.delete(response);
       open.add(-1, operation);
@@ -99,7 +80,7 @@ export class Streams {
     });
     beginEventStream(response);
     if (this.#isClosed) end(response, source);
-    else void this.#send(response, source, isWithin);
+    else void this.#send(response, source);
   }
 
   /** Ends all streams, whose readers connect again. */
@@ -108,15 +89,14 @@ export class Streams {
     for (const [response, source] of this.#open) end(response, source);
   }
 
-  async #send(response: ServerResponse, source: StreamSource, isWithin: () => boolean): Promise<void> {
+  async #send(response: ServerResponse, source: StreamSource): Promise<void> {
     try {
       while (!isOver(response)) {
-        const { events, hasMore } = await source.next();
+        const events = await source.next();
         if (isOver(response)) return;
         if (events.length > 0) response.write(events.map(eventText).join(''));
-        const hasToWait = hasMore && response.writableNeedDrain;
-        if (isWithin() && (!hasToWait || (await isDrained(response)))) continue;
-        // What waits for it in memory is let go, and it resumes after what it has.
+        if (!response.writableNeedDrain || (await isDrained(response, this.#stallMs))) continue;
+        // It resumes after what it has.
         limitReached('stream_backlog');
         response.destroy();
       }
@@ -162,11 +142,11 @@ function end(response: ServerResponse, source: StreamSource): void {
 }
 
 /** Waits until a reader has taken what was sent, or has left; returns false where it takes too long. */
-async function isDrained(response: ServerResponse): Promise<boolean> {
+async function isDrained(response: ServerResponse, limitMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<true>();
   const done = () => resolve(true);
   response.once('drain', done).once('close', done);
-  const isTaken = await withTimeout(stallMs, promise).catch(() => false);
+  const isTaken = await withTimeout(limitMs, promise).catch(() => false);
   response.off('drain', done).off('close', done);
   return isTaken;
 }
