@@ -1,6 +1,8 @@
-import { type Platform, startPlatform, startRelay } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Database, openDatabase } from './database.ts';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readTexts, writeTexts } from './column-types.ts';
+import type { Database } from './database.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -43,18 +45,38 @@ it('arrays of truth values and of instants are read; the driver takes those that
   expect(row).toEqual({ truths: [true, false, null], instants: [at, null] });
 });
 
-it('a connection asks PostgreSQL for no types', async () => {
-  let sent = '';
-  const relay = await startRelay(platform.env('crm').DATABASE_URL!, (bytes) => {
-    sent += bytes.toString('latin1');
+const special = ['', 'NULL', 'null', '\\"', '{a,b}', '\t\\\n"', 'a b', ...' "\\{},\n\u2028\u007f🙂ä'];
+
+describe('an array of texts', () => {
+  it('comes back from PostgreSQL as it was', async () => {
+    const text = fc.oneof(
+      fc.constantFrom(...special),
+      fc.string({ unit: 'grapheme' }).map((one) => one.replaceAll('\0', '')),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (texts) => {
+        const [row] = await sql<[{ texts: string[]; count: number; last: string | null }]>`
+          select ${texts}::text[] as texts, cardinality(${texts}::text[]) as count, (${texts}::text[])[${texts.length}::int] as last`;
+        expect(row).toEqual({ texts, count: texts.length, last: texts.at(-1) ?? null });
+      }),
+      { numRuns: 300 },
+    );
+    const [{ some }] = await sql<[{ some: (string | null)[] }]>`select ${['a', null, 'NULL']}::text[] as some`;
+    expect(some).toEqual(['a', null, 'NULL']);
   });
-  const pool = openDatabase(relay.url, { pool: 1, service: 'crm' });
-  try {
-    await pool`select ${[1]}::int[]`;
-    expect(sent).toContain('int[]');
-    expect(sent).not.toContain('pg_type');
-  } finally {
-    await pool.end({ timeout: 0 });
-    await relay.stop();
-  }
+
+  it('of two dimensions is refused', () => {
+    for (const array of ['{{a},{b}}', '{{"a,","b"}}', '[0:1]={a,b}'])
+      expect(() => readTexts(array)).toThrow(RangeError);
+  });
+
+  it.each([
+    ['backslashes', '\\'],
+    ['quotes', '"'],
+    ['spaces', ' '],
+  ])('of a megabyte of %s is read in one pass', (_, character) => {
+    // What looks for the same again and again takes minutes.
+    const texts = Array.from({ length: 4 }, () => character.repeat(250_000));
+    expect(readTexts(writeTexts(texts))).toEqual(texts);
+  });
 });

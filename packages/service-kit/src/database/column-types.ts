@@ -1,5 +1,4 @@
 import type postgres from 'postgres';
-import { readTexts, writeTexts } from './text-arrays.ts';
 
 /** Writes a value of a type for PostgreSQL, and reads what that writes, both as the driver does it. */
 interface Element {
@@ -56,3 +55,38 @@ export const columnTypes = {
   texts: { to: 1009, from: [1009], parse: readTexts, serialize: writeTexts },
   ...Object.fromEntries(Object.entries(arrays).map(([type, element]) => [type, arrayOf(Number(type), element)])),
 };
+
+/** Writes texts as an array of PostgreSQL. Without patterns: the driver's own take a tenth of a second of everybody's time for a megabyte of backslashes. */
+export function writeTexts(texts: unknown): string {
+  return Array.isArray(texts) ? `{${texts.map(written).join(',')}}` : String(texts);
+}
+
+function written(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) throw new TypeError('an array of texts has an undefined element');
+  if (Array.isArray(value)) return writeTexts(value);
+  return `"${String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** Reads an array of texts as PostgreSQL writes it, of one dimension. Throws RangeError for another. */
+export function readTexts(array: string): (string | null)[] {
+  if (array[0] !== '{' || array[1] === '{') throw new RangeError('an array of texts has one dimension, from 1 on');
+  const texts: (string | null)[] = [];
+  const end = array.length - 1;
+  let [text, from, isQuoted, isWithin] = ['', 1, false, false];
+  for (let at = 1; at <= end; at++) {
+    const unit = array[at];
+    const isEnd = !isWithin && (unit === ',' || at === end);
+    if (unit !== '\\' && unit !== '"' && !isEnd) continue;
+    text += array.slice(from, at);
+    // What a backslash escapes is part of the text.
+    from = at + 1;
+    if (unit === '\\') at++;
+    else if (unit === '"') [isQuoted, isWithin] = [true, !isWithin];
+    else if (end > 1) {
+      texts.push(isQuoted || text !== 'NULL' ? text : null);
+      [text, isQuoted] = ['', false];
+    }
+  }
+  return texts;
+}
