@@ -18,47 +18,27 @@ export function brokenConstraint(error: unknown): string | undefined {
 
 // 25006: a server that is no primary any more, or not yet; 53100 and 58030: its disk is full or broken.
 const unavailable = /^(08|57P0|53300|25P03|25006|53100|58030)/;
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'ECONNABORTED',
-  'EADDRNOTAVAIL',
-  'EMFILE',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'STATEMENT_TIMEOUT',
-]);
+/** Codes of sockets and names, of the driver, and of our pool. */
+const unreachable = new Set(
+  [
+    'ECONNREFUSED ECONNRESET EPIPE ENOENT ETIMEDOUT ECONNABORTED EADDRNOTAVAIL EMFILE EHOSTUNREACH ENETUNREACH ENOTFOUND',
+    'EAI_AGAIN CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED CONNECTION_DESTROYED STATEMENT_TIMEOUT',
+  ].flatMap((codes) => codes.split(' ')),
+);
 
-/** Statement cut off for its time, deadlock, serialization failure, lock not available: rolled back, and worth another try. */
-const temporary = new Set(['57014', '40P01', '40001', '55P03']);
-
-/** Returns whether another attempt may succeed where this one failed. */
+/** Returns whether another attempt may succeed where this one failed: its statement was cut off, or PostgreSQL rolled it back for another. */
 export function isTemporaryFailure(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && (temporary.has(error.code) || isReplanned(error));
+  return error instanceof postgres.PostgresError && (isStatementTimeout(error) || isTransactionConflict(error));
 }
-
-const chosen = new Set(['40P01', '40001']);
 
 /**
  * Returns whether PostgreSQL rolled a transaction back in favour of another: deadlock or serialization failure, or a migration that changed the columns of
- * a statement.
+ * a statement, which are no longer those that its connection knows.
  */
 export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && (chosen.has(error.code) || isReplanned(error));
-}
-
-/** Returns whether a statement's result columns are no longer those that its connection knows it by. */
-function isReplanned({ code, routine }: postgres.PostgresError): boolean {
-  return code === '0A000' && routine === 'RevalidateCachedQuery';
+  if (!(error instanceof postgres.PostgresError)) return false;
+  const { code, routine } = error;
+  return code === '40P01' || code === '40001' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 
 /** Returns whether PostgreSQL cut a statement off that took too long or waited too long for a lock. */
