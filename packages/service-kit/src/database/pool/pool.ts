@@ -204,7 +204,7 @@ export class Pool {
     }
   }
 
-  /** Returns a connection on which PostgreSQL has responded; undefined where the server is not of the kind that the URL asks for. */
+  /** Returns a connection on which PostgreSQL has responded; undefined where the URL asks for the primary and the server is none. */
   async #connect(host: number): Promise<Connection | undefined> {
     const { driver, make } = this.#options;
     const socket = await dial(driver, host);
@@ -217,7 +217,7 @@ export class Pool {
       const [row] = (await withTimeout(beginMs, asked)) as unknown as [{ standby: boolean }];
       this.#dialError = undefined;
       if (connection.isGone) return undefined;
-      if (!isWanted(driver.target_session_attrs, row.standby)) {
+      if (row.standby && wantsPrimary(driver.target_session_attrs)) {
         connection.close();
         return undefined;
       }
@@ -256,8 +256,5 @@ export class Pool {
   };
 }
 
-/** Returns whether a server is of the kind that `target_session_attrs` asks for. */
-function isWanted(attributes: unknown, isStandby: boolean): boolean {
-  if (attributes === 'primary' || attributes === 'read-write') return !isStandby;
-  return attributes === 'standby' || attributes === 'read-only' ? isStandby : true;
-}
+/** Every process writes: of the kinds of servers that a URL may ask for, the primary is the only one of use. */
+const wantsPrimary = (attributes: unknown) => attributes === 'primary' || attributes === 'read-write';
