@@ -1,6 +1,6 @@
-import { type Platform, startPlatform, startRelay } from '@customer-platform/testkit';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { checkSessionSettings, type Database, inTransaction, openDatabase } from './database.ts';
+import { type Database, inTransaction, openDatabase } from './database.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 
 let platform: Platform;
@@ -13,23 +13,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await sql?.end({ timeout: 0 });
   await platform?.stop();
-});
-
-it('settings of sessions are checked once the pooler is there: it is waited for, as the database is', async () => {
-  const relay = await startRelay(platform.env('crm').DATABASE_URL!);
-  const pool = openDatabase(relay.url, { pool: 1, service: 'crm' });
-  try {
-    relay.cut();
-    const said: number[] = [];
-    await checkSessionSettings(pool, 'crm', (tries) => {
-      said.push(tries);
-      relay.mend();
-    });
-    expect(said).toEqual([1]);
-  } finally {
-    await pool.end({ timeout: 0 });
-    await relay.stop();
-  }
 });
 
 it.each([

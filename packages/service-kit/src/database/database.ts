@@ -7,7 +7,6 @@ import type { DriverOptions } from './pool/connection.ts';
 import { Pool, type PoolUse } from './pool/pool.ts';
 import { type Send, Statement, statementsFor } from './pool/statement.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
-import { whenAvailable } from './when-available.ts';
 
 interface TypeMap extends Record<string, unknown> {
   bigint: number;
@@ -121,22 +120,12 @@ function sessionSettings(service: string) {
   };
 }
 
-/**
- * Checks that a pooler's sessions have the settings. One that is unavailable at first is tried for a minute; `say` gets the number of
- * attempts so far and the last one's error. Throws an Error that says which the role lacks.
- */
-export async function checkSessionSettings(
-  sql: Database,
-  service: string,
-  say: (tries: number, error: unknown) => void,
-): Promise<void> {
+/** Checks that a pooler's sessions have the settings. Throws an Error that says which the role lacks. */
+export async function checkSessionSettings(sql: Database, service: string): Promise<void> {
   const wanted = sessionSettings(service);
   const names = Object.keys(wanted).map((name) => name.toLowerCase());
-  const rows = await whenAvailable(
-    () => sql<{ name: string; setting: string }[]>`
-      select lower(name) as name, setting from pg_settings where lower(name) in ${sql(names)}`,
-    say,
-  );
+  const rows = await sql<{ name: string; setting: string }[]>`
+    select lower(name) as name, setting from pg_settings where lower(name) in ${sql(names)}`;
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
   const missing = Object.entries(wanted).filter(([name, value]) => found.get(name.toLowerCase()) !== String(value));
   if (missing.length === 0) return;

@@ -117,9 +117,7 @@ export async function startFoundation<Config extends BaseConfig>(
   );
   if (isMigrationOnly()) throw new Migrated(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
-  if (isPooled) {
-    await checkSessionSettings(sql, name, (tries, err) => log.warn({ tries, err }, 'the pooler is unavailable'));
-  }
+  if (isPooled) await checkSessionSettings(sql, name);
   observeProcess(sql);
   const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
   await keeper.start();

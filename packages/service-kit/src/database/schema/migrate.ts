@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { withTimeout } from '../../values/with-timeout.ts';
+import { TimedOut, withTimeout } from '../../values/with-timeout.ts';
 import { columnTypes } from '../column-types.ts';
 import { isDatabaseUnavailable } from '../database-errors.ts';
-import { whenAvailable } from '../when-available.ts';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
 
 /** The migrations of the tables that every process has; they come before its own. */
@@ -19,10 +18,11 @@ const gaveWay = ['55P03', '40P01'];
  */
 const shortAttempts = { most: 30, lockTimeoutMs: 200, pauseMs: 1_000 };
 const longAttempts = { lockTimeoutMs: 2_000, pauseMs: 15_000 };
-/** Pause before another process is asked again. */
+/** Pause before another process or a database that is unavailable is asked again. */
 const retryMs = 1_000;
-
-/** Time in which it takes a connection and responds; the driver would dial one that closes it for ever. */
+/** Time for which a database that is unavailable is asked, before the process ends and says why. */
+const unavailableMs = 60_000;
+/** Time in which a database takes a connection and responds; the driver would dial one that closes it for ever. */
 const responseMs = 5_000;
 
 /** A statement that builds an index: of which table, and the rest of it. */
@@ -112,21 +112,22 @@ export interface Waiting {
   tries: number;
 }
 
-/** Opens a connection once the database responds. Throws why it does not after a minute. */
-function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
-  return whenAvailable(
-    async () => {
-      const sql = openForMigrations(url, schema);
-      try {
-        await withTimeout(responseMs, sql`select`);
-        return sql;
-      } catch (error) {
-        await sql.end({ timeout: 0 });
-        throw error;
-      }
-    },
-    (tries) => say({ waitsFor: 'database', tries }),
-  );
+/** Opens a connection once the database responds. Throws why it does not after a minute, or at once where it is not unavailable. */
+async function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
+  const deadlineMs = performance.now() + unavailableMs;
+  for (let tries = 1; ; tries++) {
+    const sql = openForMigrations(url, schema);
+    try {
+      await withTimeout(responseMs, sql`select`);
+      return sql;
+    } catch (error) {
+      await sql.end({ timeout: 0 });
+      const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
+      if (!isUnavailable || performance.now() > deadlineMs) throw error;
+      say({ waitsFor: 'database', tries });
+      await sleep(retryMs);
+    }
+  }
 }
 
 function openForMigrations(url: string, schema: string): postgres.Sql {
