@@ -11,7 +11,6 @@ export * from './database/database.ts';
 export * from './database/database-errors.ts';
 export { countSerially, lockNumber, readUnderLock } from './database/locks.ts';
 export { hasRow, isOfAccount } from './database/of-account.sql.ts';
-export type { PoolUse } from './database/pool/pool.ts';
 export type { Fragment, QueueRows } from './database/queue-rows.ts';
 export { kitMigrations, migrate } from './database/schema/migrate.ts';
 export type { PartitionedTable } from './database/schema/partitions.ts';

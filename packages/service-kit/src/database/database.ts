@@ -4,7 +4,7 @@ import { telemetryEnabled } from '../telemetry/telemetry.ts';
 import { columnTypes } from './column-types.ts';
 import { NotConnected } from './database-errors.ts';
 import type { DriverOptions } from './pool/connection.ts';
-import { Pool, type PoolUse } from './pool/pool.ts';
+import { Pool } from './pool/pool.ts';
 import { type Send, Statement, statementsFor } from './pool/statement.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
 
@@ -16,7 +16,7 @@ interface TypeMap extends Record<string, unknown> {
 export type Sql = postgres.ISql<TypeMap>;
 
 /** The pool of one process. Transactions are begun by `inTransaction`. */
-export type Database = Sql & Pick<postgres.Sql<TypeMap>, 'options' | 'end'>;
+export type Database = Sql & Pick<postgres.Sql<TypeMap>, 'options' | 'end'> & Opened;
 
 /** JavaScript value of a json or jsonb column. */
 export type JsonValue = postgres.JSONValue;
@@ -27,16 +27,15 @@ const lifetimeSeconds = 1_800;
 /** Longest pause between two statements of a transaction. */
 const idleTransactionMs = 15_000;
 
-/** State of a `Database`. */
+/** Parts of a `Database`. */
 interface Opened {
-  pool: Pool;
-  statementMs: number;
+  readonly pool: Pool;
+  readonly statementMs: number;
   /** Its connections are a pooler's: what is set lasts for a transaction. */
-  isPooled: boolean;
+  readonly isPooled: boolean;
   /** Returns the tagged template whose statements go to `send`. */
   statements(send: Send): Sql;
 }
-const opened = new WeakMap<object, Opened>();
 
 /**
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
@@ -75,16 +74,12 @@ export function openDatabase(
   const pool = new Pool({ driver, size, statementMs, make: ownStatement });
   const statements = (send: Send) =>
     statementsFor<Sql>(maker as unknown as Sql, traced(send, databaseAttributes(maker.options, service)));
-  const sql = Object.assign(statements(pool.run), {
+  silentWith?.pool.onSilence(() => pool.endSilent(silentWith.statementMs));
+  return Object.assign(statements(pool.run), {
     options: { ...maker.options, max: size },
     end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),
+    ...{ pool, statementMs, isPooled, statements },
   }) as unknown as Database;
-  opened.set(sql, { pool, statementMs, isPooled, statements });
-  if (silentWith) {
-    const { pool: other, statementMs: silentMs } = opened.get(silentWith)!;
-    other.onSilence(() => pool.endSilent(silentMs));
-  }
-  return sql;
 }
 
 /** Returns a statement that is sent by being given to a connection, and not by being awaited. */
@@ -98,11 +93,6 @@ function traced(send: Send, attributes: Attributes): Send {
     if (telemetryEnabled()) traceStatement(statement, attributes);
     send(statement);
   };
-}
-
-/** Returns what a URL says of its server, or servers, as the driver reads it. */
-export function serverOf(url: string): Pick<postgres.ParsedOptions, 'host' | 'port' | 'path' | 'ssl'> {
-  return postgres(url, { max: 1 }).options;
 }
 
 /** A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then. */
@@ -135,28 +125,13 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
   );
 }
 
-/** Returns for how many milliseconds no statement of a pool has ended although some run; 0 where all is well. */
-export function standsStillMs(sql: Database): number {
-  return opened.get(sql)?.pool.standsStillMs ?? 0;
-}
-
-/** Returns the use of a pool's connections at this moment. */
-export function poolUse(sql: Database): PoolUse {
-  return opened.get(sql)!.pool.use;
-}
-
-/** Returns how many connections of a pool are open. */
-export function openConnections(sql: Database): number {
-  return opened.get(sql)!.pool.open;
-}
-
 /**
  * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws a
  * StatementTimeout where no connection is free for as long as a statement may take; `work` is not run then. Where the connection breaks it
  * throws at once, and does not wait for `work`.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  const { pool, statementMs, isPooled, statements } = opened.get(sql)!;
+  const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
   const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
   broken.catch(() => undefined);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import { type Database, serverOf, standsStillMs } from '../database/database.ts';
+import postgres from 'postgres';
+import type { Database } from '../database/database.ts';
+import { dial } from '../database/pool/dial.ts';
 import { isReading, pathOf, send } from './responses.ts';
 
 /** Health of a process. */
@@ -22,7 +23,7 @@ const dialledForMs = 1_000;
  * is there alone keeps who dials it waiting.
  */
 export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
-  return standsStillMs(sql) < stuckMs || !(await canDial(sql, url));
+  return sql.pool.standsStillMs < stuckMs || !(await canDial(sql, url));
 }
 
 /** Dials of the last second: anybody may ask, as often as they like. */
@@ -30,19 +31,18 @@ const dials = new WeakMap<Database, Promise<boolean[]>>();
 
 /** Returns whether all can be dialled, or could be within the last second. */
 async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
-  const servers = [sql.options, ...(url ? [serverOf(url)] : [])];
-  const dialling = dials.get(sql) ?? Promise.all(servers.map(dial));
+  const servers = [sql.options, ...(url ? [postgres(url, { max: 1 }).options] : [])];
+  const dialling = dials.get(sql) ?? Promise.all(servers.map(isThere));
   if (!dials.has(sql)) setTimeout(() => dials.delete(sql), dialledForMs).unref();
   dials.set(sql, dialling);
   return (await dialling).every(Boolean);
 }
 
-async function dial({ host, port, path }: ReturnType<typeof serverOf>): Promise<boolean> {
-  const socket = path ? connect(path) : connect(port[0]!, host[0]!);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-  socket.setTimeout(dialMs, () => resolve(false));
-  return await promise.finally(() => socket.destroy());
+async function isThere(server: postgres.ParsedOptions): Promise<boolean> {
+  return await dial(server, 0, dialMs).then(
+    (socket) => Boolean(socket.destroy()),
+    () => false,
+  );
 }
 
 /**

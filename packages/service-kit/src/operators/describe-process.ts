@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus/bus.ts';
-import { type Database, poolUse, standsStillMs } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Connections } from '../fairness/connections.ts';
 import type { Queues } from '../queues/queues.ts';
 import { eventLoopLagMs } from '../telemetry/event-loop.ts';
@@ -48,7 +48,7 @@ export function describeItself({
 }: DescribedProcess): void {
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
-    const waitedFor = [...(standsStillMs(sql) > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
+    const waitedFor = [...(sql.pool.standsStillMs > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
     return {
       service,
       instance: processInstance,
@@ -59,7 +59,7 @@ export function describeItself({
       inFlight: connections.requestsUnderWay,
       eventLoopLagMs: eventLoopLagMs(),
       memoryBytes: process.memoryUsage.rss(),
-      pool: poolUse(sql),
+      pool: sql.pool.use,
       migrations: queues.lastMigration,
       waitingFor: waitedFor.join(', ') || null,
       queues: queues.report(),

@@ -1,4 +1,4 @@
-import { type Database, openConnections, poolUse } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { collectLoopDelays } from '../telemetry/event-loop.ts';
 import { meter } from '../telemetry/meter.ts';
 
@@ -31,9 +31,9 @@ export function observeProcess(sql: Database): void {
     const { rss, heapUsed } = process.memoryUsage();
     observe('process.memory.usage', rss);
     observe('v8js.memory.heap.used', heapUsed);
-    const { size, used, waiting } = poolUse(sql);
+    const { size, used, waiting } = sql.pool.use;
     observe('db.client.connection.count', used, { 'db.client.connection.state': 'used' });
-    const idle = Math.max(0, openConnections(sql) - used);
+    const idle = Math.max(0, sql.pool.open - used);
     observe('db.client.connection.count', idle, { 'db.client.connection.state': 'idle' });
     observe('db.client.connection.max', size);
     observe('db.client.connection.pending_requests', waiting);

@@ -7,7 +7,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import { Clocks } from '../clocks/clocks.ts';
 import type { Consumer } from '../consumers/consumer.ts';
 import { startConsumer, startRetries } from '../consumers/consumers.ts';
-import { checkSessionSettings, type Database, openDatabase, standsStillMs } from '../database/database.ts';
+import { checkSessionSettings, type Database, openDatabase } from '../database/database.ts';
 import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
@@ -130,7 +130,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const { queues, clockWork, watch } = dueWork;
   const relay = new OutboxRelay(sql, { bus, log, queues, watch });
   const accounts = openAccounts(bus);
-  const connections = new Connections(sql.options.max, () => standsStillMs(sql));
+  const connections = new Connections(sql.options.max, () => sql.pool.standsStillMs);
   const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
   const foundation: Foundation<Config> = {

@@ -6,7 +6,7 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { expectToGoOn } from '../../../test/unsent-bytes.ts';
-import { type Database, inTransaction, openConnections, openDatabase, poolUse } from '../database.ts';
+import { type Database, inTransaction, openDatabase } from '../database.ts';
 import { isDatabaseUnavailable } from '../database-errors.ts';
 
 let platform: Platform;
@@ -67,11 +67,11 @@ const errorOf = (work: Promise<unknown>) =>
 it('statements are sent encrypted, and a connection that has closed is not counted', async () => {
   const sql = open('require');
   expect(await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`).toHaveLength(1);
-  expect(openConnections(sql)).toBe(1);
+  expect(sql.pool.open).toBe(1);
   for (const socket of sockets) socket.destroy();
-  await waitFor('it to be closed', () => openConnections(sql) === 0);
+  await waitFor('it to be closed', () => sql.pool.open === 0);
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
-  expect(openConnections(sql)).toBe(1);
+  expect(sql.pool.open).toBe(1);
 });
 
 it.each([false, true])(
@@ -162,7 +162,7 @@ it('a connection that cannot be encrypted again leaves the others of its pool', 
     const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
     await sql`select`;
     const broken = errorOf(sql`select pg_sleep(60)`);
-    await waitFor('it to run', () => poolUse(sql).used === 1);
+    await waitFor('it to run', () => sql.pool.use.used === 1);
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
     const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
     const other = inTransaction(sql, async (tx) => {

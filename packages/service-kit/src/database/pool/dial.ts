@@ -4,17 +4,19 @@ import { type ConnectionOptions, connect as encrypt } from 'node:tls';
 import { NotConnected } from '../database-errors.ts';
 import type { DriverOptions } from './connection.ts';
 
-/** Time for a connection and its handshake. */
-const handshakeMs = 5_000;
 /** PostgreSQL's request for TLS, and the first byte of its responses: consent, or an error where it has no more processes. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const [consent, refusal] = ['S', 'E'];
 
 /**
  * Connects to the host with an index, encrypted where `sslmode` asks for it; with `prefer` in plain text where the server has no TLS. Throws
- * the socket's error, or NotConnected after 5 s. The driver's own dial is not used: it listens to a socket too late to hear of a failure.
+ * the socket's error, or NotConnected after `handshakeMs`. The driver's own dial is not used: it listens to a socket too late to hear of a failure.
  */
-export async function dial({ host: hosts, port, path, ssl: mode }: DriverOptions, index: number): Promise<Socket> {
+export async function dial(
+  { host: hosts, port, path, ssl: mode }: Pick<DriverOptions, 'host' | 'port' | 'path' | 'ssl'>,
+  index: number,
+  handshakeMs = 5_000,
+): Promise<Socket> {
   const host = hosts[index]!;
   const socket = path ? connect(path) : connect(port[index]!, host);
   const ended = new AbortController();

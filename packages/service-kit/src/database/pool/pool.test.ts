@@ -5,7 +5,7 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isDatabaseMoving } from '../../http/health.ts';
-import { type Database, inTransaction, openConnections, openDatabase, poolUse } from '../database.ts';
+import { type Database, inTransaction, openDatabase } from '../database.ts';
 import { isDatabaseUnavailable, isTransactionConflict } from '../database-errors.ts';
 
 const statementMs = 1_500;
@@ -149,12 +149,12 @@ describe('a connection that falls silent', () => {
 });
 
 it('a connection that ends while its transaction does something else fails what that does next, and not the process', async () => {
-  const open = openConnections(sql);
+  const open = sql.pool.open;
   const { promise: next, resolve } = Promise.withResolvers<unknown>();
   const work = inTransaction(sql, async (tx) => {
     const [backend] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
     await platform.database('crm')`select pg_terminate_backend(${backend!.pid})`;
-    await waitFor('the connection to end', () => openConnections(sql) < open);
+    await waitFor('the connection to end', () => sql.pool.open < open);
     resolve(await failure(tx`select 2`));
   });
   expect(isDatabaseUnavailable(await failure(work))).toBe(true);
@@ -277,7 +277,7 @@ it('says that a pool stands still only where the database can be dialled', async
 });
 
 it('says how many connections of a pool are used, and what waits for one', async () => {
-  const isIdle = () => waitFor('nothing to be used', () => isDeepStrictEqual(poolUse(sql), idle));
+  const isIdle = () => waitFor('nothing to be used', () => isDeepStrictEqual(sql.pool.use, idle));
   const idle = { size: 2, used: 0, waiting: 0 };
   await isIdle();
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
@@ -292,17 +292,17 @@ it('says how many connections of a pool are used, and what waits for one', async
     return { held };
   };
   const first = await hold();
-  expect(poolUse(sql)).toEqual({ size: 2, used: 1, waiting: 0 });
+  expect(sql.pool.use).toEqual({ size: 2, used: 1, waiting: 0 });
   const second = await hold();
   const others = [one(), inTransaction(sql, (tx) => tx`select 2`)];
-  await waitFor('the others to wait', () => poolUse(sql).waiting === 2);
-  expect(poolUse(sql)).toEqual({ size: 2, used: 2, waiting: 2 });
+  await waitFor('the others to wait', () => sql.pool.use.waiting === 2);
+  expect(sql.pool.use).toEqual({ size: 2, used: 2, waiting: 2 });
   end();
   await Promise.all([first.held, second.held, ...others]);
   await isIdle();
   await failure(inTransaction(sql, (tx) => tx`select 1 / 0`));
   const cut = inTransaction(sql, (tx) => tx`select pg_sleep(1)`);
-  await waitFor('a connection to be used', () => poolUse(sql).used === 1);
+  await waitFor('a connection to be used', () => sql.pool.use.used === 1);
   relay.cut();
   await failure(cut);
   await isIdle();
