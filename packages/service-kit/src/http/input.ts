@@ -7,7 +7,7 @@ import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
 /** Maximum number of values at all levels of a body: each is looked at, and a megabyte of JSON has room for half a million. */
-const maxFreeValues = 100_000;
+const maxValues = 100_000;
 
 /**
  * Reads a JSON object of at most 100,000 values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
@@ -47,10 +47,10 @@ function shapeRule(text: string): string | undefined {
     if (unit === 125 || unit === 93) depth--;
     else values++;
     if (unit === 123 || unit === 91) depth++;
-    return depth > maxDepth || values > maxFreeValues;
+    return depth > maxDepth || values > maxValues;
   });
   if (depth > maxDepth) return `must not nest deeper than ${maxDepth} levels`;
-  return values > maxFreeValues ? `must have at most ${maxFreeValues} values at all its levels` : undefined;
+  return values > maxValues ? `must have at most ${maxValues} values at all its levels` : undefined;
 }
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
@@ -63,30 +63,15 @@ function unstorable(value: unknown): string | undefined {
 
 /** Refuses what cannot be stored anywhere in a value of which no schema says more. */
 function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
-  const place = [...path];
-  let seen = 0;
-  const look = (value: unknown): void => {
-    seen++;
-    if (seen > maxFreeValues) throw invalidAt([...path], `must have at most ${maxFreeValues} values at all its levels`);
-    const rule = unstorable(value);
-    if (rule) throw invalidAt(place, rule);
-    if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index++) {
-        place.push(index);
-        look(value[index]);
-        place.pop();
-      }
-    } else if (typeof value === 'object' && value !== null) {
-      for (const key of Object.keys(value)) {
-        place.push(key);
-        const keyRule = key === '__proto__' ? 'is no key that can be stored' : unstorable(key);
-        if (keyRule) throw invalidAt(place, keyRule);
-        look((value as Record<string, unknown>)[key]);
-        place.pop();
-      }
-    }
-  };
-  look(value);
+  const rule = unstorable(value);
+  if (rule) throw invalidAt(path, rule);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, entry] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const place = [...path, key];
+    const keyRule = key === '__proto__' ? 'is no key that can be stored' : unstorable(key);
+    if (keyRule) throw invalidAt(place, keyRule);
+    refuseUnstorable(entry, place);
+  }
 }
 
 /** Maximum number of keys or entries of what the caller shapes. */
