@@ -46,8 +46,6 @@ export interface RequestCall {
   request: Request;
   account: AccountContext;
   prefetch: Prefetch;
-  /** Parses the body, or throws what is wrong with it: the path is looked at before that. */
-  body: () => Record<string, unknown>;
 }
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
@@ -75,10 +73,6 @@ export class Steps<Resources> {
     this.#parseHeaders = headersParser(operation.headers);
   }
 
-  bodyOf(request: Request): RequestCall['body'] {
-    return () => this.#parseBody(request);
-  }
-
   /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
   async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
     return await this.context.connections.use(account.owner, request.res, work);
@@ -88,12 +82,7 @@ export class Steps<Resources> {
    * Runs the operation once on `tx`, in the order that the API promises: path, query, body and headers, then the handler. Returns what the handler
    * returned; adds its events to `events`. Throws PrefetchNeeded.
    */
-  async run(
-    { request, account, prefetch, body }: RequestCall,
-    tx: Sql,
-    now: Date,
-    events: OutboxRow[],
-  ): Promise<unknown> {
+  async run({ request, account, prefetch }: RequestCall, tx: Sql, now: Date, events: OutboxRow[]): Promise<unknown> {
     const { operation, implementation, context } = this;
     const { log, resources, clock } = context;
     const params = this.#paramsOf(request);
@@ -114,7 +103,7 @@ export class Steps<Resources> {
       if (operation.method !== 'GET') call.now = clock();
     }
     call.query = this.#parseQuery(request.query as Record<string, unknown>);
-    call.body = body() as never;
+    call.body = this.#parseBody(request) as never;
     call.headers = this.#parseHeaders(request) as never;
     call.emit = ((event: Parameters<typeof outboxRow>[0], data: unknown) => {
       const row = outboxRow(event, account, data, call.now);

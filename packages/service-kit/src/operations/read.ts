@@ -10,7 +10,7 @@ export async function read<Resources>(
   account: AccountContext,
 ): Promise<unknown> {
   const { clock, sql } = steps.context;
-  const call = { request, account, body: steps.bodyOf(request), prefetch: new Prefetch() };
+  const call = { request, account, prefetch: new Prefetch() };
   for (;;) {
     try {
       return await steps.onConnection(call, () => steps.run(call, sql, clock(), []));

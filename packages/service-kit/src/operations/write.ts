@@ -44,7 +44,7 @@ export async function write<Resources>(
   account: AccountContext,
 ): Promise<ServedResponse> {
   const claim = claimOf(steps, request, account);
-  const call = { steps, request, account, prefetch: new Prefetch(), claim, body: steps.bodyOf(request) };
+  const call = { steps, request, account, prefetch: new Prefetch(), claim };
   let rollbacks = 0;
   let work: PrefetchNeeded['work'] | undefined;
   let pauses: ReturnType<KeyWaiters['pauses']> | undefined;
