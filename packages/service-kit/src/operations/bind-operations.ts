@@ -9,10 +9,9 @@ import { withWorkContext } from '../telemetry/logging.ts';
 import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts';
 import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
 import { noAccount } from '../values/no-account.ts';
-import { type BindingContext, Steps } from './call.ts';
+import { type BindingContext, read, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
 import type { BoundOperation } from './operation.ts';
-import { read } from './read.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */

@@ -11,7 +11,6 @@ import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
-import type { Prefetch } from './prefetch.ts';
 
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources> {
@@ -39,6 +38,31 @@ export interface BindingContext<Resources> {
 /** The response to send, made now or before under the same key. */
 export interface ServedResponse extends StoredResponse {
   kind: 'done' | 'replayed';
+}
+
+/** Unwinds a handler whose prefetch has not run yet; see `Call.prefetch`. */
+export class PrefetchNeeded extends Error {
+  readonly work: (call: PrefetchCall) => Promise<void>;
+  constructor(work: (call: PrefetchCall) => Promise<void>) {
+    super('a prefetch must run before the handler goes on');
+    this.work = work;
+  }
+}
+
+/** The prefetches of one request, by their names or the order in which its handler asks for them, with their results once they have one. */
+export class Prefetch {
+  readonly #results = new Map<string, unknown>();
+
+  /** Returns the `prefetch` of one attempt at the request, which begins with the first. */
+  attempt() {
+    let place = 0;
+    return <Result>(work: (call: PrefetchCall) => Promise<Result>, name = String(++place)): Result => {
+      if (this.#results.has(name)) return this.#results.get(name) as Result;
+      throw new PrefetchNeeded(async (call) => {
+        this.#results.set(name, await work(call));
+      });
+    };
+  }
 }
 
 /** One request on its way through the steps. */
@@ -130,6 +154,24 @@ export class Steps<Resources> {
       if (!(cause instanceof ApiError)) throw cause;
       const message = `There is no such ${resourceOf(this.operation)}: ${cause.message}`;
       throw new ApiError('not_found', message, { cause });
+    }
+  }
+}
+
+/** Returns what a read's handler does: its statements run on the pool, without a transaction. Throws what it is refused with. */
+export async function read<Resources>(
+  steps: Steps<Resources>,
+  request: Request,
+  account: AccountContext,
+): Promise<unknown> {
+  const { clock, sql } = steps.context;
+  const call = { request, account, prefetch: new Prefetch() };
+  for (;;) {
+    try {
+      return await steps.onConnection(call, () => steps.run(call, sql, clock(), []));
+    } catch (error) {
+      if (!(error instanceof PrefetchNeeded)) throw error;
+      await error.work(steps.prefetchCall(call));
     }
   }
 }

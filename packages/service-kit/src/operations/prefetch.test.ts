@@ -16,8 +16,8 @@ import {
   openDatabase,
   ResponseSeal,
 } from '../index.ts';
+import { Prefetch, PrefetchNeeded } from './call.ts';
 import type { PrefetchCall } from './operation.ts';
-import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 
 const makeNote = operationsOf('cdp', null)('makeNote', {
   method: 'POST',

@@ -5,7 +5,14 @@ import { inTransaction, type Sql } from '../database/database.ts';
 import { isTransactionConflict } from '../database/database-errors.ts';
 import { bodyFingerprint } from '../http/bodies/request-body.ts';
 import { type OutboxRow, writeOutbox } from '../outbox/outbox.ts';
-import type { BindingContext, RequestCall, ServedResponse, Steps } from './call.ts';
+import {
+  type BindingContext,
+  Prefetch,
+  PrefetchNeeded,
+  type RequestCall,
+  type ServedResponse,
+  type Steps,
+} from './call.ts';
 import {
   claimKey,
   type IdempotencyClaim,
@@ -14,7 +21,6 @@ import {
   type KnownKey,
   storeResponse,
 } from './idempotency.ts';
-import { Prefetch, PrefetchNeeded } from './prefetch.ts';
 
 /** Attempts per write after deadlocks or serialization failures. */
 const maxAttempts = 3;
