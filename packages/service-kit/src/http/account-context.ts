@@ -9,7 +9,7 @@ export const contextHeader = 'platform-context';
 const maxParsedPayloads = 1_000;
 
 /** Scope of a signed context: one request to one service. */
-export interface ContextRequest {
+interface ContextRequest {
   service: ServiceName;
   method: string;
   /** Path and query, exactly as the service receives them. */
@@ -17,7 +17,7 @@ export interface ContextRequest {
 }
 
 /** Material to sign one account's contexts: its JSON in base64url, and a key derived from the shared secret for exactly that text. */
-export interface ContextSigner {
+interface ContextSigner {
   readonly payload: string;
   readonly key: KeyObject;
 }

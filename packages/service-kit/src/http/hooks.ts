@@ -30,7 +30,7 @@ export interface HookCall<Resources> {
 }
 
 /** Response to a hook; refusals are thrown as ApiError. */
-export interface HookResponse {
+interface HookResponse {
   status: 200 | 204;
   text?: string;
   /** The account that has the hook: what callers hold at the gateway counts as its own. */

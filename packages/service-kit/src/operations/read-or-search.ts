@@ -10,7 +10,7 @@ const waiting = { most: 200, ms: 10_000 };
 const searches = new PermitQueue(new FairPermits(8, 1 / 4), waiting.most, waiting.ms);
 
 /** Filters of a list as its caller gave them: undefined where not. */
-export interface GivenFilters {
+interface GivenFilters {
   /** A part of a text: one that nobody's text has, or one of two letters, is looked for in all of an account's rows. */
   text?: string | undefined;
   /**

@@ -6,7 +6,7 @@ import { Temporal } from 'temporal-polyfill';
 export const dayMs = 86_400_000;
 
 /** A time during which a zone keeps one offset from UTC, in epoch milliseconds: [startsAt, endsAt) as instants. */
-export type OffsetStretch = { startsAt: number; endsAt: number; offset: number };
+type OffsetStretch = { startsAt: number; endsAt: number; offset: number };
 
 const yearMs = 366 * dayMs;
 /** More than any offset (26 h) and any skipped day (24 h) can shift a local time away from its year. */
