@@ -1,12 +1,14 @@
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65535);
+const url = z.string().min(1);
+const text = z.string().optional();
 
 /** The settings that every process has. Each process extends this object with its own; one parse at start, none later. */
 export const baseConfig = z.object({
   HOST: z.string().default('127.0.0.1').meta({ description: 'Address to listen on.' }),
   PORT: port.default(0).meta({ description: 'Port to listen on; 0 picks a free one.' }),
-  DATABASE_URL: z.string().min(1).meta({ description: "PostgreSQL URL of this process's own role." }),
+  DATABASE_URL: url.meta({ description: "PostgreSQL URL of this process's own role." }),
   DATABASE_POOL: z.coerce.number().int().min(1).max(200).default(16).meta({
     description:
       'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
@@ -15,26 +17,22 @@ export const baseConfig = z.object({
     description:
       'transaction where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer: nothing is expected of a connection beyond its transaction then.',
   }),
-  DATABASE_DIRECT_URL: z.string().min(1).optional().meta({
+  DATABASE_DIRECT_URL: url.optional().meta({
     description:
       'PostgreSQL URL of the same role without the pooler, for migrations and for the lock by which one process takes events; required with one.',
   }),
-  NATS_URL: z.string().min(1).meta({
+  NATS_URL: url.meta({
     description:
       'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',
   }),
-  NATS_CREDENTIALS_FILE: z
-    .string()
-    .optional()
-    .meta({ description: 'File with NATS credentials (.creds), in place of user and password.' }),
-  NATS_TLS_CA_FILE: z.string().optional().meta({
+  NATS_CREDENTIALS_FILE: text.meta({
+    description: 'File with NATS credentials (.creds), in place of user and password.',
+  }),
+  NATS_TLS_CA_FILE: text.meta({
     description: "PEM file of the authority that signed the NATS servers' certificates; TLS is required then.",
   }),
-  NATS_TLS_CERT_FILE: z
-    .string()
-    .optional()
-    .meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
-  NATS_TLS_KEY_FILE: z.string().optional().meta({ description: 'PEM file of the key of that certificate.' }),
+  NATS_TLS_CERT_FILE: text.meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
+  NATS_TLS_KEY_FILE: text.meta({ description: 'PEM file of the key of that certificate.' }),
   NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional().meta({
     description:
       'Servers of a NATS cluster that keep each event: 3 for a cluster of three; NATS decides without it. The gateway applies it to the stream that is there when it connects; the same for all.',
@@ -62,19 +60,19 @@ export const baseConfig = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .meta({ description: 'Least severe level that is logged.' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().meta({
+  OTEL_EXPORTER_OTLP_ENDPOINT: text.meta({
     description:
       'OTLP/HTTP collector for traces and metrics; there are no traces without it. Other OTEL_… variables are those of the OpenTelemetry SDK.',
   }),
-  OTEL_TRACES_SAMPLER: z.string().optional().meta({
+  OTEL_TRACES_SAMPLER: text.meta({
     description:
       'Which traces are recorded, such as parentbased_traceidratio with OTEL_TRACES_SAMPLER_ARG=0.1; default: all.',
   }),
-  OTEL_METRICS_EXPORTER: z.string().optional().meta({
+  OTEL_METRICS_EXPORTER: text.meta({
     description:
       'otlp (default with a collector), none, or prometheus, which needs no collector; several separated by commas.',
   }),
-  OTEL_EXPORTER_PROMETHEUS_HOST: z.string().optional().meta({
+  OTEL_EXPORTER_PROMETHEUS_HOST: text.meta({
     description:
       'Address on which Prometheus reads the metrics of this process at /metrics, without a token: never a public one; default: localhost.',
   }),
