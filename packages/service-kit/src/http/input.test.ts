@@ -72,56 +72,29 @@ describe('an input', () => {
   const parse = inputParser(schema, 'json');
   const parseText = inputParser(z.object({ limit: z.int().max(100).default(50), q: z.string().optional() }), 'text');
 
-  it('has only the keys looked at that the contract knows', () => {
-    const given = {
-      name: 'abc',
-      get other(): string {
-        throw new Error('was looked at');
-      },
-    };
-    expect(parse(given)).toEqual({ name: 'abc', kind: 'a' });
-  });
-
-  it('has nothing looked at in what is too long or of the wrong type, nor unknown keys where there are several shapes', () => {
-    const trap = Object.defineProperty({ kind: 'a' }, 'other', {
-      enumerable: true,
-      get() {
-        throw new Error('was looked at');
-      },
-    });
+  it('has so many keys, entries and values at all levels, and no more', () => {
     const field = z.object({ other: z.string().optional() });
     const bounded = inputParser(
       z.object({
-        text: z.string().optional(),
-        at: instant.optional(),
-        maybe: z.string().or(z.literal('')).optional(),
         map: z.record(z.string(), z.unknown()).optional(),
         any: z.unknown().optional(),
         list: z.array(field).min(1).max(3).optional(),
         piped: z.array(field).max(3).transform(String).optional(),
-        either: z.union([z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]).optional(),
       }),
       'json',
     );
     for (const [name, value, rule] of [
-      ['text', trap, 'must be a string'],
-      ['text', [trap], 'must be a string'],
-      ['at', trap, 'must be an ISO 8601 date-time'],
-      ['maybe', trap, 'must be'],
-      ['map', [trap], 'must be an object'],
-      ['list', trap, 'must be an array'],
-      ['list', [trap, trap, trap, trap], 'must have at most 3 entries'],
-      ['piped', [trap, trap, trap, trap], 'must have at most 3 entries'],
-      ['any', Array.from({ length: 10_001 }, () => trap), 'must have at most 10000 entries'],
+      ['map', [{}], 'must be an object'],
+      ['list', [{}, {}, {}, {}], 'must have at most 3 entries'],
+      ['piped', [{}, {}, {}, {}], 'must have at most 3 entries'],
+      ['any', Array(10_001).fill(1), 'must have at most 10000 entries'],
       ['map', Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [n, n])), 'must have at most 10000 keys'],
     ] as const) {
-      expect(refusalOf(() => bounded({ [name]: value })).message).toContain(`${name} ${rule}`);
+      expect(refusalOf(() => bounded({ [name]: value })).message).toBe(`${name} ${rule}`);
     }
-    const ofValues = (count: number) =>
-      parseJsonObject(Buffer.from(JSON.stringify({ deep: Array(count).fill(1) })), 'application/json');
+    const ofValues = (count: number) => json(JSON.stringify({ deep: Array(count).fill(1) }));
     expect(refusalOf(() => ofValues(100_000)).message).toBe('body must have at most 100000 values at all its levels');
     expect(bounded({ any: ofValues(99_998) })).toHaveProperty('any.deep');
-    expect(bounded({ either: trap })).toEqual({ either: { kind: 'a' } });
   });
 
   it('is refused for what cannot be stored where there are several shapes', () => {
@@ -135,30 +108,10 @@ describe('an input', () => {
     );
   });
 
-  it('is held to the length of texts and lists before any other rule', () => {
-    let asked = 0;
-    const rule = (value: unknown) => {
-      asked++;
-      return value !== undefined;
-    };
-    const bounded = inputParser(
-      z.object({
-        name: text(5).refine(rule).optional(),
-        list: z.array(z.string().refine(rule)).max(3).optional(),
-        either: z.union([z.array(z.string().refine(rule)).max(3), z.object({})]).optional(),
-      }),
-      'json',
-    );
-    expect(refusalOf(() => bounded({ name: 'x'.repeat(6) })).message).toBe(
-      'name must be a string of at most 5 characters',
-    );
-    expect(refusalOf(() => bounded({ list: ['a', 'b', 'c', 'd'] })).message).toBe('list must have at most 3 entries');
-    expect(asked).toBe(0);
+  it('is refused with the first hundred characters of a key', () => {
     const map = inputParser(z.object({ map: z.record(z.string(), z.object({ on: z.boolean() })) }), 'json');
     const { message } = refusalOf(() => map({ map: { ['k'.repeat(5_000)]: { on: 1 } } }));
     expect(message).toBe(`map.${'k'.repeat(100)}.on must be a boolean`);
-    bounded({ name: 'abcde', list: ['a', 'b', 'c'] });
-    expect(asked).toBe(4);
   });
 
   it('is refused for a query parameter that there is not, with those that there are', () => {
@@ -218,17 +171,6 @@ describe('an input', () => {
     for (const wrong of [{ b: 1 }, [1], true])
       expect(rule({ fields: { a: wrong } })).toBe('fields.a must be a string of at most 5 characters or a number');
     expect(rule({ fields: { a: 'abcdef' } })).toBe('fields.a must be a string of at most 5 characters');
-  });
-
-  it('looks at a map up to its first entry that is wrong', () => {
-    let looked = 0;
-    const looksWrong = () => ++looked < 0;
-    const read = inputParser(z.object({ map: z.record(text(9, 2), z.array(z.int().refine(looksWrong))) }), 'json');
-    const map = Object.fromEntries(Array.from({ length: 1_000 }, (_none, index) => [`key ${index}`, [1]]));
-    expect(refusalOf(() => read({ map })).field).toBe('map');
-    expect(looked).toBe(1);
-    expect(refusalOf(() => read({ map: { 'key 0': [], x: [] } }))).toMatchObject({ field: 'map' });
-    expect(read({ map: { 'key 0': [], 'key 1': [] } })).toEqual({ map: { 'key 0': [], 'key 1': [] } });
   });
 
   it('counts code points, not UTF-16 units', () => {

@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Database } from '../database/database.ts';
+import { type Database, inTransaction } from '../database/database.ts';
+import { lockNumber } from '../database/locks.ts';
+import { claimKey } from './idempotency.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -64,4 +66,16 @@ it('a key is stored for a path of any length', async () => {
   expect((await send()).status).toBe(404);
   const again = await send();
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
+});
+
+it('a key is held by a number that PostgreSQL’s own hash gives no text: whoever calculates that backwards could hold a lock of a service', async () => {
+  const [accountId, method, path, key] = [randomUUID(), 'POST', '/v1/cdp/contacts', 'kAAA1{eFV9$IQpP'];
+  const claim = { accountId, method, path, key, fingerprint: Buffer.alloc(32), seal: undefined };
+  await inTransaction(sql, async (holder) => {
+    const claimed = () => inTransaction(sql, (tx) => claimKey(tx, claim, new Date()));
+    await holder`select pg_advisory_xact_lock(hashtextextended(${`${accountId} ${method} ${path} ${key}`}, 0))`;
+    expect(await claimed()).toBeUndefined();
+    await holder`select pg_advisory_xact_lock(${lockNumber('key', accountId, method, path, key)}::bigint)`;
+    expect(await claimed()).toEqual({ kind: 'running' });
+  });
 });

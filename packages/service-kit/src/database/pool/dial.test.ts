@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, Socket as Net, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { expectToGoOn } from '../../../test/unsent-bytes.ts';
 import { type Database, inTransaction, openDatabase } from '../database.ts';
 import { isDatabaseUnavailable } from '../database-errors.ts';
 
@@ -74,13 +73,6 @@ it('statements are sent encrypted, and a connection that has closed is not count
   expect(sql.pool.open).toBe(1);
 });
 
-it.each([false, true])(
-  'a connection that closed in the turn in which a statement was written is made again at once, with a pooler: %s',
-  async (isPooled) => {
-    await expectToGoOn(open('require', { isPooled }));
-  },
-);
-
 it.each([
   ['disable', true],
   ['require', false],
@@ -106,27 +98,6 @@ it.each([
     again.close();
   }
 });
-
-it.each(['disable', 'require'])(
-  'a dial that fails at once fails what waits for it, and ends no process: %s',
-  async (mode) => {
-    const uncaught: unknown[] = [];
-    const note = (error: unknown) => uncaught.push(error);
-    process.on('uncaughtException', note);
-    const { connect: dial } = Net.prototype;
-    // From an address that this machine does not have: nothing is sent.
-    Net.prototype.connect = function (this: Socket, [options, called]: [object, unknown]) {
-      return dial.call(this, { ...options, localAddress: '203.0.113.9' } as never, called as never);
-    } as unknown as typeof dial;
-    try {
-      expect(await errorOf(open(mode)`select 1`)).toMatchObject({ code: 'EADDRNOTAVAIL' });
-      expect(uncaught).toEqual([]);
-    } finally {
-      Net.prototype.connect = dial;
-      process.off('uncaughtException', note);
-    }
-  },
-);
 
 it.each(['verify-full', 'verify-ca', 'true'])('a certificate that nobody knows is refused with %s', async (mode) => {
   expect(await errorOf(open(mode)`select 1`)).toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });

@@ -94,17 +94,6 @@ it('a migration may take as long as it takes, but waits for no lock for long', a
   expect(seen).toEqual({ statement_timeout: '0', idle_in_transaction_session_timeout: '0', lock_timeout: '200ms' });
 });
 
-it('a node that vanishes in the middle of a migration keeps others from it for half a minute at most', async () => {
-  await write(
-    '9000_settings.sql',
-    `
-    insert into long_read select setting::int from pg_settings where name in ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count',
-      'tcp_user_timeout', 'client_connection_check_interval');`,
-  );
-  await migrateAll();
-  expect((await sql`select id from long_read order by id`).map(({ id }) => id)).toEqual([4, 5, 10, 10_000, 30_000]);
-});
-
 it('a process that loses its connection while it waits migrates no more: another one may', async () => {
   const end = await readForLong();
   try {

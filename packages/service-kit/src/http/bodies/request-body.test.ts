@@ -126,6 +126,16 @@ describe('a form', () => {
     expect(await refusal(long)).toEqual(invalid('file'));
     expect(await refusal(await sent([file('x'), ['title', 't'.repeat(70_000)]]))).toEqual(invalid('title'));
   });
+
+  it.each([1, 65_536, 65_560, 190_000])(
+    'is read to its end where its last part has no name, and %i bytes',
+    async (bytes) => {
+      const part = '--q\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n';
+      const nameless = `--q\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(bytes)}\r\n--q--`;
+      const { parts, error } = await readForm(Buffer.from(part + nameless), 'multipart/form-data; boundary=q');
+      expect([Object.keys(parts), error]).toEqual([['file'], undefined]);
+    },
+  );
 });
 
 describe('large bodies in memory', () => {
