@@ -3,9 +3,9 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Database } from '../database/database.ts';
 import type { Connections } from '../fairness/connections.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from '../jobs/jobs.ts';
-import { type Logger, withWorkContext } from '../telemetry/logging.ts';
-import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
+import type { Logger } from '../telemetry/logging.ts';
 import { refuseOtherMethods, routePattern, sendError } from './responses.ts';
+import { inServerSpan } from './server-span.ts';
 
 /** A request that comes in without a key: who sent it is known by a signature, which the hook checks over `body`, byte for byte. */
 export interface HookCall<Resources> {
@@ -48,7 +48,7 @@ export const hookAccountHeader = 'hook-account';
 
 const bodyLimit = 1_048_576;
 
-/** Serves hooks on an Express app: GET, HEAD and POST, bodies up to 1 MiB of any type. */
+/** Serves hooks on an Express app: GET, HEAD and POST, bodies up to 1 MiB of any type. Spans name no path itself: it has the token of its hook. */
 export function bindHooks<Resources>(
   app: Express,
   hooks: readonly Hook<Resources>[],
@@ -58,20 +58,16 @@ export function bindHooks<Resources>(
   const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
   for (const { path, handle } of hooks) {
     const serve = (request: Request, response: Response) =>
-      withWorkContext({ requestId: request.header('request-id') ?? '' }, () =>
-        inSpan(`${httpMethod(request.method)} ${path}`, spanOf(request, path), async (span) => {
-          let sent: number;
-          try {
-            const { status, text, account } = await handle(callOf(request, context, connections));
-            if (account !== undefined) response.setHeader(hookAccountHeader, account);
-            response.status(status).type('text/plain').send(text);
-            sent = status;
-          } catch (error) {
-            sent = sendError(response, error, context.log);
-          }
-          setHttpStatus(span, sent);
-        }),
-      );
+      inServerSpan(request, { route: path }, async () => {
+        try {
+          const { status, text, account } = await handle(callOf(request, context, connections));
+          if (account !== undefined) response.setHeader(hookAccountHeader, account);
+          response.status(status).type('text/plain').send(text);
+          return status;
+        } catch (error) {
+          return sendError(response, error, context.log);
+        }
+      });
     const pattern = routePattern(path);
     const route = app.route(pattern);
     route.get(serve);
@@ -79,17 +75,6 @@ export function bindHooks<Resources>(
     refuseOtherMethods(app, pattern, 'GET, HEAD, POST, OPTIONS');
   }
 }
-
-/** The path itself is left out: it has the token of its hook. */
-const spanOf = (request: Request, path: string) => ({
-  kind: SpanKind.SERVER,
-  attributes: {
-    'http.request.method': httpMethod(request.method),
-    'http.route': path,
-    'platform.request_id': request.header('request-id') ?? '',
-  },
-  parent: traceOfRequest(request.headers),
-});
 
 function callOf<Resources>(
   request: Request,

@@ -3,11 +3,11 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { bodyReader } from '../http/bodies/request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
+import { inServerSpan } from '../http/server-span.ts';
 import { beginEventStream, type StreamSource } from '../http/streams/streams.ts';
 import { limitReached } from '../telemetry/limits.ts';
-import { withWorkContext } from '../telemetry/logging.ts';
 import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts';
-import { describeSpan, httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
+import { describeSpan, httpMethod } from '../telemetry/telemetry.ts';
 import { noAccount } from '../values/no-account.ts';
 import { type BindingContext, read, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
@@ -31,7 +31,10 @@ export function bindOperations<Resources>(
     const steps = new Steps(bound, context, waiters);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
-      return traced(steps, request, () => serve(steps, request, response));
+      const attributes = { 'url.path': pathOf(request), 'platform.operation': operation.key };
+      const isUntraced = operation.method === 'GET' && context.readsAreUntraced === true;
+      const span = { route: operation.path, attributes, isUntraced };
+      return inServerSpan(request, span, () => serve(steps, request, response));
     };
     const path = routePattern(operation.path);
     const route = app.route(path);
@@ -124,29 +127,4 @@ async function respondWithStream<Resources>(
     response.end();
   } else context.streams!.begin(response, source, { owner: account.owner, operation: operation.key });
   return operation.status;
-}
-
-function traced<Resources>(
-  { operation, context }: Steps<Resources>,
-  request: Request,
-  work: () => Promise<number>,
-): Promise<number> {
-  const requestId = request.header('request-id');
-  const requestContext = requestId ? { requestId } : {};
-  if (operation.method === 'GET' && context.readsAreUntraced) return withWorkContext(requestContext, work);
-  const attributes = {
-    'http.request.method': httpMethod(request.method),
-    'http.route': operation.path,
-    'url.path': pathOf(request),
-    'platform.operation': operation.key,
-    'platform.request_id': requestId ?? '',
-  };
-  const options = { kind: SpanKind.SERVER, attributes, parent: traceOfRequest(request.headers) };
-  return withWorkContext(requestContext, () =>
-    inSpan(`${request.method} ${operation.path}`, options, async (span) => {
-      const status = await work();
-      setHttpStatus(span, status);
-      return status;
-    }),
-  );
 }
