@@ -13,8 +13,7 @@ const sweepMs = 500;
 const idleMs = 20_000;
 /** Time for authentication and the first statement of a connection. */
 const beginMs = 5_000;
-/** Rounds of dialling all hosts without a pause: a server that closes its connections is often back at once. */
-const roundsAtOnce = 3;
+/** Pauses between rounds of dialling all hosts: a server that closes its connections is often back at once. */
 const pauses: Backoff = { firstMs: 50, longestMs: 500 };
 /** Codes of failures that say nothing of the server: it may be about to start. */
 const saysNothing = new Set(['CONNECTION_CLOSED', 'STATEMENT_TIMEOUT']);
@@ -192,7 +191,7 @@ export class Pool {
     const hosts = this.#options.driver.host.length;
     for (let tries = 0; this.#waiting.length > 0 && !this.#isEnding; tries++) {
       const rounds = Math.floor(tries / hosts);
-      if (rounds >= roundsAtOnce) await sleep(backoffMs(pauses, rounds - roundsAtOnce + 1));
+      if (rounds > 0) await sleep(backoffMs(pauses, rounds));
       try {
         const connection = await this.#connect(this.#nextHost++ % hosts);
         if (connection) return this.giveBack(connection);
