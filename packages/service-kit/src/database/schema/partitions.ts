@@ -121,11 +121,10 @@ export class PartitionKeeper {
   }
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
-    const { over, endsAt } = await this.#make(table);
-    const [oldest, ...others] = over;
+    const { oldest, seen } = await this.#make(table);
     if (!oldest || !(await this.#drop(table, oldest))) return false;
-    this.#seen.set(table.table, { endsAt, overdue: others.length });
-    return others.length > 0;
+    seen.overdue--;
+    return seen.overdue > 0;
   }
 
   /** Drops a partition; returns whether it did. It gives way to whoever has it locked, and is tried again a minute later. */
@@ -142,20 +141,18 @@ export class PartitionKeeper {
     }
   }
 
-  /** Makes what a table lacks; returns what is over, and when the last one ends. */
+  /** Makes what a table lacks; returns the oldest of those that are over, and what metrics say of the table. */
   async #make(table: PartitionedTable) {
     const { partitions, now } = await readPartitions(this.#sql, table.table);
     const { missing, over } = planPartitions(table, partitions, now, Date.now());
-    let endsAt = Math.max(now, ...partitions.map(({ toMs }) => toMs));
-    const saw = () => this.#seen.set(table.table, { endsAt, overdue: over.length });
+    const seen = { endsAt: Math.max(now, ...partitions.map(({ toMs }) => toMs)), overdue: over.length };
     // Said before anything can fail: operators must hear of it when nothing more is made.
-    saw();
+    this.#seen.set(table.table, seen);
     for (const bounds of missing) {
       await makePartition(this.#sql, table.table, bounds);
-      endsAt = Math.max(endsAt, bounds.toMs);
-      saw();
+      seen.endsAt = Math.max(seen.endsAt, bounds.toMs);
     }
-    return { over, endsAt };
+    return { oldest: over[0], seen };
   }
 
   /** Returns the tables that have no partition for the database's now. */
