@@ -42,21 +42,19 @@ export function signContext({ payload, key }: ContextSigner, request: ContextReq
  */
 export function contextReader(secret: string, service: ServiceName) {
   const known = new LRUCache<string, { key: KeyObject; account: AccountContext }>({ max: maxParsedPayloads });
-  const remember = (payload: string, key: KeyObject): AccountContext => {
-    const account = AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
-    known.set(payload, { key, account });
-    return account;
-  };
   return (header: string | undefined, method: string, target: string, nowMs: number): AccountContext => {
-    const [payload, expiry, mac, ...more] = header?.split('.') ?? [];
-    if (payload !== undefined && expiry !== undefined && mac !== undefined && more.length === 0) {
-      const signer = known.get(payload);
-      const key = signer?.key ?? keyOf(secret, payload);
-      const isSigned = isSame(mac, macOf(key, expiry, { service, method, target }));
-      // Only what is signed is read, or kept.
-      if (isSigned && Number(expiry) >= nowMs) return signer?.account ?? remember(payload, key);
+    const [payload = '', expiry = '', mac = '', ...more] = header?.split('.') ?? [];
+    const signer = known.get(payload);
+    const key = signer?.key ?? keyOf(secret, payload);
+    const isSigned = more.length === 0 && isSame(mac, macOf(key, expiry, { service, method, target }));
+    if (!isSigned || !(Number(expiry) >= nowMs)) {
+      const message = 'This service accepts requests from the gateway only; call the public address.';
+      throw new ApiError('key_required', message);
     }
-    throw new ApiError('key_required', 'This service accepts requests from the gateway only; call the public address.');
+    // Only what is signed is read, or kept.
+    const account = signer?.account ?? AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+    if (!signer) known.set(payload, { key, account });
+    return account;
   };
 }
 
