@@ -116,7 +116,7 @@ export function beginEventStream(response: ServerResponse): void {
 
 /** Returns the line that has the reader of a stream that ends connect again, some time later at random. */
 export function retrySoon(): string {
-  return retryText(Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest)));
+  return `retry: ${Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest))}\n\n`;
 }
 
 /** Returns an event as Server-Sent Events have it; a line end in the data stays one for the reader. */
@@ -126,11 +126,6 @@ export function eventText({ id, event, data }: StreamedEvent): string {
 
 /** A comment, which readers ignore: it says that the stream is alive. */
 const commentText = ': alive\n\n';
-
-/** Returns the line that has a reader wait for `ms` before it connects again. */
-function retryText(ms: number): string {
-  return `retry: ${ms}\n\n`;
-}
 
 function isOver(response: ServerResponse): boolean {
   return response.closed || response.writableEnded;
