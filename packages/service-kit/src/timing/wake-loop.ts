@@ -8,6 +8,14 @@ const rounds = meter.createSummedCounter(
   'loop',
 );
 
+/** Pace of a loop. */
+interface Pace {
+  everyMs: number | (() => number);
+  slowestRetryMs: number;
+  gatherMs?: number;
+  log: Logger;
+}
+
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
  * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
@@ -18,27 +26,18 @@ const rounds = meter.createSummedCounter(
 export class WakeLoop {
   readonly #name: string;
   readonly #work: () => Promise<boolean | undefined>;
-  readonly #everyMs: () => number;
-  readonly #slowestRetryMs: number;
-  readonly #gatherMs: number;
+  readonly #pace: Pace;
   readonly #log: Logger;
   readonly #loop: Promise<void>;
-  #wakeUp: (() => void) | undefined;
+  #wakeUp: (() => unknown) | undefined;
   #isWoken = false;
   #isStopping = false;
 
-  constructor(
-    name: string,
-    options: { everyMs: number | (() => number); slowestRetryMs: number; gatherMs?: number; log: Logger },
-    work: () => Promise<boolean | undefined>,
-  ) {
+  constructor(name: string, pace: Pace, work: () => Promise<boolean | undefined>) {
     this.#name = name;
     this.#work = work;
-    const { everyMs } = options;
-    this.#everyMs = typeof everyMs === 'number' ? () => everyMs : everyMs;
-    this.#slowestRetryMs = options.slowestRetryMs;
-    this.#gatherMs = options.gatherMs ?? 0;
-    this.#log = options.log.child({ loop: name });
+    this.#pace = pace;
+    this.#log = pace.log.child({ loop: name });
     this.#loop = this.#run();
   }
 
@@ -56,6 +55,7 @@ export class WakeLoop {
 
   async #run(): Promise<void> {
     await Promise.resolve(); // whoever makes the loop has it before the first round
+    const { everyMs, slowestRetryMs, gatherMs = 0 } = this.#pace;
     for (let failures = 0; !this.#isStopping; ) {
       this.#isWoken = false;
       rounds.add(1, this.#name);
@@ -71,29 +71,24 @@ export class WakeLoop {
       }
       const endedMs = performance.now();
       if (failures > 0) {
-        const retryMs = backoffMs({ firstMs: 200, longestMs: this.#slowestRetryMs }, failures);
+        const retryMs = backoffMs({ firstMs: 200, longestMs: slowestRetryMs }, failures);
         await this.#pause(retryMs, () => this.#isStopping);
       } else if (!hasMore) {
-        await this.#pause(this.#everyMs(), () => this.#isWoken || this.#isStopping);
-        const gatherMs = endedMs + this.#gatherMs - performance.now();
-        if (gatherMs > 0 && this.#isWoken) await this.#pause(gatherMs, () => this.#isStopping);
+        await this.#pause(typeof everyMs === 'number' ? everyMs : everyMs(), () => this.#isWoken || this.#isStopping);
+        const restMs = endedMs + gatherMs - performance.now();
+        if (restMs > 0 && this.#isWoken) await this.#pause(restMs, () => this.#isStopping);
       }
     }
   }
 
   /** Waits until the time is over, or until a wake finds `isOver`. */
-  #pause(delayMs: number, isOver: () => boolean): Promise<void> {
-    if (isOver()) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#wakeUp = undefined;
-        resolve();
-      };
-      const timer = Number.isFinite(delayMs) ? setTimeout(end, Math.max(0, delayMs)) : undefined;
-      this.#wakeUp = () => {
-        if (isOver()) end();
-      };
-    });
+  async #pause(delayMs: number, isOver: () => boolean): Promise<void> {
+    if (isOver()) return;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const timer = Number.isFinite(delayMs) ? setTimeout(end, Math.max(0, delayMs)) : undefined;
+    this.#wakeUp = () => isOver() && end();
+    await ended;
+    clearTimeout(timer);
+    this.#wakeUp = undefined;
   }
 }
