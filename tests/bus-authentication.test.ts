@@ -1,7 +1,5 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '@customer-platform/client';
 import { streamKeeper } from '@customer-platform/service-kit';
 import {
   type ProcessPlatform,
@@ -171,48 +169,6 @@ describe.each(services)('the user %s', (service) => {
     ];
     await refusedAll([...forbidden, ...inboxes], (subject) => publishing(connection, subject));
   });
-});
-
-it('makes no service reply to a subject that is no inbox: replies are no way to publish as another', async () => {
-  const connection = await connectAs(platform, 'calendar');
-  const [subject, forged] = ['platform.request.cdp.getContactSummary', 'platform.event.public.cdp.forged'];
-  connection.publish(subject, '{}', { reply: forged });
-  expect(await publishing(connection, subject)).toContain('replied to');
-  // The first one's outcome, either of the two: it may come after the reply to the second.
-  const isIgnored = (line: string) => line.includes(subject) && line.includes('a request without an inbox is ignored');
-  await waitFor(
-    'the first to be ignored or replied to',
-    async () => platform.output.some(isIgnored) || (await countEvents(connection, forged)) > 0,
-  );
-  expect(await countEvents(connection, forged)).toBe(0);
-  await connection.close();
-});
-
-it('believes a service in its own events alone, whatever it writes into an envelope', async () => {
-  const { id: account, key } = await platform.account();
-  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-  const connection = await connectAs(platform, 'catalogue');
-  const forged = [
-    ['contact.created', 'contact.created'],
-    ['order.created', 'contact.created'],
-  ].map(([subject, type]) => {
-    const id = randomUUIDv7();
-    const data = { contact: { id: crypto.randomUUID(), name: 'Forged', phone: null } };
-    return {
-      subject: `platform.event.public.catalogue.${subject}`,
-      envelope: { id, type, timestamp: new Date().toISOString(), account, mode: 'live', data },
-    };
-  });
-  for (const { subject, envelope } of forged)
-    expect(await publishing(connection, subject, JSON.stringify(envelope))).toContain('"stream":"platform"');
-  await connection.close();
-  // It follows the forged ones in the stream: once it is recorded, they were processed or refused.
-  await client.createContact({ body: { name: 'Ada' } });
-  const recorded = await waitFor('the event', async () => {
-    const { data } = await client.listEvents({ query: { type: 'contact.created' } });
-    return data.some((event) => JSON.stringify(event).includes('Ada')) && data;
-  });
-  expect(recorded.filter((event) => JSON.stringify(event).includes('Forged'))).toEqual([]);
 });
 
 it('lets nobody in without a password, or with a wrong one', async () => {

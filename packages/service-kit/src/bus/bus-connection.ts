@@ -164,8 +164,8 @@ function connectionOptions(
     ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
     ...(isTls || Object.keys(tls).length > 0 ? { tls } : {}),
     name: service,
-    // Replies to this process nobody else may read.
-    inboxPrefix: `_INBOX.${service}`,
+    // Only this service may subscribe there, and only services that it asks may publish there.
+    inboxPrefix: `_INBOX.${service}.reply`,
     timeout: dialTimeoutMs,
     // A connection that ends is dialled anew by us.
     reconnect: false,

@@ -1,8 +1,7 @@
 import { internalRequest } from '@customer-platform/contracts/core';
 import { type Platform, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect, createInbox, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { createLogger } from '../telemetry/logging.ts';
 import { Bus } from './bus.ts';
@@ -107,30 +106,6 @@ it('a reply for which it is too late, since the connection was lost while the pr
     await asked;
     await relay.stop();
   }
-});
-
-it('news is what was published as news: JetStream delivers events to any subject, with rights of its own', async () => {
-  const heard: string[] = [];
-  bus.listen('doors', (payload) => heard.push(payload));
-  const kind = `door.${Math.random().toString(36).slice(2)}`;
-  const event = { kind, audience: 'public', trace: undefined };
-  for (const [index, envelope] of ['forged', 'marker'].entries())
-    await bus.publish({ ...event, id: crypto.randomUUID(), sequence: index + 1, envelope });
-  const manager = await jetstreamManager(nats);
-  const name = `forger-${kind.slice(5)}`;
-  const filter_subject = `${prefix}.event.public.crm.${kind}`;
-  await manager.consumers.add(prefix, { durable_name: name, filter_subject, ack_policy: 'explicit' });
-  // The server writes deliveries of a consumer in their order: once this test has the second, the first is ahead of whatever comes now.
-  const delivered: string[] = [];
-  const inbox = createInbox();
-  nats.subscribe(inbox, { callback: (_error, message) => void delivered.push(message.string()) });
-  for (const reply of [`${prefix}.news.doors`, inbox])
-    nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${prefix}.${name}`, '{"batch":1}', { reply });
-  await waitFor('the second to be delivered', () => delivered.length > 0);
-  expect(delivered).toEqual(['marker']);
-  bus.announce('doors', 'true');
-  await waitFor('the news', () => heard.includes('true'));
-  expect(heard).toEqual(['true']);
 });
 
 it('news that the server is too small for is dropped, and what comes after it is not', async () => {

@@ -1,4 +1,4 @@
-import { type Envelope, ownerOf } from '@customer-platform/contracts/core';
+import type { Envelope } from '@customer-platform/contracts/core';
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
@@ -247,11 +247,10 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Why a message carries no event. */
-export const noEvent =
-  'The message is no event: it is not the JSON of an envelope, or not of an event of the service that published it';
+export const noEvent = 'The message is no event: it is not the JSON of an envelope';
 
 /** Returns the event that a message carries; undefined where it carries none. Never throws. */
-export function readEvent({ subject, bytes, headers }: MessageContent): ReceivedEvent | undefined {
+export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   let envelope: Partial<Envelope> | null;
   try {
@@ -266,7 +265,7 @@ export function readEvent({ subject, bytes, headers }: MessageContent): Received
     (mode === 'live' || mode === 'test') &&
     typeof data === 'object' &&
     data !== null;
-  if (!isEvent || !isOwners(subject, type!)) return undefined;
+  if (!isEvent) return undefined;
   const sequence = Number(headers['Event-Sequence'] ?? 0);
   return {
     ...(envelope as Envelope),
@@ -274,12 +273,6 @@ export function readEvent({ subject, bytes, headers }: MessageContent): Received
     sequence: Number.isSafeInteger(sequence) ? sequence : 0,
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
-}
-
-/** NATS lets a service publish under its own name alone: the envelope must not say that it is another's event. */
-function isOwners(subject: string, type: string): boolean {
-  const [, , , service, ...kind] = subject.split('.');
-  return kind.join('.') === type && (ownerOf(type) ?? service) === service;
 }
 
 /** The trace that a message carries. */

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { InternalRequest } from '@customer-platform/contracts/core';
-import { type Msg, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
+import { createInbox, type Msg, headers as newHeaders, type Subscription } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -14,12 +13,8 @@ const defaultRequestTimeoutMs = 5_000;
 /** Time that `close` waits for the replies to requests that were taken. */
 const finishMs = 5_000;
 
-/** NATS' own bound on a message, for a server that does not say, and what headers take of it. */
-const usualMostBytes = 1_048_576;
+/** Part of NATS' bound on a message that headers take. */
 const headerBytes = 4_096;
-
-/** Maximum number of replies to a broadcast: processes of the installation. */
-const maxReplies = 1_000;
 
 /** A request to every process. */
 export interface Broadcast {
@@ -107,14 +102,13 @@ export class RequestReply {
       // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
       const aheadMs = this.#aheadOf(accountId);
       const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
-      // Whoever replies may write to every reply inbox of this service: only the one who was asked knows which.
-      const options = { noMux: true, reply: replyInbox(this.#service), headers, timeout: timeoutMs };
+      const options = { noMux: true, headers, timeout: timeoutMs };
       // The client's own timeout ends with its connection.
       const asking = async () => {
         const { current } = this.#connection;
         const body = JSON.stringify(payload);
         // The client refuses it only after it has begun to wait for the reply.
-        const most = (current.info?.max_payload ?? usualMostBytes) - headerBytes;
+        const most = current.info!.max_payload - headerBytes;
         if (Buffer.byteLength(body) > most) throw new Error(`the request has more than ${most} bytes`);
         return await withTimeout(timeoutMs, current.request(subject, body, options));
       };
@@ -132,11 +126,7 @@ export class RequestReply {
     const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
     // The connection is closed by then; the asker's request ends by its timeout.
     const unsent = (error: unknown) => this.#log.warn({ err: error, subject }, 'a reply could not be sent');
-    const take = (message: Msg) => {
-      // The asker names where the reply goes: anywhere but an inbox, it would be published with this service's rights.
-      if (isReplyInbox(message.reply)) void this.#handleOne(request, message, handle).catch(unsent);
-      else this.#log.warn({ subject }, 'a request without an inbox is ignored');
-    };
+    const take = (message: Msg) => void this.#handleOne(request, message, handle).catch(unsent);
     const listener = { subject, take, queue: this.#service };
     subscribe(this.#connection, this.#log, listener, (subscription) => this.#handlers.push(subscription));
   }
@@ -152,16 +142,16 @@ export class RequestReply {
   ): Promise<z.output<Message['reply']>[]> {
     if (!this.#connection.isConnected) return [];
     const connection = this.#connection.current;
-    const inbox = replyInbox(this.#service);
+    const inbox = createInbox(`_INBOX.${this.#service}.reply`);
     const replies: z.output<Message['reply']>[] = [];
     const { promise: complete, resolve } = Promise.withResolvers<void>();
     const callback = (error: Error | null, message: Msg) => {
       // One without bytes is NATS', which says that nobody handles it.
       const parsed = error || message.data.length === 0 ? undefined : reply.safeParse(message.json());
       if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
-      if (replies.length >= maxReplies || isComplete(replies)) resolve();
+      if (isComplete(replies)) resolve();
     };
-    const subscription = connection.subscribe(inbox, { max: maxReplies, callback });
+    const subscription = connection.subscribe(inbox, { callback });
     try {
       connection.publish(this.#broadcastSubject(key), JSON.stringify(input), { reply: inbox });
       // Whoever has not replied by then is left out.
@@ -186,10 +176,7 @@ export class RequestReply {
         this.#log.warn({ err: error, subject }, 'a broadcast has no reply from here');
       }
     };
-    const take = (message: Msg) => {
-      if (isReplyInbox(message.reply)) void respond(message);
-    };
-    subscribe(this.#connection, this.#log, { subject, take });
+    subscribe(this.#connection, this.#log, { subject, take: (message) => void respond(message) });
   }
 
   #broadcastSubject(key: string): string {
@@ -247,12 +234,7 @@ function spanAttributes(operation: 'request' | 'process', subject: string) {
   };
 }
 
-/** A subject for the reply to one request, which only the one who is asked knows. */
-const replyInbox = (service: string) => `_INBOX.${service}.reply.${randomUUID()}`;
-
-const isReplyInbox = (subject: string | undefined) => /^_INBOX\.[\w-]+\.reply\.[\w-]+$/.test(subject ?? '');
-
-export interface Listener {
+interface Listener {
   subject: string;
   /** Ends nothing by throwing: that is logged. */
   take(message: Msg): void;
@@ -270,8 +252,6 @@ export function subscribe(
   const callback = (error: Error | null, message: Msg) => {
     try {
       if (error) throw error;
-      // What JetStream delivers to a subject of somebody's choice keeps the subject that it was published under.
-      if (message.subject !== subject) throw new Error(`a message published to ${message.subject}`);
       take(message);
     } catch (cause) {
       log.error({ err: cause, subject }, 'a message of the bus could not be taken');
