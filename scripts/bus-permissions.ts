@@ -45,7 +45,7 @@ const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
 const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
 
-/** Returns each service's permissions, from its definition and sources. Throws if a topic is no constant, or a followed event is in no contract. */
+/** Returns each service's permissions, from its definition and sources. Throws if a followed event is in no contract. */
 export async function busPermissions(): Promise<Record<string, BusPermissions>> {
   const { requests, events } = await declared();
   const uses = new Map<ServiceName, BusUse>();
@@ -72,8 +72,6 @@ async function busUseOf(
   return {
     consumers: module[name]?.consumers ?? [],
     asked: sources.flatMap(({ file, text }) => requestsNamedIn(text, requests).filter(isAsked(file))),
-    announced: sources.flatMap((source) => topicsIn('announce', source, sources)),
-    heard: sources.flatMap((source) => topicsIn('listen', source, sources)),
     followed: sources.flatMap((source) => eventsFollowedIn(source, events)),
   };
 }
@@ -106,23 +104,13 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
   const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
   // News among the processes of one service.
   const peers = [`{prefix}.news.${name}.*`];
-  const news = (topics: string[]) => topics.map((topic) => `{prefix}.news.${topic}`);
   return {
-    publish: [
-      `{prefix}.event.*.${name}.>`,
-      ...sorted(asked),
-      ...sorted(replies),
-      ...sorted(news(used.announced)),
-      ...peers,
-      ...stream,
-      ...consumed,
-    ],
+    publish: [`{prefix}.event.*.${name}.>`, ...sorted(asked), ...sorted(replies), ...peers, ...stream, ...consumed],
     subscribe: [
       `_INBOX.${name}.>`,
       `{prefix}.request.${name}.>`,
       '{prefix}.broadcast.>',
       ...peers,
-      ...sorted(news(used.heard)),
       ...(heardOfEveryService[name] ?? []).flatMap((topic) =>
         announcingServices.map((service) => `{prefix}.news.${service}.${topic}`),
       ),
@@ -202,35 +190,7 @@ export function requestsNamedIn(text: string, requests: ReadonlyMap<string, Inte
   return named.flatMap((name) => requests.get(name ?? '') ?? []);
 }
 
-/** Returns the topics that a source announces or listens to on the bus. */
-export function topicsIn(method: 'announce' | 'listen', { file, text }: Source, sources: readonly Source[]): string[] {
-  const nodes = nodesOf(text);
-  const calls = nodes.filter(({ callee }) => {
-    const { object, property } = (callee as Partial<Node> | undefined) ?? {};
-    return nameOf(property) === method && (nameOf(object) ?? nameOf((object as Partial<Node>)?.property)) === 'bus';
-  });
-  return calls.map((call) => {
-    const [given] = call.arguments as Node[];
-    if (isText(given)) return given.value;
-    const name = nameOf(given);
-    const topic = constantIn(nodes, name) ?? sources.map((one) => constantIn(nodesOf(one.text), name)).find(Boolean);
-    if (topic === undefined)
-      throw new Error(
-        `${file}: the topic of bus.${method}(${name}) must be a text or a constant with one, so that permissions can be derived`,
-      );
-    return topic;
-  });
-}
-
-/** Returns the name of an identifier, without the # of private ones. */
+/** Returns the name of an identifier. */
 function nameOf(node: unknown): string | undefined {
-  const { type, name, id } = (node as Partial<Node> | null | undefined) ?? {};
-  return type === 'PrivateName' ? nameOf(id) : (name as string | undefined);
-}
-
-function constantIn(nodes: readonly Node[], name: string | undefined): string | undefined {
-  const declared = nodes.find(
-    ({ type, id, init }) => type === 'VariableDeclarator' && nameOf(id) === name && isText(init),
-  );
-  return declared && (declared.init as Node & { value: string }).value;
+  return (node as Partial<Node> | null | undefined)?.name as string | undefined;
 }

@@ -1,7 +1,7 @@
 import { type Bus, type Database, type Logger, type Sql, WakeLoop, withTimeout } from '@customer-platform/service-kit';
 import { changesFrom, latestChange, recordChange, type SeenChange } from './changes.sql.ts';
 
-const topic = 'gateway-changes';
+const topic = 'changes';
 const pollMs = 700;
 /** A poll that takes longer fails: the database counts as unavailable. */
 const pollTimeoutMs = 2_000;
@@ -42,9 +42,9 @@ export class ChangeFeed {
     this.#forget = forget;
     await this.#poll();
     const pace = { everyMs: pollMs, slowestRetryMs: pollMs, log: this.#log };
-    const loop = new WakeLoop(topic, pace, () => this.#poll());
+    const loop = new WakeLoop('gateway-changes', pace, () => this.#poll());
     this.#loop = loop;
-    this.#bus.listen(topic, () => loop.wake());
+    this.#bus.onPeers(topic, () => loop.wake());
   }
 
   /** Records a change of an account's keys in the transaction that makes it; `announce` follows the commit. */
@@ -63,7 +63,7 @@ export class ChangeFeed {
     // Another transaction that recorded a change may not have committed yet: keep it until it must have.
     const overMs = performance.now() - longestCommitMs;
     for (const [accountId, begunMs] of this.#begunHere) if (begunMs < overMs) this.#begunHere.delete(accountId);
-    this.#bus.announce(topic, '');
+    this.#bus.tell(topic);
     this.#loop?.wake();
   }
 

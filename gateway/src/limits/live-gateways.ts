@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@customer-platform/service-kit';
 
-const topic = 'gateway-alive';
+const topic = 'alive';
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const beatMs = 1_000;
 /** A gateway without a heartbeat for this long no longer counts. */
@@ -17,13 +17,13 @@ export class LiveGateways {
   /** Starts announcing and counting. */
   constructor(bus: Bus) {
     this.#bus = bus;
-    bus.listen(topic, (id) => {
+    bus.hearOf('gateway', topic, (id) => {
       if (!uuid.test(id)) return;
       // A new one knows nobody yet: announce ourselves at once.
-      if (id !== this.#id && !this.#heardAtMs.has(id)) bus.announce(topic, this.#id);
+      if (id !== this.#id && !this.#heardAtMs.has(id)) bus.tell(topic, this.#id);
       this.#heardAtMs.set(id, performance.now());
     });
-    bus.announce(topic, this.#id);
+    bus.tell(topic, this.#id);
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
@@ -38,7 +38,7 @@ export class LiveGateways {
 
   #beat(): void {
     if (!this.#bus.isConnected()) return;
-    this.#bus.announce(topic, this.#id);
+    this.#bus.tell(topic, this.#id);
     const limitMs = performance.now() - silentMs;
     const self = this.#heardAtMs.get(this.#id);
     // Without our own heartbeat the bus was unavailable: the silence of others means nothing.

@@ -194,18 +194,13 @@ export class Bus extends RequestReply {
     });
   }
 
-  /** Tells every process that hears of this service's `topic`, itself too, in the same way: no other service can in its name. */
-  tell(topic: string, payload = ''): void {
-    this.announce(`${this.#service}.${topic}`, payload);
-  }
-
   /**
-   * Tells every process that listens to `topic`, now and without a record; for news that a poll would find too. Never throws, also where the
-   * server takes no message of that size: whoever cannot be told finds out by the poll.
+   * Tells every process that hears of this service's `topic`, itself too, now and without a record; for news that a poll would find too.
+   * Never throws, also where the server takes no message of that size: whoever cannot be told finds out by the poll.
    */
-  announce(topic: string, payload: string): void {
+  tell(topic: string, payload = ''): void {
     try {
-      if (this.isConnected()) this.#connection.current.publish(`${this.#prefix}.news.${topic}`, payload);
+      if (this.isConnected()) this.#connection.current.publish(this.#newsSubject(this.#service, topic), payload);
     } catch (error) {
       this.#log.warn({ err: error, news: topic }, 'news could not be published');
     }
@@ -219,7 +214,10 @@ export class Bus extends RequestReply {
 
   /** Hears what the processes of a service `tell`. */
   hearOf(service: string, topic: string, hear: (payload: string) => void): void {
-    this.listen(`${service}.${topic}`, hear);
+    subscribe(this.#connection, this.#log, {
+      subject: this.#newsSubject(service, topic),
+      take: (message) => hear(message.string()),
+    });
   }
 
   /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
@@ -227,18 +225,14 @@ export class Bus extends RequestReply {
     this.#connection.onBack(back);
   }
 
-  /** Hears what `announce` says. */
-  listen(topic: string, hear: (payload: string) => void): void {
-    subscribe(this.#connection, this.#log, {
-      subject: `${this.#prefix}.news.${topic}`,
-      take: (message) => hear(message.string()),
-    });
-  }
-
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
     this.#stream.close();
     if (this.isConnected()) await this.finish();
     await this.#connection.close();
+  }
+
+  #newsSubject(service: string, topic: string): string {
+    return `${this.#prefix}.news.${service}.${topic}`;
   }
 }
