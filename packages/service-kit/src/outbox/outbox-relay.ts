@@ -2,7 +2,6 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 import type { Bus } from '../bus/bus.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
-import { serviceUnavailable } from '../database/database-errors.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import type { QueueSeat, Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -39,16 +38,11 @@ interface RelayParts {
   watch: Pick<DueWatch, 'run'>;
 }
 
-/** A row that the bus would not carry, and why. */
-interface Refusal {
-  row: StoredRow;
-  error: unknown;
-}
-
 /**
  * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
  * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. After a full round the next
- * ones take a hundred events of each account, until nothing waits. What the bus did not take when it took others is first in the next round. A row that it does not take then either, or will not carry, is tried again later, ten times in all, and is dead then; the others go on.
+ * ones take a hundred events of each account, until nothing waits. What the bus did not take when it took others is first in the next round.
+ * A row that it refuses for what it is, is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
   readonly #sql: Database;
@@ -56,8 +50,6 @@ export class OutboxRelay {
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #seat: QueueSeat;
-  /** Events of the last round that the bus did not take, through no fault of theirs. */
-  #missed: ReadonlySet<string> = new Set();
   #lastAccount: string | undefined;
   /** The server that is noted. */
   #server: string | undefined;
@@ -119,20 +111,27 @@ export class OutboxRelay {
     this.#wasFull = hasMore;
     if (rows.length === 0) return hasMore;
     const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
-    const refusals = rows.flatMap((row, index): Refusal[] => {
-      const result = results[index]!;
-      return result.status === 'rejected' ? [{ row, error: result.reason }] : [];
-    });
-    // Where nothing goes, it is the bus: then no row is to blame.
-    const others = refusals.filter(({ error }) => !isOwnFault(error));
-    const missedBefore = this.#missed;
-    this.#missed = new Set(others.map(({ row }) => row.id));
-    if (refusals.length === rows.length && others.length > 0) throw others[0]!.error;
-    const carried = [...new Set(rows).difference(new Set(refusals.map(({ row }) => row)))];
+    const carried: StoredRow[] = [];
+    const refused: RefusedRow[] = [];
+    let left: unknown;
+    for (const [index, result] of results.entries()) {
+      const row = rows[index]!;
+      if (result.status === 'fulfilled') carried.push(row);
+      else if (isOwnFault(result.reason)) refused.push(refusedRow(row, result.reason));
+      else left ??= result.reason;
+    }
+    // Where nothing goes, it is the bus: the round is repeated. Where the connection broke on the way, the rest goes first in the next one: later changes must not overtake it.
+    if (left !== undefined && carried.length + refused.length === 0) throw left;
+    if (left !== undefined) this.#seat.failed(left);
     await movePublished(tx, carried);
-    // Where the connection broke on the way, the rest goes first as soon as there is one: later changes must not overtake it.
-    const isStuck = ({ row, error }: Refusal) => isOwnFault(error) || missedBefore.has(row.id);
-    const refused = refusals.filter(isStuck).map((refusal) => this.#afterRefusal(refusal));
+    await this.#setBack(tx, refused);
+    // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
+    return hasMore;
+  }
+
+  /** Has rows that the bus refused for what they are wait for their next try, or be dead. */
+  async #setBack(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
+    for (const { next } of refused) this.#seat.failed(next.reason);
     const [dead, later] = [refused.filter(({ next }) => !next.dueAt), refused.filter(({ next }) => next.dueAt)];
     await postponeEvents(tx, later);
     await buryEvents(
@@ -145,8 +144,6 @@ export class OutboxRelay {
       const facts = { reason: next.reason, event_id: row.id, kind: row.kind, account: row.account_id };
       this.#log.error(facts, 'an event is dead: the bus does not carry it');
     }
-    // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
-    return hasMore;
   }
 
   async #lockOldest(tx: Sql): Promise<Batch> {
@@ -162,13 +159,6 @@ export class OutboxRelay {
     const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound) : [];
     // Behind the last account the next look begins with the first; fewer than one account may have are all that waited.
     return { rows, hasMore: rows.length >= mostInRound.ofAccount || areMany(rows) || next !== undefined };
-  }
-
-  #afterRefusal({ row, error }: Refusal): RefusedRow {
-    // A try counts that the bus refused for what the event is; else it is a day's patience, as with other services.
-    const cause = isOwnFault(error) ? error : serviceUnavailable(`the bus did not take it: ${String(error)}`, error);
-    this.#seat.failed(error);
-    return { row, next: failedTry(cause, row.tries + 1, row.created_at, new Date()) };
   }
 
   async #publish(row: StoredRow): Promise<void> {
@@ -198,6 +188,10 @@ interface Batch {
   rows: StoredRow[];
   /** More may be waiting. */
   hasMore: boolean;
+}
+
+function refusedRow(row: StoredRow, error: unknown): RefusedRow {
+  return { row, next: failedTry(error, row.tries + 1, row.created_at, new Date()) };
 }
 
 const { InvalidArgumentError, InvalidSubjectError } = errors;
