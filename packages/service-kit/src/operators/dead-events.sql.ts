@@ -1,5 +1,4 @@
 import type { DeadRecord } from '@customer-platform/contracts/core';
-import { bytesBefore } from '../database/bytes-before.sql.ts';
 import type { Sql } from '../database/database.ts';
 import { noAccount } from '../values/no-account.ts';
 
@@ -54,9 +53,8 @@ const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
   dead_at is not null ${id ? sql`and id = ${id}` : sql``} ${queue ? sql`and queue = ${queue}` : sql``}
   ${account ? sql`and account_id = ${account}` : sql``}`;
 
-/** Rows that one statement requeues, and about how many bytes: it rewrites them all, within the statement timeout. */
-const maxRequeued = 1_000;
-const maxRequeuedBytes = 8 * 1_048_576;
+/** Most rows that one statement requeues: it rewrites them within the statement timeout, and each may have 900 KiB. */
+export const maxRequeued = 100;
 
 /** Returns when the last of these events died; null where there are none. */
 export async function selectLastDeath(sql: Sql, part: DeadPart): Promise<Date | null> {
@@ -67,18 +65,15 @@ export async function selectLastDeath(sql: Sql, part: DeadPart): Promise<Date | 
 
 /**
  * Has dead events taken again that died until then, their tries from the start: what dies again is a new one. Those that the bus would not carry go
- * back to the outbox. Returns how many, at most `maxRequeued`, and whether there are more.
+ * back to the outbox. Returns how many, at most `maxRequeued`.
  */
-export async function requeueDeadEvents(tx: Sql, part: DeadPart, until: Date, now: Date) {
-  const [requeued] = await tx<{ matched: number; hasMore: boolean }[]>`
+export async function requeueDeadEvents(tx: Sql, part: DeadPart, until: Date, now: Date): Promise<number> {
+  const [requeued] = await tx<{ matched: number }[]>`
     with candidate as (
-      select account_id, id, dead_at, octet_length(bytes) as size from failed_events
+      select account_id, id from failed_events
       where ${isOfPart(tx, part)} and dead_at <= ${until} order by dead_at, id limit ${maxRequeued} for update skip locked
-    ), sized as (
-      select *, ${bytesBefore(tx, tx`dead_at, id`)} as bytes_before from candidate
     ), gone as (
-      delete from failed_events f using sized s
-      where f.account_id = s.account_id and f.id = s.id and s.bytes_before < ${maxRequeuedBytes} returning f.*
+      delete from failed_events f using candidate c where f.account_id = c.account_id and f.id = c.id returning f.*
     ), taken as (
       insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, first_at, due_at)
       select account_id, queue, subject, kind, headers, bytes, reason, 0, ${now}, ${now} from gone where queue <> 'outbox'
@@ -90,9 +85,8 @@ export async function requeueDeadEvents(tx: Sql, part: DeadPart, until: Date, no
         nullif(headers - '{Event-Sequence,Nats-Msg-Id}'::text[], '{}'), ${now}
       from gone where queue = 'outbox'
     )
-    select (select count(*) from gone)::float8 as matched, (select count(*) from candidate) = ${maxRequeued}
-      or (select count(*) from candidate) > (select count(*) from gone) as "hasMore"`;
-  return requeued!;
+    select count(*)::float8 as matched from gone`;
+  return requeued!.matched;
 }
 
 /** Deletes a dead event; returns how many that were. */

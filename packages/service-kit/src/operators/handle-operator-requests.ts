@@ -10,6 +10,7 @@ import type { Logger } from '../telemetry/logging.ts';
 import {
   type DeadPart,
   deleteDeadEvent,
+  maxRequeued,
   requeueDeadEvents,
   selectDeadBytes,
   selectDeadEvent,
@@ -104,8 +105,8 @@ async function requeueAll({ sql, change }: RequestCall<undefined>, part: DeadPar
       if (matched === 0) throw error;
       log.error({ err: error }, 'dead events were requeued in part');
     });
-    matched += round?.matched ?? 0;
-    if (!round?.hasMore) break;
+    matched += round ?? 0;
+    if (round !== maxRequeued) break;
   }
   return matched;
 }

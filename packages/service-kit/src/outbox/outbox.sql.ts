@@ -1,4 +1,3 @@
-import { bytesBefore } from '../database/bytes-before.sql.ts';
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
 import type { Fragment } from '../database/queue-rows.ts';
@@ -189,8 +188,8 @@ export async function noteServer(sql: Sql, server: string): Promise<boolean> {
   return requested.count > 0;
 }
 
-/** About how many bytes of events a round sends again. */
-const mostRepublishedBytes = 8 * 1_048_576;
+/** Most events that a round sends again: each may have 900 KiB. */
+const mostRepublished = 100;
 
 /**
  * Moves a part of what was asked for back to the outbox, where no more than `most` events wait, paused accounts' aside: what is new must not wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
@@ -205,13 +204,10 @@ export async function republishSome(tx: Sql, most: number, oldest: Date): Promis
   const moved = await tx`
     with waiting as (
       select 1 from outbox where account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
-    ), oldest as (
-      select ctid as place, octet_length(envelope) as size, published_at from published where ${isAskedFor}
-      order by published_at limit (select greatest(0, ${most} - count(*)) from waiting)
-    ), placed as (
-      select place, ${bytesBefore(tx, tx`published_at`)} as bytes_before from oldest
     ), moved as (
-      delete from published where ctid = any(array(select place from placed where bytes_before < ${mostRepublishedBytes})) returning *
+      delete from published where ctid = any(array(
+        select ctid from published where ${isAskedFor}
+        order by published_at limit (select least(${mostRepublished}, greatest(0, ${most} - count(*))) from waiting))) returning *
     )
     insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, rounds, created_at)
     overriding system value
