@@ -43,8 +43,6 @@ export interface Consuming {
    * wait at the bus, and the time of the oldest event that this process is working on.
    */
   pending(): Promise<{ count: number; unacknowledged: number; requests: number; oldestAt: Date | undefined }>;
-  /** Returns for how long the bus has not let this process pull; 0 where it does, or nothing is to be pulled. */
-  failingMs(): number;
   /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
   hasPassed(position: number): Promise<boolean>;
 }
@@ -157,7 +155,6 @@ export class Bus extends RequestReply {
     return {
       stop: () => loop.stop(),
       setPaused: (isPaused) => loop.setPaused(isPaused),
-      failingMs: () => loop.failingMs,
       pending: async () => {
         const info = await read();
         const count = info.num_pending + info.num_ack_pending;

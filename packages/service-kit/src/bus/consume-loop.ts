@@ -79,7 +79,6 @@ export class ConsumeLoop {
   #endGathering: (() => void) | undefined;
   #stopping = false;
   #isPaused = false;
-  #failingSinceMs: number | undefined;
   #oldestAt: Date | undefined;
 
   constructor(
@@ -106,7 +105,6 @@ export class ConsumeLoop {
   setPaused(isPaused: boolean): void {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
-    this.#failingSinceMs = undefined;
     if (isPaused) this.#endRequest();
     else this.#wakeUp?.();
   }
@@ -128,11 +126,6 @@ export class ConsumeLoop {
     return this.#oldestAt;
   }
 
-  /** Time for which it could not begin to pull; 0 where it could, or is paused. */
-  get failingMs(): number {
-    return this.#failingSinceMs === undefined || this.#isPaused ? 0 : performance.now() - this.#failingSinceMs;
-  }
-
   async #run(): Promise<void> {
     for (let failures = 0; !this.#stopping; ) {
       if (this.#isPaused) {
@@ -142,11 +135,9 @@ export class ConsumeLoop {
       try {
         const consumer = await this.#open();
         failures = 0;
-        this.#failingSinceMs = undefined;
         while (!this.#stopping && !this.#isPaused) await this.#pull(consumer);
       } catch (error) {
         failures++;
-        this.#failingSinceMs ??= performance.now();
         if (failures === 1 || failures % 30 === 0)
           this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
       } finally {

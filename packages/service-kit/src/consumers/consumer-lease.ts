@@ -13,9 +13,6 @@ const everyMs = 1_000;
  */
 const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
 const followLookMs = 200;
-/** Time after which a process that the bus does not let pull leaves the lock to others, and for how long: until another has had its turn. */
-const stuckMs = 10_000;
-const leaveMs = 3 * everyMs;
 /** Time after which PostgreSQL ends the session of a process that says nothing: its machine may have vanished. */
 const silentSessionMs = 15_000;
 
@@ -25,7 +22,7 @@ interface LeaseParts {
   sql: Database;
   bus: Pick<Bus, 'isConnected' | 'onBack'>;
   log: Logger;
-  consuming: Pick<Consuming, 'pending' | 'failingMs'>;
+  consuming: Pick<Consuming, 'pending'>;
   /** Called whenever this process gets or loses it. */
   changed(): void;
 }
@@ -45,7 +42,6 @@ export class ConsumerLease {
   #lockedBy: number | undefined;
   /** Until when what was given before may come again; undefined where this process does not wait for it. */
   #followsAtMs: number | undefined;
-  #leavesUntilMs = 0;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
@@ -54,8 +50,7 @@ export class ConsumerLease {
     const pace = { everyMs: () => (isFollowing() ? followLookMs : everyMs), slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
     parts.bus.onBack(() => {
-      // One that flaps would begin again each time, and never take anything.
-      if (this.#isHeld) this.#followsAtMs = undefined;
+      this.#followsAtMs = undefined;
       this.#set(false);
     });
   }
@@ -84,11 +79,10 @@ export class ConsumerLease {
     if (this.#lockedBy !== undefined && !this.#isHeld && (await this.#mayFollow())) this.#set(true);
   }
 
-  /** Returns what has the lock for this process, if it can have it: it is left to others without the bus, and where the bus does not let it pull. */
+  /** Returns what has the lock for this process, if it can have it: it is left to others without the bus. */
   async #takeLock(): Promise<number | undefined> {
-    const { sql, bus, consuming } = this.#parts;
-    if (consuming.failingMs() > stuckMs) this.#leavesUntilMs = performance.now() + leaveMs;
-    if (!bus.isConnected() || performance.now() < this.#leavesUntilMs) {
+    const { sql, bus } = this.#parts;
+    if (!bus.isConnected()) {
       await sql`select pg_advisory_unlock_all()`;
       return undefined;
     }
