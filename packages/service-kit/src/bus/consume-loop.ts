@@ -48,8 +48,6 @@ export interface ReceivedMessage extends MessageContent {
   acknowledge(): void;
   /** Gives it back to the bus, to come again after `delayMs`. */
   giveBack(delayMs: number): void;
-  /** Tells the bus never to send it again. */
-  terminate(): void;
 }
 
 /** Bounds of a consumer's batches. */
@@ -230,8 +228,6 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
     event: readEvent(content),
     acknowledge: () => message.ack(),
     giveBack: (delayMs) => message.nak(delayMs),
-    // Without a reason: NATS 2.9, which Debian has, ignores a termination with one.
-    terminate: () => message.term(),
   };
 }
 

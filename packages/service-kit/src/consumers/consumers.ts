@@ -3,24 +3,31 @@ import { LRUCache } from 'lru-cache';
 import type { Bus, Consuming } from '../bus/bus.ts';
 import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Database } from '../database/database.ts';
-import { isDatabaseUnavailable } from '../database/database-errors.ts';
-import { WorkQueue } from '../due-work/work-queue.ts';
+import { isDatabaseUnavailable, isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
-import { deleteFailedEvent, type FailedEventRow, type HeldTry } from '../outbox/failed-events.sql.ts';
 import { AccountsLocked } from '../outbox/failed-try.ts';
 import type { OwnerRuns } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
-import { buryRubbish, failedEventsQueue, setAside, setPausedAside } from './failed-events.ts';
-import { type EventMessage, retryDelayMs, sortBatch, takeEach, takeOnce } from './take-events.ts';
+import { buryRubbish, type FailedMessage, setAside, setPausedAside } from './failed-events.ts';
+import { takeOnce } from './take-events.ts';
 
+/** Delay before events come again that could not be taken for the moment. */
+const retryDelayMs = 2_000;
+/** So many events in a row that find something unavailable say that it is not their own fault. */
+const maxUnavailable = 3;
 /** Delay before events are tried again that are to be taken in order: they hold up what follows. */
 const inOrderRetryMs = 500;
 /** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
 const timedOutMs = 600_000;
 /** Maximum number of such accounts per consumer. */
 const maxTimedOut = 10_000;
+
+type EventMessage = ReceivedMessage & { event: ReceivedEvent };
+
+/** Accounts with an event that took as long as a statement may, and its error. */
+type TimedOutAccounts = Pick<Map<string, Error>, 'get'> & { set(accountId: string, error: Error): unknown };
 
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
@@ -43,12 +50,10 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const takeBatch = async (batch: ReceivedMessage[]) => {
     const slow = timedOut();
     const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, slow);
-    if (paused.length > 0) await orGiveBack(paused, () => setPausedAside(context, name, paused));
-    if (rubbish.length > 0) await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
-    if (untried.length > 0) {
-      const failures = untried.map((message) => ({ message, error: slow.get(message.event.account) }));
-      await orGiveBack(untried, () => setAside(context, name, failures));
-    }
+    const failures = untried.map((message) => ({ message, error: slow.get(message.event.account) }));
+    await orGiveBack(paused, () => setPausedAside(context, name, paused));
+    await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
+    await orGiveBack(untried, () => setAside(context, name, failures));
     // Events go by the clock of their account: those of the real time share a transaction.
     const clocked = new Set(events.flatMap(({ event }) => (clocks.toldBy(event) > 0 ? event.account : [])));
     const byClock = Map.groupBy(events, ({ event: { account } }) => (clocked.has(account) ? account : undefined));
@@ -66,7 +71,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       const { true: locked = [], false: others = [] } = Object.groupBy(batch, (message) => `${isLocked(message)}`);
       const failures = locked.map((message) => ({ message, error }));
       await orGiveBack(locked, () => setAside(context, name, failures));
-      if (others.length > 0) await orGiveBack(others, () => takeAll(others));
+      await orGiveBack(others, () => takeAll(others));
     }
   };
   let isStopping = false;
@@ -102,6 +107,58 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
 }
 
+/** Sorts a batch by what becomes of its messages: of accounts that timed out they are set aside untried. */
+function sortBatch(
+  batch: readonly ReceivedMessage[],
+  pausedAccounts: readonly string[],
+  timedOut: Pick<TimedOutAccounts, 'get'>,
+) {
+  const { rubbish = [], ...ofEvents } = Object.groupBy(batch, ({ event }) => {
+    if (event === undefined) return 'rubbish';
+    if (pausedAccounts.includes(event.account)) return 'paused';
+    return timedOut.get(event.account) ? 'untried' : 'events';
+  });
+  const { paused = [], untried = [], events = [] } = ofEvents as Partial<Record<keyof typeof ofEvents, EventMessage[]>>;
+  return { rubbish, paused, untried, events };
+}
+
+/**
+ * Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now; after one that
+ * waited in vain for a lock, the others of its account are set aside untried: each would wait as long, and everybody behind it.
+ */
+async function takeEach<Resources>(
+  consumer: Consumer<Resources>,
+  context: WorkContext<Resources>,
+  batch: EventMessage[],
+  timedOut: TimedOutAccounts,
+): Promise<void> {
+  const failures: FailedMessage[] = [];
+  let unavailable = 0;
+  for (const message of batch) {
+    if (unavailable === maxUnavailable) {
+      if (consumer.inOrder) throw failures.at(-1)!.error;
+      message.giveBack(retryDelayMs);
+      continue;
+    }
+    const { account } = message.event;
+    const before = timedOut.get(account);
+    if (before) {
+      failures.push({ message, error: before });
+      continue;
+    }
+    try {
+      await takeOnce(consumer, context, [message]);
+      message.acknowledge();
+      unavailable = 0;
+    } catch (error) {
+      failures.push({ message, error });
+      if (isStatementTimeout(error)) timedOut.set(account, error);
+      unavailable = isUnavailable(error) ? unavailable + 1 : 0;
+    }
+  }
+  if (failures.length > 0) await setAside(context, consumer.name, failures);
+}
+
 /**
  * Returns what does work with messages, and where it fails gives these back to the bus, as while the database is unavailable. Those to be
  * taken in order wait here instead, so that none overtakes them, until the work is done or the process stops.
@@ -112,7 +169,7 @@ function giveBackWhatFails(
   isStopping: () => boolean,
 ) {
   return async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; messages.length > 0; attempt++) {
       try {
         return await work();
       } catch (error) {
@@ -138,26 +195,4 @@ function pendingLag(consuming: Consuming, clock: () => Date) {
     since = pending.count === 0 ? undefined : (pending.oldestAt ?? since ?? clock());
     return { ready: pending.count, oldest: since ?? null };
   };
-}
-
-/** Takes events again that the consumers could not take at first, until stopped. */
-export function startRetries<Resources>(
-  bus: Bus,
-  consumers: readonly Consumer<Resources>[],
-  context: WorkContext<Resources>,
-): WorkQueue<FailedEventRow, HeldTry | undefined> {
-  const { pauses } = context.queues;
-  const isPaused = ({ queue, account_id }: FailedEventRow) => {
-    const { isWhole, accounts } = pauses.of(queue);
-    return isWhole || accounts.includes(account_id);
-  };
-
-  const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
-  const takeAgain = async (queue: string, event: ReceivedEvent, row: FailedEventRow) => {
-    const consumer = byName.get(queue);
-    if (!consumer) throw new Error(`no consumer is called ${queue} any more`);
-    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
-  };
-  const foundation = { ...context, bus };
-  return new WorkQueue(foundation, failedEventsQueue(context, { takeAgain, isPaused }));
 }

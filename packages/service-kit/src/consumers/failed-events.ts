@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { noEvent, type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
-import type { DueWork, Ended } from '../due-work/due-work.ts';
+import type { Bus } from '../bus/bus.ts';
+import { noEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
+import type { Ended } from '../due-work/due-work.ts';
+import { WorkQueue } from '../due-work/work-queue.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
 import {
   claimFailedEvents,
+  deleteFailedEvent,
   type FailedEventRow,
   type HeldTry,
   insertFailedEvents,
@@ -13,26 +16,44 @@ import {
 import { deadEvents, eventBackoff, failedTry, maxEventTries } from '../outbox/failed-try.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import { meter } from '../telemetry/meter.ts';
+import type { Consumer } from './consumer.ts';
+import { takeOnce } from './take-events.ts';
 
 /** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
 const pauseMs = 100;
 
 const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
 
-/** Takes one event again; throws as `take` of its consumer does. */
-type TakeAgain = (queue: string, event: ReceivedEvent, row: FailedEventRow) => Promise<void>;
+/** Writes messages to rows, and has the bus send them no more. Throws where they cannot be written. */
+async function store(
+  { sql, clocks }: WorkContext<unknown>,
+  queue: string,
+  failures: readonly (HeldTry & { message: ReceivedMessage })[],
+): Promise<void> {
+  await insertFailedEvents(sql, queue, failures, clocks.real());
+  for (const { message } of failures) message.acknowledge();
+}
 
-/** Sets messages that are no events aside as dead; the bus never sends them again. Throws where they cannot be written. */
+/** Sets messages that are no events aside as dead. Throws where they cannot be written. */
 export async function buryRubbish(
   context: WorkContext<unknown>,
   queue: string,
   messages: readonly ReceivedMessage[],
 ): Promise<void> {
   const rubbish = messages.map((message) => ({ message, reason: noEvent, tries: 1, dueAt: null }));
-  await insertFailedEvents(context.sql, queue, rubbish, context.clocks.real());
+  await store(context, queue, rubbish);
   deadEvents.add(messages.length, { queue });
   context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, noEvent);
-  for (const message of messages) message.terminate();
+}
+
+/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
+export async function setPausedAside(
+  context: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
+  await store(context, queue, paused);
 }
 
 /** A message that a consumer could not take, and why. */
@@ -49,7 +70,7 @@ export async function setAside(
 ): Promise<void> {
   const now = context.clocks.real();
   const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
-  await insertFailedEvents(context.sql, queue, events, now);
+  await store(context, queue, events);
   // No transaction of work has said so: the tries that follow are due later.
   context.watch.lookSoon();
   failed.add(failures.length, { queue });
@@ -58,51 +79,51 @@ export async function setAside(
     { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
     `${failures.length} events failed; they are set aside and tried again`,
   );
-  for (const { message } of failures) message.acknowledge();
 }
 
-/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
-export async function setPausedAside(
-  { sql, clocks }: WorkContext<unknown>,
-  queue: string,
-  messages: readonly ReceivedMessage[],
-): Promise<void> {
-  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
-  await insertFailedEvents(sql, queue, paused, clocks.real());
-  for (const message of messages) message.acknowledge();
-}
-
-/** The queue of events that are taken again: one of an account at a time, those that fail ten a second at most. */
-export function failedEventsQueue(
-  context: WorkContext<unknown>,
-  { takeAgain, isPaused }: { takeAgain: TakeAgain; isPaused(row: FailedEventRow): boolean },
-): DueWork<FailedEventRow, HeldTry | undefined> {
-  return {
-    queue: 'failed-events',
-    // Each event is shown under the name of its consumer.
-    seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
-    table: waitingEvents,
-    isByRealTime: true,
-    concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
-    retries: { leaseMs: 30_000, backoff: eventBackoff },
-    everyMs: 1_000,
-    stopMs: 5_000,
-    claim: claimFailedEvents,
-    async run(row, signal) {
-      if (isPaused(row)) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
-      try {
-        if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
-        const event = readEvent(row);
-        if (!event) throw new Error(noEvent);
-        await takeAgain(row.queue, event, row);
-        return undefined;
-      } catch (error) {
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        return failedTry(error, row.attempts, row.first_at, context.clocks.real());
-      }
-    },
-    settle: (ended) => noteFailures(context, ended),
+/** Takes events again that were set aside, until stopped: one of an account at a time, those that fail ten a second at most. */
+export function startRetries<Resources>(
+  bus: Bus,
+  consumers: readonly Consumer<Resources>[],
+  context: WorkContext<Resources>,
+): WorkQueue<FailedEventRow, HeldTry | undefined> {
+  const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
+  const takeAgain = async (row: FailedEventRow) => {
+    if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+    const event = readEvent(row);
+    if (!event) throw new Error(noEvent);
+    const consumer = byName.get(row.queue);
+    if (!consumer) throw new Error(`no consumer is called ${row.queue} any more`);
+    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
   };
+  return new WorkQueue(
+    { ...context, bus },
+    {
+      queue: 'failed-events',
+      // Each event is shown under the name of its consumer.
+      seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
+      table: waitingEvents,
+      isByRealTime: true,
+      concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
+      retries: { leaseMs: 30_000, backoff: eventBackoff },
+      everyMs: 1_000,
+      stopMs: 5_000,
+      claim: claimFailedEvents,
+      async run(row, signal) {
+        const { isWhole, accounts } = context.queues.pauses.of(row.queue);
+        const isPaused = isWhole || accounts.includes(row.account_id);
+        if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
+        try {
+          await takeAgain(row);
+          return undefined;
+        } catch (error) {
+          await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+          return failedTry(error, row.attempts, row.first_at, context.clocks.real());
+        }
+      },
+      settle: (ended) => noteFailures(context, ended),
+    },
+  );
 }
 
 async function noteFailures(
