@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -48,6 +48,11 @@ export class BusConnection {
   get current(): NatsConnection {
     if (this.#connection && this.#isConnected) return this.#connection;
     throw serviceUnavailable('The service cannot reach its bus; try again shortly');
+  }
+
+  /** Returns the client of JetStream. Throws 503 service_unavailable while there is no connection. */
+  get jetstream(): JetStreamClient {
+    return jetstream(this.current);
   }
 
   /** Returns what manages JetStream. Throws 503 service_unavailable while there is no connection. */
@@ -145,24 +150,20 @@ export class BusConnection {
 }
 
 /** Throws where a file cannot be read. */
-function connectionOptions(
-  { servers, user, pass, isTls }: BusServers,
-  files: BusFiles,
-  service: string,
-): ConnectionOptions {
+function connectionOptions(servers: BusServers, files: BusFiles, service: string): ConnectionOptions {
   const { NATS_CREDENTIALS_FILE, NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
   const content = (name: string, file: string | undefined) => (file ? { [name]: readFileSync(file, 'utf8') } : {});
   // Not by name: the client listens to no error of its socket while it reads them.
   const tls = {
+    ...servers.tls,
     ...content('ca', NATS_TLS_CA_FILE),
     ...content('cert', NATS_TLS_CERT_FILE),
     ...content('key', NATS_TLS_KEY_FILE),
   };
   return {
-    servers,
-    ...(user === undefined ? {} : { user, pass: pass ?? '' }),
+    ...servers,
     ...(NATS_CREDENTIALS_FILE ? { authenticator: credsAuthenticator(readFileSync(NATS_CREDENTIALS_FILE)) } : {}),
-    ...(isTls || Object.keys(tls).length > 0 ? { tls } : {}),
+    ...(servers.tls || Object.keys(tls).length > 0 ? { tls } : {}),
     name: service,
     // Only this service may subscribe there, and only services that it asks may publish there.
     inboxPrefix: `_INBOX.${service}.reply`,
@@ -176,14 +177,8 @@ function connectionOptions(
   };
 }
 
-/** Servers of a bus as a setting names them. */
-export interface BusServers {
-  servers: string[];
-  user?: string;
-  pass?: string;
-  /** One of the servers is to be dialled with TLS; then all are. */
-  isTls: boolean;
-}
+/** Servers of a bus as a setting names them; one with TLS has all dialled with it. */
+type BusServers = Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'tls'>;
 
 /**
  * Reads a comma-separated list of servers, `nats://` where no scheme is given; user and password are those of the first that names them.
@@ -194,8 +189,9 @@ export function parseServers(list: string): BusServers {
   const other = urls.find(({ protocol }) => protocol !== 'nats:' && protocol !== 'tls:');
   if (other) throw new Error(`NATS_URL must have URLs that begin with nats:// or tls://, not ${other.protocol}//`);
   const named = urls.find(({ username }) => username !== '');
-  const servers = urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`);
-  const isTls = urls.some(({ protocol }) => protocol === 'tls:');
-  if (!named) return { servers, isTls };
-  return { servers, user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password), isTls };
+  return {
+    servers: urls.map(({ hostname, port }) => `${hostname}:${port || 4222}`),
+    ...(named && { user: decodeURIComponent(named.username), pass: decodeURIComponent(named.password) }),
+    ...(urls.some(({ protocol }) => protocol === 'tls:') && { tls: {} }),
+  };
 }

@@ -1,5 +1,4 @@
 import type { EventDefinition } from '@customer-platform/contracts/core';
-import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
@@ -17,7 +16,7 @@ const publishTimeoutMs = 5_000;
 const startWaitMs = 2_000;
 
 /** Options of a process's use of the bus. */
-export interface BusOptions extends RequestOptions {
+interface BusOptions extends RequestOptions {
   files?: BusFiles;
   stream?: StreamBounds;
 }
@@ -61,7 +60,6 @@ export class Bus extends RequestReply {
   readonly #service: string;
   readonly #log: Logger;
   readonly #stream: EventStream;
-  #jetstream: JetStreamClient | undefined;
 
   /**
    * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
@@ -81,9 +79,6 @@ export class Bus extends RequestReply {
     this.#prefix = prefix;
     this.#service = service;
     this.#log = log;
-    connection.onConnection((current) => {
-      this.#jetstream = jetstream(current);
-    });
     this.#stream = new EventStream(connection, { prefix, service, bounds: stream, log });
   }
 
@@ -115,7 +110,7 @@ export class Bus extends RequestReply {
     const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
     const options = { msgID, headers, timeout: publishTimeoutMs };
     try {
-      await this.#jetstream!.publish(this.subjectOf(event), event.envelope, options);
+      await this.#connection.jetstream.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {
       this.#stream.forget();
       throw error;
@@ -146,7 +141,7 @@ export class Bus extends RequestReply {
         ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      return this.#jetstream!.consumers.getConsumerFromInfo(info);
+      return this.#connection.jetstream.consumers.getConsumerFromInfo(info);
     });
     const read = async () => {
       const manager = await this.#connection.manager();

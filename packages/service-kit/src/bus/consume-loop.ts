@@ -13,12 +13,8 @@ const pulled = { bytes: 8_388_608, messages: 100 };
 const longestRequestMs = 10_000;
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
-/**
- * Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. One for
- * events in order has its whole time, which is short.
- */
+/** Time for which a stop leaves a request to bring what is on its way: what is thrown away comes again only later. */
 const endingMs = 200;
-const quietMs = 1_000;
 /** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
 const graceMs = 100;
 
@@ -57,7 +53,7 @@ export interface Batches {
   /** Time in milliseconds that a smaller one waits for more. */
   gatherMs: number;
   /** Time in milliseconds that a request for more waits at the bus; 10 s unless given. */
-  requestMs?: number | undefined;
+  requestMs?: number;
 }
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
@@ -68,7 +64,6 @@ export class ConsumeLoop {
   readonly #open: () => Promise<Pick<Consumer, 'fetch'>>;
   readonly #loop: Promise<void>;
   #messages: Pick<ConsumerMessages, 'stop'> | undefined;
-  #receivedMs = Number.NEGATIVE_INFINITY;
   /** Messages that have come and are not handed over, and their bytes. */
   readonly #waiting: JsMsg[] = [];
   #waitingBytes = 0;
@@ -107,11 +102,10 @@ export class ConsumeLoop {
     else this.#wakeUp?.();
   }
 
-  /** Ends the request under way: at once where it brings nothing. */
+  /** Ends the request under way. */
   #endRequest(): void {
     const messages = this.#messages;
-    if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
-    else if (this.#batches.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
+    setTimeout(() => messages?.stop(), endingMs);
   }
 
   /** Hands over what it gathers: somebody waits for it. */
@@ -187,7 +181,6 @@ export class ConsumeLoop {
   /** Has a message handed over with others; waits while there are two batches. */
   async #receive(message: JsMsg): Promise<void> {
     const { size } = this.#batches;
-    this.#receivedMs = performance.now();
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
     if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#wakeUp?.();

@@ -103,28 +103,6 @@ describe('what comes from the bus and is no event', () => {
       },
     );
   });
-
-  it('is never sent again: more of it than a window holds is recorded once, and the event after it is taken', async () => {
-    const taken: number[] = [];
-    const many = 1_200;
-    await withConsumer(
-      'rubbish.ended',
-      (events) => {
-        taken.push(...events.map(({ data }) => data.n));
-      },
-      async () => {
-        await Promise.all(Array.from({ length: many }, () => publish('rubbish.ended', 'no JSON')));
-        await publish('rubbish.ended', JSON.stringify(envelope('rubbish.ended', { n: 1 })));
-        await waitFor('the event after the rubbish', () => taken.includes(1), 30_000);
-        const manager = await jetstreamManager(nats);
-        await waitFor('the bus to wait for none of it', async () => {
-          const { num_pending, num_ack_pending } = await manager.consumers.info(prefix, 'crm-rubbish-ended');
-          return num_pending + num_ack_pending === 0;
-        });
-        expect(await failedOf('rubbish.ended')).toHaveLength(many);
-      },
-    );
-  }, 60_000);
 });
 
 describe('large messages', () => {

@@ -82,10 +82,10 @@ it('reads lists of NATS servers with user and password', () => {
     servers: ['a:4223', 'b:4222'],
     user: 'us@er',
     pass: 'p:w',
-    isTls: true,
+    tls: {},
   });
-  expect(parseServers('127.0.0.1:4222')).toEqual({ servers: ['127.0.0.1:4222'], isTls: false });
-  expect(parseServers('TLS://a:4222').isTls).toBe(true);
+  expect(parseServers('127.0.0.1:4222')).toEqual({ servers: ['127.0.0.1:4222'] });
+  expect(parseServers('TLS://a:4222').tls).toEqual({});
   expect(() => parseServers('nats://a,redis://b')).toThrow('not redis://');
 });
 
