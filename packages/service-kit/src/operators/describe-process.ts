@@ -23,7 +23,7 @@ export class Dependencies {
 }
 
 /** Parts of a process that its description is made of. */
-export interface DescribedProcess {
+interface DescribedProcess {
   service: ServiceName;
   version: string;
   sql: Database;
@@ -33,19 +33,19 @@ export interface DescribedProcess {
   dependencies: Dependencies;
 }
 
+/** Returns the name of the migration that was applied last. */
+async function selectLastMigration(sql: Database): Promise<string> {
+  const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
+  return last?.name ?? '';
+}
+
 /** Statements that have not ended for this long say that the database is waited for. */
 const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
-export function describeItself({
-  service,
-  version,
-  sql,
-  bus,
-  connections,
-  queues,
-  dependencies,
-}: DescribedProcess): void {
+export async function describeItself(described: DescribedProcess): Promise<void> {
+  const { service, version, sql, bus, connections, queues, dependencies } = described;
+  const migrations = await selectLastMigration(sql);
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const waitedFor = [...(sql.pool.standsStillMs > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
@@ -60,7 +60,7 @@ export function describeItself({
       eventLoopLagMs: eventLoopLagMs(),
       memoryBytes: process.memoryUsage.rss(),
       pool: sql.pool.use,
-      migrations: queues.lastMigration,
+      migrations,
       waitingFor: waitedFor.join(', ') || null,
       queues: queues.report(),
       owners: queue?.service === service ? [...queues.runningByOwner(queue.queue)] : [],

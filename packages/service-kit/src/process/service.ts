@@ -150,7 +150,7 @@ export async function startFoundation<Config extends BaseConfig>(
   };
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
-  describeItself({ service: name, version, sql, bus, connections, queues, dependencies });
+  await describeItself({ service: name, version, sql, bus, connections, queues, dependencies });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -23,23 +22,17 @@ const topic = 'queues';
 export class Pauses {
   readonly #sql: Database;
   readonly #bus: Bus;
+  readonly #heard: () => void;
   readonly #loop: WakeLoop;
-  readonly #watchers = new Set<() => void>();
   #byQueue = new Map<string, Paused>();
-  #hasNews = false;
 
-  /** Reads them once; throws where the database is unavailable. */
-  static async open(sql: Database, bus: Bus, log: Logger): Promise<Pauses> {
-    const pauses = new Pauses(sql, bus, log);
-    await pauses.refresh();
-    return pauses;
-  }
-
-  private constructor(sql: Database, bus: Bus, log: Logger) {
+  /** Calls `heard` after each read: an operator may have changed something of a queue. */
+  constructor(sql: Database, { bus, log, heard }: { bus: Bus; log: Logger; heard(): void }) {
     this.#sql = sql;
     this.#bus = bus;
-    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.#poll());
-    bus.onPeers(topic, () => this.#hear());
+    this.#heard = heard;
+    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.refresh());
+    bus.onPeers(topic, () => this.#loop.wake());
   }
 
   /** Returns what of a queue is paused now. */
@@ -47,49 +40,20 @@ export class Pauses {
     return this.#byQueue.get(queue) ?? nothingPaused;
   }
 
-  /** Calls `hear` whenever an operator changed something of a queue; returns a function that ends it. */
-  onChange(hear: () => void): () => void {
-    this.#watchers.add(hear);
-    return () => this.#watchers.delete(hear);
-  }
-
   /** Tells every process of the service that an operator changed something: after the commit. */
   announce(): void {
-    this.#hear();
+    this.#loop.wake();
     this.#bus.tell(topic);
   }
 
-  /** Reads them again: as they are from then on, this process works. */
-  async refresh(): Promise<void> {
-    await this.#readNext();
-  }
-
-  #hear(): void {
-    this.#hasNews = true;
-    this.#loop.wake();
-  }
-
-  /** Reads them, and tells watchers where they changed, or where there was news: of what is tried again, for one. */
-  async #poll(): Promise<false> {
-    const hadNews = this.#hasNews;
-    this.#hasNews = false;
-    const hasChanged = await this.#readNext();
-    if (hadNews && !hasChanged) this.#tellWatchers();
-    return false;
-  }
-
-  #tellWatchers(): void {
-    for (const hear of this.#watchers) hear();
-  }
-
-  /** One read at a time, so that none brings an older state back. Returns whether they changed. */
-  readonly #readNext = coalesced(() => this.#read());
+  /** Reads them again, one read at a time, so that none brings an older state back: as they are from then on, this process works. */
+  readonly refresh = coalesced(() => this.#read());
 
   async stop(): Promise<void> {
     await this.#loop.stop();
   }
 
-  async #read(): Promise<boolean> {
+  async #read(): Promise<undefined> {
     const byQueue = new Map<string, { isWhole: boolean; accounts: string[]; endpoints: string[] }>();
     for (const { queue, account, endpoint } of await selectPauses(this.#sql)) {
       const paused = byQueue.get(queue) ?? { isWhole: false, accounts: [], endpoints: [] };
@@ -98,9 +62,7 @@ export class Pauses {
       else if (account) paused.accounts.push(account);
       else paused.isWhole = true;
     }
-    const hasChanged = !isDeepStrictEqual(byQueue, this.#byQueue);
     this.#byQueue = byQueue;
-    if (hasChanged) this.#tellWatchers();
-    return hasChanged;
+    this.#heard();
   }
 }

@@ -139,9 +139,3 @@ export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
       limit ${maxMoved} for update skip locked))`;
   return resumed.count;
 }
-
-/** Returns the name of the migration that was applied last. */
-export async function selectLastMigration(sql: Sql): Promise<string> {
-  const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
-  return last?.name ?? '';
-}

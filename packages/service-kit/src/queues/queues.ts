@@ -15,7 +15,6 @@ import {
   measureFailedEvents,
   measureRows,
   retryRows,
-  selectLastMigration,
   selectOwners,
   selectOwnersOfFailedEvents,
 } from './queues.sql.ts';
@@ -49,14 +48,8 @@ export interface ReportedQueue {
   hasEndpoint?(sql: Sql, part: QueuePart): Promise<boolean>;
   /** Has rows that wait after a failure run now, at most `maxMoved`, and returns how many: where more than their due time has to change. */
   retry?: typeof retryRows;
-  /** Says that an operator paused, resumed or retried something. */
+  /** Says that an operator may have paused, resumed or retried something. */
   changed?(): void;
-}
-
-/** A queue's last error in this process. */
-export interface LastError {
-  text: string;
-  at: Date;
 }
 
 /** The part of a queue that its worker needs to know. */
@@ -82,32 +75,25 @@ export class Queues {
   readonly #sql: Database;
   readonly #clock: () => Date;
   readonly #queues = new Map<string, ReportedQueue>();
-  readonly #lastErrors = new Map<string, LastError>();
-  /** Name of the last migration of the service's schema. */
-  readonly lastMigration: string;
+  readonly #lastErrors = new Map<string, { text: string; at: Date }>();
   readonly #reporter: Reporter;
   readonly #stopReport: () => void;
-  readonly #stopHearing: () => void;
 
   /** Reads the pauses; throws where the database is unavailable. */
   static async open(sql: Database, bus: Bus, options: { log: Logger; clock: () => Date }): Promise<Queues> {
-    const pauses = await Pauses.open(sql, bus, options.log);
-    return new Queues(sql, options.clock, { pauses, lastMigration: await selectLastMigration(sql) });
+    const queues = new Queues(sql, bus, options);
+    await queues.pauses.refresh();
+    return queues;
   }
 
-  private constructor(
-    sql: Database,
-    clock: () => Date,
-    { pauses, lastMigration }: { pauses: Pauses; lastMigration: string },
-  ) {
+  private constructor(sql: Database, bus: Bus, { log, clock }: { log: Logger; clock: () => Date }) {
     this.#sql = sql;
     this.#clock = clock;
-    this.pauses = pauses;
-    this.lastMigration = lastMigration;
-    this.#reporter = new Reporter(sql, 'queues');
-    this.#stopHearing = pauses.onChange(() => {
+    const heard = () => {
       for (const queue of this.#queues.values()) queue.changed?.();
-    });
+    };
+    this.pauses = new Pauses(sql, { bus, log, heard });
+    this.#reporter = new Reporter(sql, 'queues');
     this.#stopReport = meter.observe(gauges, async (observe) => {
       if (!(await this.#reporter.isChosen())) return;
       const now = clock().getTime();
@@ -237,7 +223,6 @@ export class Queues {
 
   async stop(): Promise<void> {
     this.#stopReport();
-    this.#stopHearing();
     await Promise.all([this.#reporter.release(), this.pauses.stop()]);
   }
 
@@ -248,13 +233,8 @@ export class Queues {
 
 /** Adds up the owners of the same account, deepest first. */
 function merged(owners: readonly OwnerDepth[]): OwnerDepth[] {
-  const byOwner = new Map<string, OwnerDepth>();
-  for (const owner of owners) {
-    const name = `${owner.account} ${owner.endpoint ?? ''}`;
-    const other = byOwner.get(name);
-    byOwner.set(name, other ? added(other, owner) : owner);
-  }
-  return [...byOwner.values()].sort((a, b) => depthOf(b) - depthOf(a));
+  const byOwner = Map.groupBy(owners, ({ account, endpoint }) => `${account} ${endpoint ?? ''}`);
+  return [...byOwner.values()].map((same) => same.reduce(added)).sort((a, b) => depthOf(b) - depthOf(a));
 }
 
 function added(one: OwnerDepth, other: OwnerDepth): OwnerDepth {
