@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { moveClock, type ServiceIn, type ServiceName } from '@customer-platform/contracts/core';
+import {
+  accountUpdated,
+  getAccountContext,
+  moveClock,
+  type ServiceIn,
+  type ServiceName,
+} from '@customer-platform/contracts/core';
 import type { z } from 'zod';
-import type { Bus } from '../bus/bus.ts';
-import type { ClockWork } from '../clocks/clock-work.ts';
+import { Bus } from '../bus/bus.ts';
+import { ClockWork } from '../clocks/clock-work.ts';
 import { Clocks } from '../clocks/clocks.ts';
 import type { Consumer } from '../consumers/consumer.ts';
 import { startConsumer } from '../consumers/consumers.ts';
@@ -11,7 +17,7 @@ import { startRetries } from '../consumers/failed-events.ts';
 import { checkSessionSettings, type Database, openDatabase } from '../database/database.ts';
 import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
-import type { DueWatch } from '../due-work/due-watch.ts';
+import { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/connections.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
 import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
@@ -19,7 +25,7 @@ import { bindHooks, type Hook } from '../http/hooks.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
 import { endWithEnvelopes } from '../http/responses.ts';
 import { Streams } from '../http/streams/streams.ts';
-import type { AccountDirectory } from '../jobs/account-directory.ts';
+import { AccountDirectory } from '../jobs/account-directory.ts';
 import { type Job, openPatientDatabase, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
 import { bindOperations } from '../operations/bind-operations.ts';
@@ -29,11 +35,10 @@ import { announce, handleDescribeApi } from '../operators/announce-operations.ts
 import { Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
 import { OutboxRelay } from '../outbox/outbox-relay.ts';
-import type { Queues } from '../queues/queues.ts';
+import { Queues } from '../queues/queues.ts';
 import { createLogger, type Logger } from '../telemetry/logging.ts';
 import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
 import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
-import { openAccounts, openBus, openDueWork } from './open-parts.ts';
 import { observeProcess } from './process-metrics.ts';
 import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
 import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
@@ -123,14 +128,32 @@ export async function startFoundation<Config extends BaseConfig>(
   const keeper = new PartitionKeeper(sql, [inboxByDay, ...partitions], log);
   await keeper.start();
   const clocks = new Clocks(clock);
-  const bus = await openBus(name, config, { log, clocks });
+  const bus = await Bus.connect(config.NATS_URL, {
+    prefix: config.BUS_PREFIX,
+    service: name,
+    log,
+    requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
+    files: config,
+    stream: config,
+    aheadOf: (accountId) => clocks.aheadOf(accountId),
+  });
   // Before they are read: a move that comes meanwhile is not missed.
-  moveClocks(bus, { service: name, sql, clocks });
+  bus.onBack(() => clocks.refresh());
+  bus.handleAll(moveClock, async ({ account, aheadMs }) => {
+    await clocks.move(sql, account, aheadMs);
+    return { service: name, instance: processInstance };
+  });
   await clocks.start(sql, log);
-  const dueWork = await openDueWork({ sql, bus, log, clock, clocks, config });
-  const { queues, clockWork, watch } = dueWork;
+  const queues = await Queues.open(sql, bus, { log, clock });
+  const clockWork = new ClockWork(sql, { clocks, pauses: queues.pauses, log });
+  const watch = new DueWatch(sql, { bus, clock, log, everyMs: config.DUE_LOOK_SECONDS * 1_000 });
   const relay = new OutboxRelay(sql, { bus, log, queues, watch });
-  const accounts = openAccounts(bus);
+  const accounts = new AccountDirectory(async (id) => (await bus.ask(getAccountContext, id, {})).account);
+  bus.follow(
+    accountUpdated,
+    (id) => accounts.forget(id),
+    () => accounts.forget('all'),
+  );
   const connections = new Connections(sql.options.max, () => sql.pool.standsStillMs);
   const dependencies = new Dependencies();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
@@ -141,7 +164,9 @@ export async function startFoundation<Config extends BaseConfig>(
     bus,
     clock: clocks.now,
     clocks,
-    ...dueWork,
+    queues,
+    clockWork,
+    watch,
     eventsCommitted: () => relay.wake(),
     accounts,
     connections,
@@ -159,15 +184,6 @@ export async function startFoundation<Config extends BaseConfig>(
     await stopTelemetry();
   };
   return { foundation, stop };
-}
-
-/** Has this process go by clocks as they are moved, once its service's database has each move. */
-function moveClocks(bus: Bus, { service, sql, clocks }: { service: ServiceName; sql: Database; clocks: Clocks }): void {
-  bus.onBack(() => clocks.refresh());
-  bus.handleAll(moveClock, async ({ account, aheadMs }) => {
-    await clocks.move(sql, account, aheadMs);
-    return { service, instance: processInstance };
-  });
 }
 
 /** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
