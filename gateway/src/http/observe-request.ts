@@ -64,9 +64,9 @@ export function observeRequest(
 /** Counts a request as under way; returns what measures it, to be called when it has been served. */
 function measureRequest(method: string, call: PublicCall): (status: number) => void {
   const beganMs = performance.now();
-  activeRequests.add(1, method);
+  activeRequests.add(1, { 'http.request.method': method });
   return (status) => {
-    activeRequests.add(-1, method);
+    activeRequests.add(-1, { 'http.request.method': method });
     requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, status));
   };
 }

@@ -13,11 +13,9 @@ const fallbacks = meter.createCounter('gateway.rate_limit.fallback', {
   description: 'Requests whose rate was limited by this process alone, because Redis did not respond.',
 });
 
-const decisions = meter.createSummedCounter(
-  'gateway.rate_limit.decisions',
-  { description: 'Requests that the rate let through, and those that it refused.' },
-  'decision',
-);
+const decisions = meter.createCounter('gateway.rate_limit.decisions', {
+  description: 'Requests that the rate let through, and those that it refused.',
+});
 
 const gauges = {
   'gateway.rate_limit.local': {
@@ -64,7 +62,7 @@ export class RateLimiter {
    */
   async take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
     const state = await this.#stateAfter(policy, cost);
-    if (cost === 1) decisions.add(1, state < 0 ? 'refused' : 'allowed');
+    if (cost === 1) decisions.add(1, { decision: state < 0 ? 'refused' : 'allowed' });
     return state;
   }
 

@@ -66,14 +66,14 @@ function markDeprecated({ since, sunset, instead }: Deprecation): RequestHandler
 async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
   const method = httpMethod(request.method);
-  activeRequests.add(1, method);
+  activeRequests.add(1, { 'http.request.method': method });
   let status: number;
   try {
     status = await respond(steps, request, response);
   } catch (error) {
     status = sendError(response, error, steps.context.log);
   } finally {
-    activeRequests.add(-1, method);
+    activeRequests.add(-1, { 'http.request.method': method });
   }
   const ms = performance.now() - beganMs;
   requestDuration.record(ms / 1000, {

@@ -9,8 +9,7 @@ const gauges = {
   },
   'nodejs.eventloop.delay.p99': {
     unit: 's',
-    description:
-      '99th percentile of its delays since then; where operators asked meanwhile, of the part in which that was highest.',
+    description: '99th percentile of its delays since then.',
   },
   'process.memory.usage': { unit: 'By', description: 'Resident memory.' },
   'v8js.memory.heap.used': { unit: 'By', description: 'Memory of JavaScript objects.' },

@@ -1,13 +1,5 @@
-import {
-  type Attributes,
-  type BatchObservableCallback,
-  type Counter,
-  type Histogram,
-  type MetricOptions,
-  metrics,
-  type Observable,
-} from '@opentelemetry/api';
-import { gaugeReader, type Measure } from './gauge-reader.ts';
+import { type Attributes, type BatchObservableCallback, type MetricOptions, metrics } from '@opentelemetry/api';
+import { TimedOut, withTimeout } from '../values/with-timeout.ts';
 import { metricsEnabled } from './telemetry.ts';
 
 const sdkMeter = () => metrics.getMeter('customer-platform');
@@ -15,54 +7,33 @@ const sdkMeter = () => metrics.getMeter('customer-platform');
 /** Bounds of the buckets of histograms in seconds: those of the OpenTelemetry conventions for requests. */
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Sums values by one attribute here, and tells the sums when metrics are collected: adding costs nearly nothing. */
-function summed(create: () => Observable, attribute: string) {
-  const sums = new Map<string, number>();
-  let isObserved = false;
-  return {
-    add(value: number, of: string): void {
-      if (!metricsEnabled()) return;
-      sums.set(of, (sums.get(of) ?? 0) + value);
-      if (isObserved) return;
-      isObserved = true;
-      create().addCallback((result) => {
-        for (const [each, sum] of sums) result.observe(sum, { [attribute]: each });
-      });
-    },
+/** Returns what gives an instrument, made when it is asked for first; undefined while metrics are off. */
+function lazily<Instrument>(create: () => Instrument): () => Instrument | undefined {
+  let made: Instrument | undefined;
+  return () => {
+    if (metricsEnabled()) made ??= create();
+    return made;
   };
 }
 
 /**
- * The process's meter. Counters and histograms may be made when a module loads: they come into being with their first value,
- * since the API has no meter that waits for its SDK, and cost nothing while metrics are off.
+ * The process's meter. Instruments may be made when a module loads: they come into being with their first value, since the API has no meter
+ * that waits for its SDK, and cost nothing while metrics are off.
  */
 export const meter = {
   createCounter(name: string, options: MetricOptions) {
-    let counter: Counter | undefined;
-    return {
-      add(value: number, attributes?: Attributes): void {
-        if (!metricsEnabled()) return;
-        counter ??= sdkMeter().createCounter(name, options);
-        counter.add(value, attributes);
-      },
-    };
+    const counter = lazily(() => sdkMeter().createCounter(name, options));
+    return { add: (value: number, attributes?: Attributes) => counter()?.add(value, attributes) };
   },
-  /** A number that goes up and down, by one attribute. */
-  createUpDownCounter: (name: string, options: MetricOptions, attribute: string) =>
-    summed(() => sdkMeter().createObservableUpDownCounter(name, options), attribute),
-  /** A counter of what every request does, by one attribute. */
-  createSummedCounter: (name: string, options: MetricOptions, attribute: string) =>
-    summed(() => sdkMeter().createObservableCounter(name, options), attribute),
+  /** A number that goes up and down. */
+  createUpDownCounter(name: string, options: MetricOptions) {
+    const counter = lazily(() => sdkMeter().createUpDownCounter(name, options));
+    return { add: (value: number, attributes?: Attributes) => counter()?.add(value, attributes) };
+  },
   createHistogram(name: string, options: MetricOptions) {
-    let histogram: Histogram | undefined;
     const advice = options.unit === 's' ? { explicitBucketBoundaries: secondsBuckets } : {};
-    return {
-      record(value: number, attributes?: Attributes): void {
-        if (!metricsEnabled()) return;
-        histogram ??= sdkMeter().createHistogram(name, { advice, ...options });
-        histogram.record(value, attributes);
-      },
-    };
+    const histogram = lazily(() => sdkMeter().createHistogram(name, { advice, ...options }));
+    return { record: (value: number, attributes?: Attributes) => histogram()?.record(value, attributes) };
   },
   /**
    * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values, which are the next collection's
@@ -81,3 +52,44 @@ export const meter = {
     return () => sdkMeter().removeBatchObservableCallback(callback, [...gauges.values()]);
   },
 };
+
+/** Time that a collection waits for values. A scrape has a deadline, and most of its metrics need no database. */
+const collectMs = 500;
+
+/** Says the values of gauges to `observe`. */
+type Measure<Name extends string> = (
+  observe: (name: Name, value: number, attributes?: Attributes) => void,
+) => Promise<void> | void;
+
+interface Observation<Name extends string> {
+  name: Name;
+  value: number;
+  attributes: Attributes | undefined;
+}
+
+/**
+ * Returns what measures gauges, one measurement at a time. A collection gets the latest values: those of its own measurement if that ends in time,
+ * else those of the one before. What is no longer observed is 0, because the SDK would repeat its last value for as long as the process lives.
+ * Throws what the measurement throws.
+ */
+export function gaugeReader<Name extends string>(measure: Measure<Name>): () => Promise<Iterable<Observation<Name>>> {
+  let latest = new Map<string, Observation<Name>>();
+  let running: Promise<void> | undefined;
+  const run = async () => {
+    const values = new Map<string, Observation<Name>>();
+    for (const [key, before] of latest) values.set(key, { ...before, value: 0 });
+    await measure((name, value, attributes) => {
+      values.set(`${name} ${JSON.stringify(attributes)}`, { name, value, attributes });
+    });
+    latest = values;
+  };
+  return async () => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    await withTimeout(collectMs, running).catch((error: unknown) => {
+      if (!(error instanceof TimedOut)) throw error;
+    });
+    return latest.values();
+  };
+}

@@ -7,8 +7,7 @@ export const requestDuration = meter.createHistogram('http.server.request.durati
 });
 
 /** Requests under way, of every listener of the process. */
-export const activeRequests = meter.createUpDownCounter(
-  'http.server.active_requests',
-  { unit: '{request}', description: 'Requests under way, by method.' },
-  'http.request.method',
-);
+export const activeRequests = meter.createUpDownCounter('http.server.active_requests', {
+  unit: '{request}',
+  description: 'Requests under way, by method.',
+});

@@ -2,11 +2,7 @@ import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
 import { backoffMs } from '../values/backoff.ts';
 
-const rounds = meter.createSummedCounter(
-  'platform.loop.rounds',
-  { description: 'Rounds of background loops.' },
-  'loop',
-);
+const rounds = meter.createCounter('platform.loop.rounds', { description: 'Rounds of background loops.' });
 
 /** Pace of a loop. */
 interface Pace {
@@ -58,7 +54,7 @@ export class WakeLoop {
     const { everyMs, slowestRetryMs, gatherMs = 0 } = this.#pace;
     for (let failures = 0; !this.#isStopping; ) {
       this.#isWoken = false;
-      rounds.add(1, this.#name);
+      rounds.add(1, { loop: this.#name });
       let hasMore: boolean | undefined = false;
       try {
         hasMore = await this.#work();

@@ -29,7 +29,7 @@ const commentEveryMs = 15_000;
 /** Time after which readers of a stream that was ended connect again, spread so that they do not come at once. */
 const retryMs = { shortest: 500, longest: 3_000 };
 
-const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' }, 'operation');
+const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' });
 
 /** The streams of Server-Sent Events that a process has open. */
 export class Streams {
@@ -69,12 +69,12 @@ export class Streams {
       throw busy(this.#permits.holds(owner), 'the stream of events');
     }
     this.#open.set(response, source);
-    open.add(1, operation);
+    open.add(1, { operation });
     const comments = setInterval(() => isOver(response) || response.write(commentText), commentEveryMs);
     response.once('close', () => {
       clearInterval(comments);
       this.#open.delete(response);
-      open.add(-1, operation);
+      open.add(-1, { operation });
       this.#permits.giveBack(owner);
       source.close();
     });

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { gaugeReader } from './gauge-reader.ts';
+import { gaugeReader } from './meter.ts';
 
 const valuesOf = async (read: ReturnType<typeof gaugeReader<string>>) =>
   Object.fromEntries([...(await read())].map(({ name, value }) => [name, value]));
