@@ -37,8 +37,8 @@ type ConsumerContext<Resources> = WorkContext<Resources> & {
 };
 
 /**
- * Starts a consumer on the bus. Of a batch that fails the events of locked accounts are set aside, each in a row, where they delay nobody and
- * are tried again; the rest is taken again, event by event if need be, and those that fail alone are set aside too. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
+ * Starts a consumer on the bus. A batch that fails is taken again, event by event, and those that fail alone are set aside, each in a row, where
+ * they delay nobody and are tried again. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
  * untried for ten minutes, but where the order counts: each may take as long, and everybody behind it.
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
@@ -65,13 +65,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      if (!(error instanceof AccountsLocked))
-        return await orGiveBack(batch, () => takeEach(consumer, context, batch, timedOut()));
-      const isLocked = ({ event }: EventMessage) => error.accounts.has(event.account);
-      const { true: locked = [], false: others = [] } = Object.groupBy(batch, (message) => `${isLocked(message)}`);
-      const failures = locked.map((message) => ({ message, error }));
-      await orGiveBack(locked, () => setAside(context, name, failures));
-      await orGiveBack(others, () => takeAll(others));
+      await takeEach(consumer, context, batch, timedOut());
     }
   };
   let isStopping = false;
@@ -133,6 +127,7 @@ async function takeEach<Resources>(
   timedOut: TimedOutAccounts,
 ): Promise<void> {
   const failures: FailedMessage[] = [];
+  const locked = new Map<string, Error>();
   let unavailable = 0;
   for (const message of batch) {
     if (unavailable === maxUnavailable) {
@@ -141,7 +136,7 @@ async function takeEach<Resources>(
       continue;
     }
     const { account } = message.event;
-    const before = timedOut.get(account);
+    const before = timedOut.get(account) ?? locked.get(account);
     if (before) {
       failures.push({ message, error: before });
       continue;
@@ -153,6 +148,7 @@ async function takeEach<Resources>(
     } catch (error) {
       failures.push({ message, error });
       if (isStatementTimeout(error)) timedOut.set(account, error);
+      if (error instanceof AccountsLocked) locked.set(account, error);
       unavailable = isUnavailable(error) ? unavailable + 1 : 0;
     }
   }

@@ -193,24 +193,6 @@ describe('an event that a consumer cannot take', () => {
     });
   });
 
-  it('of an account that is locked is set aside alone: the rest of its batch is taken again as one', async () => {
-    const kind = 'account.locked';
-    const locked = envelope(kind, { n: -1 }).account;
-    const batches: number[][] = [];
-    const take = (events: ReceivedEvent<{ n: number }>[]) => {
-      if (events.some(({ account }) => account === locked)) throw new AccountsLocked([locked]);
-      batches.push(events.map(({ data }) => data.n));
-    };
-    for (let n = 0; n < 40; n++)
-      await publish(kind, JSON.stringify({ ...envelope(kind, { n }), ...(n % 2 && { account: locked }) }));
-    await withConsumer(kind, take, async () => {
-      await waitFor('all others', () => batches.flat().length === 20);
-      // They may have come in a few batches.
-      expect(batches.length).toBeLessThan(10);
-      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
-    });
-  });
-
   it('of an account that is locked is not dead after ten tries: whoever holds the lock ends some day', async () => {
     const kind = 'long.locked';
     let tries = 0;

@@ -15,16 +15,10 @@ export const eventBackoff: Backoff = { firstMs: 2_000, longestMs: 300_000 };
 /** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
 const patienceMs = 24 * 3_600_000;
 
-/**
- * Thrown by a consumer that could not have a lock of these accounts: of its batch only their events are set aside, and the rest is taken
- * again at once.
- */
+/** Thrown by a consumer that could not have a lock of these accounts. */
 export class AccountsLocked extends Error {
-  readonly accounts: ReadonlySet<string>;
-
   constructor(accountIds: readonly string[], cause?: unknown) {
     super(`another transaction holds the lock of ${accountIds.join(', ')}`, { cause });
-    this.accounts = new Set(accountIds);
   }
 }
 
