@@ -46,10 +46,7 @@ const compress = promisify(gzip);
 export function handleDescribeApi(service: ServiceName): BoundRequest<undefined> {
   let described: Promise<string> | undefined;
   return handleRequest(describeApi(service), async () => {
-    described ??= describe(service).catch((error: unknown) => {
-      described = undefined;
-      throw error;
-    });
+    described ??= describe(service);
     return { document: await described };
   });
 }

@@ -56,22 +56,15 @@ const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
 /** Most rows that one statement requeues: it rewrites them within the statement timeout, and each may have 900 KiB. */
 export const maxRequeued = 100;
 
-/** Returns when the last of these events died; null where there are none. */
-export async function selectLastDeath(sql: Sql, part: DeadPart): Promise<Date | null> {
-  const [row] = await sql<{ last: Date | null }[]>`
-    select max(dead_at) as last from failed_events where ${isOfPart(sql, part)}`;
-  return row!.last;
-}
-
 /**
- * Has dead events taken again that died until then, their tries from the start: what dies again is a new one. Those that the bus would not carry go
+ * Has dead events taken again, their tries from the start: what dies again is a new one. Those that the bus would not carry go
  * back to the outbox. Returns how many, at most `maxRequeued`.
  */
-export async function requeueDeadEvents(tx: Sql, part: DeadPart, until: Date, now: Date): Promise<number> {
+export async function requeueDeadEvents(tx: Sql, part: DeadPart, now: Date): Promise<number> {
   const [requeued] = await tx<{ matched: number }[]>`
     with candidate as (
       select account_id, id from failed_events
-      where ${isOfPart(tx, part)} and dead_at <= ${until} order by dead_at, id limit ${maxRequeued} for update skip locked
+      where ${isOfPart(tx, part)} order by dead_at, id limit ${maxRequeued} for update skip locked
     ), gone as (
       delete from failed_events f using candidate c where f.account_id = c.account_id and f.id = c.id returning f.*
     ), taken as (

@@ -15,7 +15,6 @@ import {
   selectDeadBytes,
   selectDeadEvent,
   selectDeadEvents,
-  selectLastDeath,
 } from './dead-events.sql.ts';
 
 /** Bytes of a dead event in one reply, which is a message of the bus. */
@@ -96,12 +95,11 @@ function handleDeadEvents({ service, queues, log }: Context): Handled[] {
   ];
 }
 
-/** Requeues dead events in rounds, each a transaction: those that died before it began, as far as there is time. Returns how many. */
-async function requeueAll({ sql, change }: RequestCall<undefined>, part: DeadPart, log: Logger): Promise<number> {
-  const until = await selectLastDeath(sql, part);
+/** Requeues dead events in rounds, each a transaction, as far as there is time. Returns how many. */
+async function requeueAll({ change }: RequestCall<undefined>, part: DeadPart, log: Logger): Promise<number> {
   let matched = 0;
-  for (const endMs = performance.now() + requeueMs; until && performance.now() < endMs; ) {
-    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, until, now)).catch((error: unknown) => {
+  for (const endMs = performance.now() + requeueMs; performance.now() < endMs; ) {
+    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, now)).catch((error: unknown) => {
       if (matched === 0) throw error;
       log.error({ err: error }, 'dead events were requeued in part');
     });
