@@ -20,7 +20,7 @@ export function openAdmission(
   const slots = new StreamSlots(redis, gateways);
   const uses = new UseLog();
   const limiter = new RateLimiter(redis, gateways, log);
-  dependencies.watch('Redis', () => limiter.isRedisUnavailable());
+  dependencies.set('Redis', () => limiter.isRedisUnavailable());
   return {
     keys: new KeyCache(sql, changes, config.CONTEXT_SECRET),
     uses,

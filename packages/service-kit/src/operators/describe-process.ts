@@ -7,20 +7,8 @@ import type { Queues } from '../queues/queues.ts';
 import { eventLoopLagMs } from '../telemetry/event-loop.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
-/** Dependencies of a process besides PostgreSQL, which say for themselves whether they are unavailable. */
-export class Dependencies {
-  readonly #isUnavailable = new Map<string, () => boolean>();
-
-  /** Adds one by the name that operators see. */
-  watch(name: string, isUnavailable: () => boolean): void {
-    this.#isUnavailable.set(name, isUnavailable);
-  }
-
-  /** Returns the names of those that are unavailable. */
-  unavailable(): string[] {
-    return [...this.#isUnavailable].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
-  }
-}
+/** Dependencies of a process besides PostgreSQL, by the names that operators see: each says whether it is unavailable. */
+export type Dependencies = Map<string, () => boolean>;
 
 /** Parts of a process that its description is made of. */
 interface DescribedProcess {
@@ -48,7 +36,8 @@ export async function describeItself(described: DescribedProcess): Promise<void>
   const migrations = await selectLastMigration(sql);
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
-    const waitedFor = [...(sql.pool.standsStillMs > waitedForMs ? ['PostgreSQL'] : []), ...dependencies.unavailable()];
+    const unavailable = [...dependencies].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
+    const waitedFor = [...(sql.pool.standsStillMs > waitedForMs ? ['PostgreSQL'] : []), ...unavailable];
     return {
       service,
       instance: processInstance,

@@ -11,16 +11,11 @@ export interface Running {
 /** Argument of a process that only brings its schema up to date: `node main.ts migrate`. */
 const migrateCommand = 'migrate';
 
-/** Ends the start of a process that was to migrate alone. */
-export class Migrated extends Error {
-  constructor(service: string) {
-    super(`the schema of ${service} is up to date`);
-  }
-}
-
-/** Returns whether this process only brings its schema up to date. */
-export function isMigrationOnly(): boolean {
-  return process.argv[2] === migrateCommand;
+/** Ends a process that only brings its schema up to date, once it is. */
+export function endIfMigrationOnly(service: string): void {
+  if (process.argv[2] !== migrateCommand) return;
+  console.log(`the schema of ${service} is up to date`);
+  process.exit(0);
 }
 
 /** Time that a process in which something unexpected was thrown has to end in order. */
@@ -75,10 +70,6 @@ export async function runProcess(start: () => Promise<Running>, options: { faile
   try {
     running = await start();
   } catch (error) {
-    if (error instanceof Migrated) {
-      console.log(error.message);
-      process.exit(0);
-    }
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }

@@ -32,7 +32,7 @@ import { bindOperations } from '../operations/bind-operations.ts';
 import { ResponseSeal } from '../operations/idempotency.ts';
 import type { Ask, BoundOperation, Implements } from '../operations/operation.ts';
 import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
-import { Dependencies, describeItself } from '../operators/describe-process.ts';
+import { type Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
 import { OutboxRelay } from '../outbox/outbox-relay.ts';
 import { Queues } from '../queues/queues.ts';
@@ -40,7 +40,7 @@ import { createLogger, type Logger } from '../telemetry/logging.ts';
 import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
 import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
 import { observeProcess } from './process-metrics.ts';
-import { isMigrationOnly, Migrated, type Running } from './run-process.ts';
+import { endIfMigrationOnly, type Running } from './run-process.ts';
 import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
 
 /** Parts of every process, before its service's own. */
@@ -121,7 +121,7 @@ export async function startFoundation<Config extends BaseConfig>(
   await migrate(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
     log.warn(waiting, 'the schema is not up to date yet; it is tried again'),
   );
-  if (isMigrationOnly()) throw new Migrated(name);
+  endIfMigrationOnly(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
   if (isPooled) await checkSessionSettings(sql, name);
   observeProcess(sql);
@@ -155,7 +155,7 @@ export async function startFoundation<Config extends BaseConfig>(
     () => accounts.forget('all'),
   );
   const connections = new Connections(sql.options.max, () => sql.pool.standsStillMs);
-  const dependencies = new Dependencies();
+  const dependencies: Dependencies = new Map();
   const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
   const foundation: Foundation<Config> = {
     config,
