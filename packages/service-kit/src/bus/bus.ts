@@ -32,20 +32,6 @@ export interface PublishedEvent {
   trace: TraceHeaders | undefined;
 }
 
-/** A durable consumer that is under way. */
-export interface Consuming {
-  stop(): Promise<void>;
-  /** Pulls nothing more, or goes on. */
-  setPaused(isPaused: boolean): void;
-  /**
-   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, the requests for more that
-   * wait at the bus, and the time of the oldest event that this process is working on.
-   */
-  pending(): Promise<{ count: number; unacknowledged: number; requests: number; oldestAt: Date | undefined }>;
-  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
-  hasPassed(position: number): Promise<boolean>;
-}
-
 /** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
 export interface EventFilter {
   audience?: 'public' | 'internal';
@@ -127,10 +113,10 @@ export class Bus extends RequestReply {
     filter: EventFilter,
     { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number },
     take: (batch: ReceivedMessage[]) => Promise<void>,
-  ): Consuming {
+  ): ConsumeLoop {
     const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
     const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
-    const loop = new ConsumeLoop(batches, take, this.#log.child({ consumer: name }), async () => {
+    const open = async () => {
       await this.#stream.ensure();
       const manager = await this.#connection.manager();
       const info = await manager.consumers.add(this.#prefix, {
@@ -142,28 +128,9 @@ export class Bus extends RequestReply {
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
       return this.#connection.jetstream.consumers.getConsumerFromInfo(info);
-    });
-    const read = async () => {
-      const manager = await this.#connection.manager();
-      return await manager.consumers.info(this.#prefix, name);
     };
-    return {
-      stop: () => loop.stop(),
-      setPaused: (isPaused) => loop.setPaused(isPaused),
-      pending: async () => {
-        const info = await read();
-        const count = info.num_pending + info.num_ack_pending;
-        const oldestAt = count > 0 ? loop.oldestAt : undefined;
-        return { count, unacknowledged: info.num_ack_pending, requests: info.num_waiting, oldestAt };
-      },
-      hasPassed: async (position) => {
-        const info = this.isConnected() ? await read().catch(() => undefined) : undefined;
-        if (!info) return false;
-        const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
-        if (!isPassed) loop.hurry();
-        return isPassed;
-      },
-    };
+    const info = async () => await (await this.#connection.manager()).consumers.info(this.#prefix, name);
+    return new ConsumeLoop(durable, { ...batches, log: this.#log, durable: { open, info } }, take);
   }
 
   /** Returns the position of the newest event in the stream. Throws where the bus does not say. */

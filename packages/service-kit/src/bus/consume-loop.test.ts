@@ -24,15 +24,15 @@ it('takes nothing beside what it is taking when the bus ends its request', async
   const taken: string[] = [];
   const first = Promise.withResolvers<void>();
   let opened = 0;
-  const loop = new ConsumeLoop(
-    { size: 10, gatherMs: 0 },
-    async ([message]) => {
-      taken.push(message!.subject);
-      if (taken.length === 1) await first.promise;
-    },
-    createLogger('test', 'silent'),
-    async () => endedByLeader(String(++opened)),
-  );
+  const durable = {
+    open: async () => endedByLeader(String(++opened)),
+    info: () => Promise.reject(new Error('no bus')),
+  };
+  const options = { size: 10, gatherMs: 0, log: createLogger('test', 'silent'), durable };
+  const loop = new ConsumeLoop('test', options, async ([message]) => {
+    taken.push(message!.subject);
+    if (taken.length === 1) await first.promise;
+  });
   await jest.advanceTimersByTimeAsync(10_000);
   expect([opened, taken]).toEqual([1, ['1']]);
   first.resolve();

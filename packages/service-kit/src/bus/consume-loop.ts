@@ -1,8 +1,9 @@
 import type { Envelope } from '@customer-platform/contracts/core';
-import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { Consumer, ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 import { countWithin } from '../values/count-within.ts';
 
 /** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
@@ -17,9 +18,6 @@ const ordinaryEnds = /request timeout|no messages|batch completed|message size e
 const endingMs = 200;
 /** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
 const graceMs = 100;
-
-/** Longest sleep of a paused loop, which is woken when it is to go on. */
-const pausedLookMs = 60_000;
 
 /** One event as a consumer gets it. */
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
@@ -56,42 +54,50 @@ export interface Batches {
   requestMs?: number;
 }
 
+/** A durable consumer at the bus. */
+export interface DurableConsumer {
+  /** Makes it where it is missing. */
+  open(): Promise<Pick<Consumer, 'fetch'>>;
+  info(): Promise<ConsumerInfo>;
+}
+
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
 export class ConsumeLoop {
   readonly #batches: Batches;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #log: Logger;
-  readonly #open: () => Promise<Pick<Consumer, 'fetch'>>;
-  readonly #loop: Promise<void>;
+  readonly #durable: DurableConsumer;
+  readonly #loop: WakeLoop;
+  #consumer: Pick<Consumer, 'fetch'> | undefined;
   #messages: Pick<ConsumerMessages, 'stop'> | undefined;
   /** Messages that have come and are not handed over, and their bytes. */
   readonly #waiting: JsMsg[] = [];
   #waitingBytes = 0;
   #taking: Promise<void> | undefined;
-  #wakeUp: (() => void) | undefined;
   #endGathering: (() => void) | undefined;
   #stopping = false;
   #isPaused = false;
   #oldestAt: Date | undefined;
 
   constructor(
-    batches: Batches,
+    name: string,
+    { log, durable, ...batches }: Batches & { log: Logger; durable: DurableConsumer },
     take: (batch: ReceivedMessage[]) => Promise<void>,
-    log: Logger,
-    open: () => Promise<Pick<Consumer, 'fetch'>>,
   ) {
     this.#batches = batches;
     this.#take = take;
     this.#log = log;
-    this.#open = open;
-    this.#loop = this.#run();
+    this.#durable = durable;
+    const pace = { everyMs: Number.POSITIVE_INFINITY, slowestRetryMs: 1_000, log };
+    this.#loop = new WakeLoop(`consumer ${name}`, pace, () => this.#round());
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#endRequest();
-    this.#wakeUp?.();
-    await this.#loop;
+    this.#endGathering?.();
+    await this.#loop.stop();
+    await this.#taking;
   }
 
   /** Pulls nothing more, or goes on: what it has pulled is handed over. */
@@ -99,7 +105,27 @@ export class ConsumeLoop {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     if (isPaused) this.#endRequest();
-    else this.#wakeUp?.();
+    else this.#loop.wake();
+  }
+
+  /**
+   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, the requests for more that
+   * wait at the bus, and the time of the oldest event that this process is working on.
+   */
+  async pending() {
+    const { num_pending, num_ack_pending, num_waiting } = await this.#durable.info();
+    const count = num_pending + num_ack_pending;
+    const oldestAt = count > 0 ? this.#oldestAt : undefined;
+    return { count, unacknowledged: num_ack_pending, requests: num_waiting, oldestAt };
+  }
+
+  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
+  async hasPassed(position: number): Promise<boolean> {
+    const info = await this.#durable.info().catch(() => undefined);
+    if (!info) return false;
+    const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
+    if (!isPassed) this.#endGathering?.();
+    return isPassed;
   }
 
   /** Ends the request under way. */
@@ -108,53 +134,28 @@ export class ConsumeLoop {
     setTimeout(() => messages?.stop(), endingMs);
   }
 
-  /** Hands over what it gathers: somebody waits for it. */
-  hurry(): void {
-    this.#endGathering?.();
-  }
-
-  /** Time of the oldest message that it has pulled and that is not handed over; undefined where there is none. */
-  get oldestAt(): Date | undefined {
-    return this.#oldestAt;
-  }
-
-  async #run(): Promise<void> {
-    for (let failures = 0; !this.#stopping; ) {
-      if (this.#isPaused) {
-        await this.#pause(pausedLookMs);
-        continue;
-      }
-      try {
-        const consumer = await this.#open();
-        failures = 0;
-        while (!this.#stopping && !this.#isPaused) await this.#pull(consumer);
-      } catch (error) {
-        failures++;
-        if (failures === 1 || failures % 30 === 0)
-          this.#log.warn({ err: error, failures }, 'the consumer waits for the bus');
-      } finally {
-        // What the next request brings would be taken beside it, out of order.
-        await this.#taking;
-      }
-      if (!this.#stopping && !this.#isPaused) await this.#pause(Math.min(100 * 2 ** failures, 1_000));
+  /** Makes one request. Throws where the consumer has to be looked after. */
+  async #round(): Promise<boolean> {
+    if (this.#isPaused) return false;
+    try {
+      this.#consumer ??= await this.#durable.open();
+      await this.#pull(this.#consumer);
+      return true;
+    } catch (error) {
+      this.#consumer = undefined;
+      // What the next request brings would be taken beside it, out of order.
+      await this.#taking;
+      throw error;
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
+  /** Waits for more messages: for `ms`, or until a batch is whole or somebody waits for it. */
   async #gather(ms: number): Promise<void> {
-    const gathered = this.#pause(ms);
-    this.#endGathering = this.#wakeUp;
-    await gathered;
-    this.#endGathering = undefined;
+    const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    this.#endGathering = resolve;
+    const timer = setTimeout(resolve, ms);
+    await isOver;
+    clearTimeout(timer);
   }
 
   /** Receives what one request brings. Throws what ended it, where that is no ordinary end. */
@@ -183,7 +184,7 @@ export class ConsumeLoop {
     const { size } = this.#batches;
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
-    if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#wakeUp?.();
+    if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#endGathering?.();
     if (this.#waiting.length >= size * 2 || this.#waitingBytes >= batchBytes * 2) await this.#taking;
     this.#taking ??= Promise.resolve()
       .then(() => this.#takeAll())

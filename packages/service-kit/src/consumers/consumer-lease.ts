@@ -1,4 +1,5 @@
-import type { Bus, Consuming } from '../bus/bus.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { ConsumeLoop } from '../bus/consume-loop.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
@@ -22,7 +23,7 @@ interface LeaseParts {
   sql: Database;
   bus: Pick<Bus, 'isConnected' | 'onBack'>;
   log: Logger;
-  consuming: Pick<Consuming, 'pending'>;
+  consuming: Pick<ConsumeLoop, 'pending'>;
   /** Called whenever this process gets or loses it. */
   changed(): void;
 }

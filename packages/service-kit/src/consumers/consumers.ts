@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Bus, Consuming } from '../bus/bus.ts';
-import type { ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { ConsumeLoop, ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
@@ -183,7 +183,7 @@ function giveBackWhatFails(
  * Returns what measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more.
  * Undefined while the bus is unavailable: nobody knows then.
  */
-function pendingLag(consuming: Consuming, clock: () => Date) {
+function pendingLag(consuming: Pick<ConsumeLoop, 'pending'>, clock: () => Date) {
   let since: Date | undefined;
   return async () => {
     const pending = await consuming.pending().catch(() => undefined);
