@@ -1,11 +1,10 @@
 import type { EventDefinition } from '@customer-platform/contracts/core';
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
-import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { BusConnection, type BusFiles } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
 import { EventStream, type StreamBounds } from './event-stream.ts';
-import { type RequestOptions, RequestReply, subscribe } from './request-reply.ts';
+import { type RequestOptions, RequestReply } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
@@ -18,7 +17,7 @@ const startWaitMs = 2_000;
 /** Options of a process's use of the bus. */
 interface BusOptions extends RequestOptions {
   files?: BusFiles;
-  stream?: StreamBounds;
+  bounds?: StreamBounds;
 }
 
 export interface PublishedEvent {
@@ -41,10 +40,6 @@ export interface EventFilter {
 
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
 export class Bus extends RequestReply {
-  readonly #connection: BusConnection;
-  readonly #prefix: string;
-  readonly #service: string;
-  readonly #log: Logger;
   readonly #stream: EventStream;
 
   /**
@@ -53,23 +48,18 @@ export class Bus extends RequestReply {
    */
   static async connect(urls: string, options: BusOptions): Promise<Bus> {
     const bus = new Bus(urls, options);
-    await bus.#connection.connected(startWaitMs);
+    await bus.connection.connected(startWaitMs);
     return bus;
   }
 
   private constructor(urls: string, options: BusOptions) {
-    const { prefix, service, log, files = {}, stream = {} } = options;
-    const connection = new BusConnection(urls, files, service, log);
+    const connection = new BusConnection(urls, options.files ?? {}, options.service, options.log);
     super(connection, options);
-    this.#connection = connection;
-    this.#prefix = prefix;
-    this.#service = service;
-    this.#log = log;
-    this.#stream = new EventStream(connection, { prefix, service, bounds: stream, log });
+    this.#stream = new EventStream(connection, options);
   }
 
   isConnected(): boolean {
-    return this.#connection.isConnected;
+    return this.connection.isConnected;
   }
 
   /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
@@ -79,12 +69,12 @@ export class Bus extends RequestReply {
 
   /** The id of the server, which another start of it has not; undefined without a connection, and of a cluster. */
   server(): string | undefined {
-    return this.#connection.server;
+    return this.connection.server;
   }
 
   /** The subject that the events of one kind are published under. */
   subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
-    return `${this.#prefix}.event.${audience}.${this.#service}.${kind}`;
+    return `${this.prefix}.event.${audience}.${this.service}.${kind}`;
   }
 
   /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
@@ -96,7 +86,7 @@ export class Bus extends RequestReply {
     const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
     const options = { msgID, headers, timeout: publishTimeoutMs };
     try {
-      await this.#connection.jetstream.publish(this.subjectOf(event), event.envelope, options);
+      await this.connection.jetstream.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {
       this.#stream.forget();
       throw error;
@@ -114,12 +104,12 @@ export class Bus extends RequestReply {
     { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): ConsumeLoop {
-    const name = `${this.#service}-${durable.replaceAll('.', '-')}`;
-    const subject = `${this.#prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+    const name = `${this.service}-${durable.replaceAll('.', '-')}`;
+    const subject = `${this.prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
     const open = async () => {
       await this.#stream.ensure();
-      const manager = await this.#connection.manager();
-      const info = await manager.consumers.add(this.#prefix, {
+      const manager = await this.connection.manager();
+      const info = await manager.consumers.add(this.prefix, {
         durable_name: name,
         filter_subject: subject,
         ack_policy: 'explicit',
@@ -127,17 +117,17 @@ export class Bus extends RequestReply {
         ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      return this.#connection.jetstream.consumers.getConsumerFromInfo(info);
+      return this.connection.jetstream.consumers.getConsumerFromInfo(info);
     };
-    const info = async () => await (await this.#connection.manager()).consumers.info(this.#prefix, name);
-    return new ConsumeLoop(durable, { ...batches, log: this.#log, durable: { open, info } }, take);
+    const info = async () => await (await this.connection.manager()).consumers.info(this.prefix, name);
+    return new ConsumeLoop(durable, { ...batches, log: this.log, durable: { open, info } }, take);
   }
 
   /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
   async position(): Promise<number> {
     await this.#stream.ensure();
-    const manager = await this.#connection.manager();
-    return (await manager.streams.info(this.#prefix)).state.last_seq;
+    const manager = await this.connection.manager();
+    return (await manager.streams.info(this.prefix)).state.last_seq;
   }
 
   /**
@@ -145,9 +135,9 @@ export class Bus extends RequestReply {
    * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
    */
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
-    const subject = `${this.#prefix}.event.${event.audience}.${event.service}.${event.kind}`;
-    this.#connection.onBack(missed);
-    subscribe(this.#connection, this.#log, {
+    const subject = `${this.prefix}.event.${event.audience}.${event.service}.${event.kind}`;
+    this.connection.onBack(missed);
+    this.subscribe({
       subject,
       take: (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)),
     });
@@ -159,21 +149,21 @@ export class Bus extends RequestReply {
    */
   tell(topic: string, payload = ''): void {
     try {
-      if (this.isConnected()) this.#connection.current.publish(this.#newsSubject(this.#service, topic), payload);
+      if (this.isConnected()) this.connection.current.publish(this.#newsSubject(this.service, topic), payload);
     } catch (error) {
-      this.#log.warn({ err: error, news: topic }, 'news could not be published');
+      this.log.warn({ err: error, news: topic }, 'news could not be published');
     }
   }
 
   /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
   onPeers(topic: string, hear: () => void): void {
-    this.#connection.onBack(hear);
-    this.hearOf(this.#service, topic, hear);
+    this.connection.onBack(hear);
+    this.hearOf(this.service, topic, hear);
   }
 
   /** Hears what the processes of a service `tell`. */
   hearOf(service: string, topic: string, hear: (payload: string) => void): void {
-    subscribe(this.#connection, this.#log, {
+    this.subscribe({
       subject: this.#newsSubject(service, topic),
       take: (message) => hear(message.string()),
     });
@@ -181,17 +171,17 @@ export class Bus extends RequestReply {
 
   /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
   onBack(back: () => void): void {
-    this.#connection.onBack(back);
+    this.connection.onBack(back);
   }
 
   /** Finishes the requests it took, sends what is under way and closes. */
   async close(): Promise<void> {
     this.#stream.close();
     if (this.isConnected()) await this.finish();
-    await this.#connection.close();
+    await this.connection.close();
   }
 
   #newsSubject(service: string, topic: string): string {
-    return `${this.#prefix}.news.${service}.${topic}`;
+    return `${this.prefix}.news.${service}.${topic}`;
   }
 }

@@ -40,7 +40,7 @@ export class EventStream {
 
   constructor(
     connection: BusConnection,
-    { prefix, service, bounds, log }: { prefix: string; service: string; bounds: StreamBounds; log: Logger },
+    { prefix, service, bounds = {}, log }: { prefix: string; service: string; bounds?: StreamBounds; log: Logger },
   ) {
     this.#connection = connection;
     this.#name = prefix;

@@ -58,10 +58,10 @@ export interface RequestOptions {
 
 /** Requests between services over NATS, and their replies. */
 export class RequestReply {
-  readonly #connection: BusConnection;
-  readonly #prefix: string;
-  readonly #service: string;
-  readonly #log: Logger;
+  protected readonly connection: BusConnection;
+  protected readonly prefix: string;
+  protected readonly service: string;
+  protected readonly log: Logger;
   readonly #timeoutMs: number;
   readonly #aheadOf: (accountId: string) => number;
   /** Subscriptions of `handle` on the present connection, and requests that they took and have no reply yet. */
@@ -72,10 +72,10 @@ export class RequestReply {
     connection: BusConnection,
     { prefix, service, log, requestTimeoutMs = defaultRequestTimeoutMs, aheadOf = () => 0 }: RequestOptions,
   ) {
-    this.#connection = connection;
-    this.#prefix = prefix;
-    this.#service = service;
-    this.#log = log;
+    this.connection = connection;
+    this.prefix = prefix;
+    this.service = service;
+    this.log = log;
     this.#timeoutMs = requestTimeoutMs;
     this.#aheadOf = aheadOf;
     connection.onConnection(() => {
@@ -90,7 +90,7 @@ export class RequestReply {
     input: z.input<Request['input']>,
     timeoutMs = this.#timeoutMs,
   ): Promise<z.output<Request['reply']>> {
-    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    const subject = `${this.prefix}.request.${request.service}.${request.key}`;
     const options = {
       kind: SpanKind.CLIENT,
       attributes: spanAttributes('request', subject),
@@ -105,7 +105,7 @@ export class RequestReply {
       const options = { noMux: true, headers, timeout: timeoutMs };
       // The client's own timeout ends with its connection.
       const asking = async () => {
-        const { current } = this.#connection;
+        const { current } = this.connection;
         const body = JSON.stringify(payload);
         // The client refuses it only after it has begun to wait for the reply.
         const most = current.info!.max_payload - headerBytes;
@@ -123,12 +123,11 @@ export class RequestReply {
 
   /** Handles an internal request; the processes of one service share the work. */
   handle<Request extends InternalRequest>(request: Request, handle: RequestHandler<Request>): void {
-    const subject = `${this.#prefix}.request.${request.service}.${request.key}`;
+    const subject = `${this.prefix}.request.${request.service}.${request.key}`;
     // The connection is closed by then; the asker's request ends by its timeout.
-    const unsent = (error: unknown) => this.#log.warn({ err: error, subject }, 'a reply could not be sent');
+    const unsent = (error: unknown) => this.log.warn({ err: error, subject }, 'a reply could not be sent');
     const take = (message: Msg) => void this.#handleOne(request, message, handle).catch(unsent);
-    const listener = { subject, take, queue: this.#service };
-    subscribe(this.#connection, this.#log, listener, (subscription) => this.#handlers.push(subscription));
+    this.subscribe({ subject, take, queue: this.service }, (subscription) => this.#handlers.push(subscription));
   }
 
   /**
@@ -140,9 +139,9 @@ export class RequestReply {
     input: z.input<Message['input']>,
     { isComplete, timeoutMs }: Until<z.output<Message['reply']>>,
   ): Promise<z.output<Message['reply']>[]> {
-    if (!this.#connection.isConnected) return [];
-    const connection = this.#connection.current;
-    const inbox = createInbox(`_INBOX.${this.#service}.reply`);
+    if (!this.connection.isConnected) return [];
+    const connection = this.connection.current;
+    const inbox = createInbox(`_INBOX.${this.service}.reply`);
     const replies: z.output<Message['reply']>[] = [];
     const { promise: complete, resolve } = Promise.withResolvers<void>();
     const callback = (error: Error | null, message: Msg) => {
@@ -173,14 +172,31 @@ export class RequestReply {
         const input = schema.parse(message.json()) as z.output<Message['input']>;
         message.respond(JSON.stringify(await handle(input)));
       } catch (error) {
-        this.#log.warn({ err: error, subject }, 'a broadcast has no reply from here');
+        this.log.warn({ err: error, subject }, 'a broadcast has no reply from here');
       }
     };
-    subscribe(this.#connection, this.#log, { subject, take: (message) => void respond(message) });
+    this.subscribe({ subject, take: (message) => void respond(message) });
   }
 
   #broadcastSubject(key: string): string {
-    return `${this.#prefix}.broadcast.${key}`;
+    return `${this.prefix}.broadcast.${key}`;
+  }
+
+  /** Subscribes on every connection; `subscribed` gets each subscription. */
+  protected subscribe(
+    { subject, take, queue }: Listener,
+    subscribed: (subscription: Subscription) => void = () => undefined,
+  ): void {
+    const callback = (error: Error | null, message: Msg) => {
+      try {
+        if (error) throw error;
+        take(message);
+      } catch (cause) {
+        this.log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+      }
+    };
+    const options = queue === undefined ? { callback } : { callback, queue };
+    this.connection.onConnection((current) => subscribed(current.subscribe(subject, options)));
   }
 
   /** Takes no more requests, and waits up to 5 s for the replies to those it took. */
@@ -215,7 +231,7 @@ export class RequestReply {
         message.respond(JSON.stringify(reply));
       });
     } catch (error) {
-      this.#log.error({ err: error, request: request.key }, 'an internal request failed');
+      this.log.error({ err: error, request: request.key }, 'an internal request failed');
       const headers = newHeaders();
       headers.set('Failed', 'true');
       message.respond('', { headers });
@@ -240,23 +256,4 @@ interface Listener {
   take(message: Msg): void;
   /** The processes that subscribe with one share the messages. */
   queue?: string;
-}
-
-/** Subscribes on every connection; `subscribed` gets each subscription. */
-export function subscribe(
-  connection: BusConnection,
-  log: Logger,
-  { subject, take, queue }: Listener,
-  subscribed: (subscription: Subscription) => void = () => undefined,
-): void {
-  const callback = (error: Error | null, message: Msg) => {
-    try {
-      if (error) throw error;
-      take(message);
-    } catch (cause) {
-      log.error({ err: cause, subject }, 'a message of the bus could not be taken');
-    }
-  };
-  const options = queue === undefined ? { callback } : { callback, queue };
-  connection.onConnection((current) => subscribed(current.subscribe(subject, options)));
 }

@@ -134,7 +134,7 @@ export async function startFoundation<Config extends BaseConfig>(
     log,
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
     files: config,
-    stream: config,
+    bounds: config,
     aheadOf: (accountId) => clocks.aheadOf(accountId),
   });
   // Before they are read: a move that comes meanwhile is not missed.
