@@ -10,7 +10,6 @@ import type { WakeLoop } from '../timing/wake-loop.ts';
 import { deadEvents, failedTry } from './failed-try.ts';
 import {
   buryEvents,
-  lockOutbox,
   lockOutboxOf,
   lockRelay,
   movePublished,
@@ -22,8 +21,6 @@ import {
   type StoredRow,
 } from './outbox.sql.ts';
 
-/** Events that go to the bus in one round, those of one account where others wait, and about how many bytes of them are in memory at once. */
-const mostInRound = { rows: 500, ofAccount: 100, bytes: 2_097_152 };
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 
@@ -39,9 +36,9 @@ interface RelayParts {
 }
 
 /**
- * Carries committed events to the bus, oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. After a full round the next
- * ones take a hundred events of each account, until nothing waits. What the bus did not take when it took others is first in the next round.
+ * Carries committed events to the bus, those of an account oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
+ * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. A round takes a
+ * hundred events of an account at most, of 200 accounts in turn. What the bus did not take when it took others is first in the next round.
  * A row that it refuses for what it is, is tried again later, ten times in all, and is dead then; the others go on.
  */
 export class OutboxRelay {
@@ -53,7 +50,6 @@ export class OutboxRelay {
   #lastAccount: string | undefined;
   /** The server that is noted. */
   #server: string | undefined;
-  #wasFull = false;
 
   /** Starts relaying. */
   constructor(sql: Database, { bus, log, queues, watch }: RelayParts) {
@@ -102,13 +98,13 @@ export class OutboxRelay {
   }
 
   async #publishIn(tx: Sql, paused: readonly string[]): Promise<boolean> {
-    const isByAccount = paused.length > 0 || this.#wasFull;
-    // Sent together: the lock is there before the rows are looked for.
-    const [, { rows, hasMore }] = await Promise.all([
-      lockRelay(tx),
-      isByAccount ? this.#lockByAccount(tx, paused) : this.#lockOldest(tx),
-    ]);
-    this.#wasFull = hasMore;
+    // Sent together: the lock is there before the accounts are looked for.
+    const [, { accounts, next }] = await Promise.all([lockRelay(tx), nextAccounts(tx, this.#lastAccount)]);
+    this.#lastAccount = next;
+    const others = [...new Set(accounts).difference(new Set(paused))];
+    const { rows, isCut } = await lockOutboxOf(tx, others);
+    // Behind the last account the next look begins with the first.
+    const hasMore = isCut || next !== undefined;
     if (rows.length === 0) return hasMore;
     const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const carried: StoredRow[] = [];
@@ -146,21 +142,6 @@ export class OutboxRelay {
     }
   }
 
-  async #lockOldest(tx: Sql): Promise<Batch> {
-    const rows = await lockOutbox(tx, mostInRound);
-    return { rows, hasMore: rows.length === mostInRound.rows || areMany(rows) };
-  }
-
-  /** Locks events of accounts that are not paused, 200 accounts at a time in turn. */
-  async #lockByAccount(tx: Sql, paused: readonly string[]): Promise<Batch> {
-    const { accounts, next } = await nextAccounts(tx, this.#lastAccount);
-    this.#lastAccount = next;
-    const others = [...new Set(accounts).difference(new Set(paused))];
-    const rows = others.length > 0 ? await lockOutboxOf(tx, others, mostInRound) : [];
-    // Behind the last account the next look begins with the first; fewer than one account may have are all that waited.
-    return { rows, hasMore: rows.length >= mostInRound.ofAccount || areMany(rows) || next !== undefined };
-  }
-
   async #publish(row: StoredRow): Promise<void> {
     await inSpan(
       `publish ${row.kind}`,
@@ -179,15 +160,6 @@ export class OutboxRelay {
       () => this.#bus.publish({ ...row, trace: row.trace ? traceHeaders() : undefined }),
     );
   }
-}
-
-/** Returns whether a round ended at its bytes. */
-const areMany = (rows: readonly StoredRow[]) => rows.reduce((sum, { size }) => sum + size, 0) >= mostInRound.bytes;
-
-interface Batch {
-  rows: StoredRow[];
-  /** More may be waiting. */
-  hasMore: boolean;
 }
 
 function refusedRow(row: StoredRow, error: unknown): RefusedRow {

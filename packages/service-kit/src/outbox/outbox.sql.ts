@@ -1,6 +1,5 @@
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
-import type { Fragment } from '../database/queue-rows.ts';
 import { hasFailed, type KeyedRows, nextLanes } from '../due-work/due-rows.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import type { FailedTry } from './failed-events.sql.ts';
@@ -17,20 +16,14 @@ export interface OutboxRow {
 
 /** A row as the relay reads it. */
 export interface StoredRow extends OutboxRow {
-  /** Bytes of the envelope. */
-  size: number;
   sequence: number;
   tries: number;
   rounds: number;
   created_at: Date;
 }
 
-/** Most rows of a batch, those of one account where they are taken by account, and about how many bytes of them. */
-export interface BatchBounds {
-  rows: number;
-  ofAccount: number;
-  bytes: number;
-}
+/** Events that go to the bus in one round, those of one account, and about how many bytes of them are in memory at once. */
+const mostInRound = { rows: 500, ofAccount: 100, bytes: 2_097_152 };
 
 /**
  * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
@@ -42,42 +35,29 @@ export async function lockRelay(tx: Sql): Promise<void> {
       set_config('synchronous_commit', 'off', true)`;
 }
 
-/** Locks the oldest events that are due, until the transaction ends. */
-export async function lockOutbox(tx: Sql, bounds: BatchBounds): Promise<StoredRow[]> {
-  return await lockedRows(
-    tx,
-    tx`select account_id, sequence, octet_length(envelope) as size from outbox where due_at <= now()
-      order by sequence limit ${bounds.rows} for update skip locked`,
-    bounds,
-    false,
-  );
-}
-
-/** Locks the oldest events of each of these accounts, in the same way: reads nothing of others, however much they have. */
-export async function lockOutboxOf(tx: Sql, accountIds: readonly string[], bounds: BatchBounds): Promise<StoredRow[]> {
-  const ofEach = Math.max(1, Math.min(bounds.ofAccount, Math.floor(bounds.rows / accountIds.length)));
-  return await lockedRows(
-    tx,
-    tx`select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
+/**
+ * Locks the oldest due events of each of these accounts until the transaction ends: reads nothing of others, however much they have. Within the
+ * bytes the first of each account comes before its second, small ones before large ones. Says whether a bound cut something off.
+ */
+export async function lockOutboxOf(tx: Sql, accountIds: readonly string[]) {
+  if (accountIds.length === 0) return { rows: [], isCut: false };
+  const ofEach = Math.max(1, Math.min(mostInRound.ofAccount, Math.floor(mostInRound.rows / accountIds.length)));
+  const rows = await tx<(StoredRow & { is_cut: boolean })[]>`
+    with due as (
+      select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
         select account_id, sequence, octet_length(envelope) as size from outbox
         where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now()
-        order by sequence limit ${ofEach} for update skip locked) as due`,
-    bounds,
-    true,
-  );
-}
-
-/** Locks `due` within a sum of bytes that are read: the oldest, or the first of each account before its second, small ones before large ones. */
-async function lockedRows(tx: Sql, due: Fragment, { bytes }: BatchBounds, isByAccount: boolean): Promise<StoredRow[]> {
-  return await tx<StoredRow[]>`
-    with due as (${due}), placed as (
-      select due.*, case when ${isByAccount} then row_number() over (partition by account_id order by sequence) else 0 end as nth from due
+        order by sequence limit ${ofEach} for update skip locked) as due
+    ), placed as (
+      select due.*, row_number() over (partition by account_id order by sequence) as nth from due
     ), sized as (
-      select account_id, sequence, size, sum(size) over (order by nth, case when ${isByAccount} then size end, sequence) - size as bytes_before
+      select account_id, sequence, sum(size) over (order by nth, size, sequence) - size as bytes_before,
+        max(nth) over () = ${ofEach} or sum(size) over () >= ${mostInRound.bytes} as is_cut
       from placed
     )
-    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, size, o.envelope
-    from sized join outbox o using (account_id, sequence) where bytes_before < ${bytes} order by sequence`;
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, o.envelope, is_cut
+    from sized join outbox o using (account_id, sequence) where bytes_before < ${mostInRound.bytes} order by sequence`;
+  return { rows, isCut: rows[0]?.is_cut ?? false };
 }
 
 /** Events that wait, as a queue. */
@@ -92,9 +72,12 @@ export const outboxRows: KeyedRows = {
   countsFailed: true,
 };
 
+/** Time by which the clock of a process may be behind the database's, which says when events are due. */
+const clockSkewMs = 60_000;
+
 /** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */
 export async function nextAccounts(tx: Sql, last: string | undefined) {
-  const { due, last: next } = await nextLanes(tx, outboxRows, new Date(), {
+  const { due, last: next } = await nextLanes(tx, outboxRows, new Date(Date.now() + clockSkewMs), {
     last: last ? { account_id: last } : undefined,
   });
   return { accounts: due.map(({ account_id }) => account_id), next: next?.account_id };
