@@ -16,6 +16,7 @@ import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, failureText, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
+import { dry, endReading, missSomething, unread } from './queue-phase.ts';
 import { QueueReader } from './queue-reader.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
 import type { QueueState } from './read-queues.sql.ts';
@@ -182,7 +183,7 @@ export class Dispatcher {
     held.hasChanged = false;
     if (!state.endpoint?.isActive) {
       held.ready = [];
-      held.mayHaveMore = true;
+      held.queue = unread;
       held.endReason = state.endpoint ? 'endpoint_disabled' : 'endpoint_deleted';
       if (held.inFlight > 0) this.#options.poster.abort(held.endpointId);
       return false;
@@ -193,8 +194,7 @@ export class Dispatcher {
     }
     if (held.learnOrRest(state.endpoint, this.#options)) {
       held.ready.push(...state.due);
-      held.mayHaveMore ||= state.found === limit || state.due.length < state.found;
-      held.seeDrained(state.version, state.laterAt);
+      held.queue = endReading(held.queue, state, state.found === limit || state.due.length < state.found);
       if (held.canStart()) this.#startable.add(held);
     }
     if (state.due.length > 0) held.lastWorkAt = performance.now();
@@ -208,9 +208,8 @@ export class Dispatcher {
       if (left === 0) break;
       const limit = left;
       left -= await inTransaction(this.#options.sql, (tx) => endPending(tx, state, held.endReason!, limit));
-      held.mayHaveMore = left === 0;
-      if (held.mayHaveMore) continue;
-      held.seeDrained(state.version, null);
+      if (left === 0) continue;
+      held.queue = dry({ version: state.version, laterAt: null });
       if (!state.endpoint && held.isIdle()) await this.#queues.remove(state);
     }
     if (left === 0) this.#look.wake();
@@ -268,7 +267,8 @@ export class Dispatcher {
 
   #onWritten(outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]): void {
     // A delivery may be due at once, as it was asked for again: whoever reads its queue as it is written takes it for under way.
-    for (const held of waitingEndpoints.map((id) => this.#queues.get(id))) if (held) held.mayHaveMore = true;
+    for (const held of waitingEndpoints.map((id) => this.#queues.get(id)))
+      if (held) held.queue = missSomething(held.queue);
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
@@ -276,7 +276,7 @@ export class Dispatcher {
       if (outcome.disable !== null) this.wake();
       // The queue of an endpoint that is gone is removed once nothing of it is under way.
       if (held?.endReason === 'endpoint_deleted' && held.isIdle()) {
-        held.mayHaveMore = true;
+        held.queue = missSomething(held.queue);
         this.#look.wake();
       }
     }

@@ -6,6 +6,7 @@ import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
+import { dry, unread } from './queue-phase.ts';
 import { takeMade } from './take-made.ts';
 
 const dayMs = 86_400_000;
@@ -231,51 +232,28 @@ describe('HeldEndpoint', () => {
     expect(held.canStart()).toBe(false);
   });
 
-  it('that was drained is read again when its version has grown or its time has come, and not before', () => {
-    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
-    held.mayHaveMore = false;
-    held.seeDrained(5, endedAt);
-    expect([held.noteDue(5, at), held.mayHaveMore]).toEqual([false, false]);
-    expect([held.noteDue(5, endedAt), held.mayHaveMore]).toEqual([true, true]);
-    held.mayHaveMore = false;
-    expect([held.noteDue(6, at), held.mayHaveMore]).toEqual([true, true]);
-    held.seeDrained(6, null);
-    expect(held.noteDue(6, endedAt)).toBe(false);
-  });
-
   it('takes what was just made where it knows that nothing else is due, and reads it otherwise', () => {
     const since = (change: (held: HeldEndpoint) => void, queue = { version: 6, endpointVersion: 1 }) => {
       const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
       held.version = 1;
-      held.mayHaveMore = false;
-      held.seeDrained(5, endedAt);
+      held.queue = dry({ version: 5, laterAt: endedAt });
       change(held);
-      return [held.takeMade([due], queue), held.ready.length, held.drained?.version];
+      return [held.takeMade([due], queue), held.ready.length, held.queue];
     };
     const asIs = () => undefined;
-    expect(since(asIs)).toEqual([true, 1, 6]);
-    expect(since(asIs, { version: 7, endpointVersion: 1 })).toEqual([false, 0, 5]); // something came between
-    expect(since(asIs, { version: 5, endpointVersion: 1 })).toEqual([false, 0, 5]); // it was read already
-    expect(since(asIs, { version: 6, endpointVersion: 2 })).toEqual([false, 0, 5]);
-    expect(since((held) => held.noteDue(6, at))).toEqual([false, 0, 5]);
-    expect(since((held) => held.giveUp(0))).toEqual([false, 0, 5]);
-    expect(since((held) => held.forgetFetched())).toEqual([false, 0, undefined]);
-    expect(since((held) => held.ready.push(due, due, due))).toEqual([false, 3, 5]); // it hangs: memory stays bounded
+    const dryAt = (version: number) => expect.objectContaining({ kind: 'dry', version, laterAt: endedAt });
+    expect(since(asIs)).toEqual([true, 1, dryAt(6)]);
+    expect(since(asIs, { version: 7, endpointVersion: 1 })).toEqual([false, 0, dryAt(5)]); // something came between
+    expect(since(asIs, { version: 5, endpointVersion: 1 })).toEqual([false, 0, dryAt(5)]); // it was read already
+    expect(since(asIs, { version: 6, endpointVersion: 2 })).toEqual([false, 0, dryAt(5)]);
+    expect(since((held) => held.giveUp(0))).toEqual([false, 0, unread]);
+    expect(since((held) => held.forgetFetched())).toEqual([false, 0, unread]);
+    expect(since((held) => held.ready.push(due, due, due))).toEqual([false, 3, dryAt(5)]); // it hangs: memory stays bounded
     const large = { ...due, envelope: 'x'.repeat(262_145) };
     const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
-    held.mayHaveMore = false;
-    held.seeDrained(5, endedAt);
+    held.queue = dry({ version: 5, laterAt: endedAt });
     expect(held.takeMade([large], { version: 6, endpointVersion: -1 })).toBe(false);
     expect(held.takeMade([due], { version: 6, endpointVersion: -1 })).toBe(true);
-  });
-
-  it('that took what was made is read again when its next time has come', () => {
-    const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
-    held.version = 1;
-    held.mayHaveMore = false;
-    held.seeDrained(5, endedAt);
-    held.takeMade([due], { version: 6, endpointVersion: 1 });
-    expect([held.noteDue(6, at), held.noteDue(6, endedAt)]).toEqual([false, true]);
   });
 });
 
@@ -287,8 +265,7 @@ describe('takeMade', () => {
   const drained = (endpointId: string) => {
     const held = new HeldEndpoint({ accountId: 'a', endpointId }, 2);
     held.version = 1;
-    held.mayHaveMore = false;
-    held.seeDrained(0, null);
+    held.queue = dry({ version: 0, laterAt: null });
     return held;
   };
 

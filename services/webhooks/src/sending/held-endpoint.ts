@@ -4,6 +4,7 @@ import type { Logger, Paused, RunEnd } from '@customer-platform/service-kit';
 import type { BytesUnderWay } from './bytes-under-way.ts';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason, TryOutcome } from './outcome.ts';
+import { dry, missSomething, type QueuePhase, reading, unread } from './queue-phase.ts';
 import { maxReadBytes, type QueueState } from './read-queues.sql.ts';
 
 /** A key that signs until `until`, or until it is replaced. */
@@ -20,9 +21,6 @@ const unreadableRestMs = 60_000;
 
 /** Characters fetched from which on nothing more is: large events wait in the database, not in memory. */
 const enoughFetched = 131_072;
-
-/** State of a queue when nothing more was due. */
-type Drained = { version: number; laterAt: Date | null; sinceMs: number; isNoted: boolean };
 
 /** An endpoint that this process works on under its lease: what is fetched, what is under way, what is known. */
 export class HeldEndpoint implements QueueKey {
@@ -46,12 +44,9 @@ export class HeldEndpoint implements QueueKey {
   hasChanged = false;
   /** Why its tries were cut off when it was last found off or gone. */
   endReason: EndReason | undefined;
-  /** There may be due deliveries that are not fetched, or were passed over by a read that is under way. */
-  mayHaveMore = true;
+  queue: QueuePhase = unread;
   /** Tries have ended whose outcomes the read under way may not have seen. */
   #hasHeard = false;
-  /** State that was seen when nothing more was due. */
-  drained: Drained | undefined;
   /** It gives way to others: nothing more is started. */
   isLeaving = false;
   /** Until when its lease holds for sure, on the monotonic clock: behind it another process may have it, and nothing is started. */
@@ -122,8 +117,7 @@ export class HeldEndpoint implements QueueKey {
    * nobody knows whether it has run dry: what was seen before is not written, nor the queue given back, nor anything taken from memory.
    */
   beginRead(): void {
-    this.mayHaveMore = false;
-    this.drained = undefined;
+    this.queue = reading;
     this.#hasHeard = this.#unwritten > 0;
   }
 
@@ -160,13 +154,13 @@ export class HeldEndpoint implements QueueKey {
   forgetFetched(): void {
     this.ready = [];
     this.hasChanged = true;
-    this.mayHaveMore = true;
-    this.drained = undefined;
+    this.queue = missSomething(this.queue);
   }
 
   /** Sends nothing more of it and leaves it alone for `restMs`, counted from when its tries under way have ended. */
   giveUp(restMs: number): void {
     this.ready = [];
+    this.queue = unread;
     this.isLeaving = true;
     this.restMs = restMs;
   }
@@ -175,22 +169,9 @@ export class HeldEndpoint implements QueueKey {
   wanted(maxPerEndpoint: number): number {
     // Also where it gives way to others: its tries under way are to end when it is off or gone.
     if (this.isLeaving && !this.hasChanged) return 0;
-    if (!this.mayHaveMore || this.ready.length > this.cap) return 0;
+    if (this.queue.kind !== 'unread' || this.ready.length > this.cap) return 0;
     if (this.fetchedLength >= enoughFetched) return 0;
     return Math.min(maxPerEndpoint, this.cap) * 4;
-  }
-
-  /** A queue that was looked at again: whether anything can have become due since it was seen drained. */
-  noteDue(version: number, now: Date): boolean {
-    const seen = this.drained;
-    const isOld = seen !== undefined && seen.version === version && (seen.laterAt === null || seen.laterAt > now);
-    if (!isOld) this.mayHaveMore = true;
-    return !isOld;
-  }
-
-  /** Notes that nothing more was due when its state was read. */
-  seeDrained(version: number, laterAt: Date | null): void {
-    this.drained = { version, laterAt, sinceMs: performance.now(), isNoted: false };
   }
 
   /**
@@ -198,12 +179,13 @@ export class HeldEndpoint implements QueueKey {
    * version, nor by an endpoint that is not as it was read. Returns false where that is not known, or they are many or large: they are read then.
    */
   takeMade(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
-    const seen = this.drained;
-    if (!seen || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion) return false;
-    if (this.mayHaveMore || this.isLeaving || this.ready.length > this.cap) return false;
+    const seen = this.queue;
+    if (seen.kind !== 'dry' || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion)
+      return false;
+    if (this.isLeaving || this.ready.length > this.cap) return false;
     if (due.length > mostMade || lengthOf(due) > maxReadBytes) return false;
     this.ready.push(...due);
-    this.seeDrained(queue.version, seen.laterAt);
+    this.queue = dry({ version: queue.version, laterAt: seen.laterAt });
     return true;
   }
 

@@ -6,6 +6,7 @@ import { allMigrations } from '../../test/before-partitions.ts';
 import { ownDatabase } from '../../test/own-database.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
+import { dry, unread } from './queue-phase.ts';
 
 // A schema that no process works on.
 let sql: Database;
@@ -54,11 +55,11 @@ it('a lease that could not be renewed while its row was locked is renewed in the
 it('a lease that had run out and was taken again holds from then on, and what was fetched under it is read again', async () => {
   const held = await take();
   held.ready = [{ id: 'd' }] as HeldEndpoint['ready'];
-  held.mayHaveMore = false;
+  held.queue = dry({ version: 0, laterAt: null });
   held.certainUntilMs = 0;
   await sql`update queues set leased_until = now()`;
   await look();
-  expect([held.certainUntilMs > performance.now(), held.ready, held.mayHaveMore]).toEqual([true, [], true]);
+  expect([held.certainUntilMs > performance.now(), held.ready, held.queue]).toEqual([true, [], unread]);
 });
 
 it('a queue that is given back while a look is under way is not held by what that look saw', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clocks, type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
 import { deleteQueue, noteNextDue, releaseQueues, renewLeases, takeDueQueues } from './dispatch.sql.ts';
 import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
+import { note, seeDue } from './queue-phase.ts';
 import type { QueueState } from './read-queues.sql.ts';
 
 export type HeldQueuesOptions = {
@@ -93,7 +94,7 @@ export class HeldQueues {
         // Its lease had run out: another process may have had it meanwhile, and sent what is fetched.
         if (queue.isTaken) held.certainUntilMs = certainUntilMs;
         if (queue.isTaken || held.version !== queue.endpointVersion) held.forgetFetched();
-        held.noteDue(queue.version, clocks.inTimeOf(queue.accountId, now));
+        held.queue = seeDue(held.queue, queue.version, clocks.inTimeOf(queue.accountId, now));
       } else if (!this.#releasedMeanwhile.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
@@ -134,21 +135,19 @@ export class HeldQueues {
   async giveBackAll(): Promise<void> {
     const { clocks } = this.#options;
     const all = this.all();
-    await this.#release(all, (held) => (held.drained && held.isIdle() ? null : clocks.nowOf(held.accountId)));
+    const hasRunDry = (held: HeldEndpoint) => held.queue.kind === 'dry' && held.isIdle();
+    await this.#release(all, (held) => (hasRunDry(held) ? null : clocks.nowOf(held.accountId)));
   }
 
   async #noteDrained(): Promise<void> {
     const beforeMs = performance.now() - drainedMs;
-    const drained = this.all().filter((held) => {
-      if (!held.drained || held.drained.isNoted || held.mayHaveMore) return false;
-      return held.drained.sinceMs <= beforeMs && held.isIdle();
+    const rows = this.all().flatMap((held) => {
+      const { queue } = held;
+      if (queue.kind !== 'dry' || queue.isNoted || queue.sinceMs > beforeMs || !held.isIdle()) return [];
+      held.queue = note(queue);
+      return { accountId: held.accountId, endpointId: held.endpointId, version: queue.version, laterAt: queue.laterAt };
     });
-    if (drained.length === 0) return;
-    const rows = drained.map((held) => {
-      const { version, laterAt } = held.drained!;
-      return { accountId: held.accountId, endpointId: held.endpointId, version, laterAt };
-    });
-    for (const held of drained) held.drained!.isNoted = true;
+    if (rows.length === 0) return;
     await noteNextDue(this.#options.sql, this.#owner, rows);
   }
 
@@ -166,7 +165,8 @@ export class HeldQueues {
     }
     const over = this.all().filter((held) => {
       if (!held.isIdle()) return false;
-      return held.isLeaving || (held.drained?.isNoted && !held.mayHaveMore && nowMs - held.lastWorkAt > idleMs);
+      const isNoted = held.queue.kind === 'dry' && held.queue.isNoted;
+      return held.isLeaving || (isNoted && nowMs - held.lastWorkAt > idleMs);
     });
     const { clocks } = this.#options;
     const restedAt = (held: HeldEndpoint) => new Date(clocks.nowOf(held.accountId).getTime() + held.restMs);

@@ -1,6 +1,7 @@
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import type { HeldQueues } from './held-queues.ts';
+import { unread } from './queue-phase.ts';
 import { type QueueState, readQueues } from './read-queues.sql.ts';
 import { endTooOld } from './too-old.sql.ts';
 
@@ -45,7 +46,7 @@ export class QueueReader {
     } catch (error) {
       this.#most = Math.ceil(wanting.length / 2);
       for (const held of wanting) {
-        held.mayHaveMore = true;
+        held.queue = unread;
         this.#queues.moveBehind(held);
       }
       throw error;

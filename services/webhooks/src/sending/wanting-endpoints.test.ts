@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { HeldEndpoint } from './held-endpoint.ts';
 import type { DueDelivery } from './outcome.ts';
+import { dry } from './queue-phase.ts';
 import { wantingEndpoints } from './wanting-endpoints.ts';
 
 const delivery: DueDelivery = {
@@ -62,9 +63,8 @@ it('deliveries that were just made are read where they are more than a read brin
     [41, false],
     [40, true],
   ] as const) {
-    held.mayHaveMore = false;
     held.version = 1;
-    held.seeDrained(1, null);
+    held.queue = dry({ version: 1, laterAt: null });
     expect(held.takeMade(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
   }
 });
