@@ -33,14 +33,12 @@ export interface WatchedLoop {
   slowestRetryMs: number;
   gatherMs?: number;
   log: Logger;
-  /** Returns whether nothing of it may be done now; whoever ends that wakes the loop. */
-  isPaused?(): boolean;
   /** Poll interval while the work has something of its own to wait for; undefined: none. */
   pollMs?(): number | undefined;
 }
 
 /** A loop as the watch sees it. */
-interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs' | 'isPaused'> {
+interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs'> {
   loop: Pick<WakeLoop, 'wake'>;
   wokenMs: number;
   /** Something was due that nobody had taken at the last look. */
@@ -132,7 +130,7 @@ export class DueWatch {
     if (sleepers.length === 0) return;
     const dueMs = await nextDue(this.#sql, sleepers).catch((error: unknown) => {
       // One table that is locked or slow fails the look for all: until it does no more, each loop finds out by itself.
-      if (!isDatabaseUnavailable(error)) for (const { loop, isPaused } of sleepers) if (!isPaused?.()) loop.wake();
+      if (!isDatabaseUnavailable(error)) for (const { loop } of sleepers) loop.wake();
       throw error;
     });
     const nowMs = this.#parts.clock().getTime();
@@ -141,10 +139,10 @@ export class DueWatch {
 
   /** Wakes a loop whose rows are due, or sees to it that the next look is when they are. */
   #wakeOrWait(sleeper: Sleeper, leftMs: number): void {
-    if (leftMs > 0 || sleeper.isPaused?.()) {
+    if (leftMs > 0) {
       sleeper.wasDue = false;
       // A timer may end a little early: then it would be a round in vain.
-      if (leftMs > 0) this.#pauseMs = Math.min(this.#pauseMs, leftMs + 1);
+      this.#pauseMs = Math.min(this.#pauseMs, leftMs + 1);
       return;
     }
     if (sleeper.wasDue) this.#tellPeers();

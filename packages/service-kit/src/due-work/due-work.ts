@@ -75,8 +75,6 @@ export interface DueWork<Row extends DueRow, Result> {
   gatherMs?: number;
   /** Time that `stop` lets runs go on before their signals are aborted. */
   stopMs: number;
-  /** Returns whether the process has more urgent work: few rows are claimed then. */
-  yields?(): boolean;
   /** Rows go by the real time, whatever the clock of their account. */
   isByRealTime?: true;
   /** Condition of a row that a process is working on, where the claim takes its due time away. */

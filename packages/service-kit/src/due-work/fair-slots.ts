@@ -71,11 +71,11 @@ export class FairSlots {
     return this.#accounts.owners;
   }
 
-  /** Returns what may begin now, at most `cap` rows; undefined where nothing may. */
-  room(cap = Number.POSITIVE_INFINITY): Room | undefined {
+  /** Returns what may begin now; undefined where nothing may. */
+  room(): Room | undefined {
     const { most, firstPerLane, keepsSlowApart } = this.#bounds;
     const { free, freeOfFresh } = this.#accounts;
-    const limit = Math.min(keepsSlowApart ? freeOfFresh : free, cap);
+    const limit = keepsSlowApart ? freeOfFresh : free;
     if (limit <= 0) return undefined;
     const lanes = [...this.#lanes.values()].map((state) => {
       const { lane, running } = state;

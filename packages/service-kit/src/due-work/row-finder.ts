@@ -37,6 +37,8 @@ export class RowFinder {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** Rows of other lanes may be due behind those that were found last. */
   #hidesOthers = false;
+  /** The last look for lanes found nothing, and has not come to the end. */
+  #isLooking = false;
 
   constructor(table: KeyedRows, options: FinderOptions = {}) {
     this.#table = table;
@@ -71,7 +73,7 @@ export class RowFinder {
   readonly #laneOf = (row: Lane): Lane => (this.#table.hasChannels ? row : { account_id: row.account_id });
 
   get #mayLookForLanes(): boolean {
-    return performance.now() - this.#lookedAtMs >= (this.#options.lanesEveryMs ?? 0);
+    return this.#isLooking || performance.now() - this.#lookedAtMs >= (this.#options.lanesEveryMs ?? 0);
   }
 
   async #takeOfLanes<Row extends Lane>(
@@ -82,6 +84,7 @@ export class RowFinder {
     this.#lookedAtMs = performance.now();
     // If this look fails, the next one takes those that have been due longest.
     this.#hidesOthers = false;
+    this.#isLooking = false;
     // No more lanes than rows: of more, those that have been due longest would be chosen each time.
     const { due, last } = await nextLanes(sql, table, now, { last: this.#lastLane, most: room.limit });
     const known = new Map(room.lanes.map((one) => [laneName(one.lane), one]));
@@ -93,7 +96,8 @@ export class RowFinder {
     const { rows, isCut } = lanes.length > 0 ? await take(dueRows(sql, table, selection)) : { rows: [] };
     // Where a batch is cut short the lanes that got nothing come first the next time.
     this.#lastLane = isCut ? lastOf(rows.map(this.#laneOf)) : last;
-    this.#hidesOthers = rows.length === 0 && last !== undefined;
+    this.#isLooking = rows.length === 0 && last !== undefined;
+    this.#hidesOthers = this.#isLooking;
     return { rows, hasMore: rows.length > 0 || last !== undefined };
   }
 }

@@ -300,22 +300,6 @@ describe('the slots of a process', () => {
     );
   }, 90_000);
 
-  it('are given to it while the process has more urgent work, too', async () => {
-    await add(2_000);
-    nowMs += 1;
-    const other = await add(1);
-    const ran: string[] = [];
-    const run = async ({ account_id }: Errand) => {
-      ran.push(account_id);
-      return 'done';
-    };
-    start(run, { yields: () => true });
-    const isDone = async () =>
-      (await sql`select from errands where account_id = ${other} and result = 'done'`).length === 1;
-    await waitFor('the other', isDone);
-    expect(ran.indexOf(other)).toBeLessThan(1_000);
-  });
-
   it('give one to an account that ran into a timeout, and more with each response', async () => {
     const account = await add(1, 'silent');
     const { begun, run, release } = held();

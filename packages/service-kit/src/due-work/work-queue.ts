@@ -21,9 +21,6 @@ const abortedMs = 1_000;
 const slowMs = 1_000;
 const maxUnwritten = 1_000;
 const maxBatch = 200;
-/** Rows claimed at a time, and the time between claims, while the process has more urgent work. */
-const yieldingMost = 8;
-const yieldingEveryMs = 50;
 /** Minimum time between looks for lanes, which cost more than a claim. */
 const lanesEveryMs = 20;
 /** After so many failures in a row the next one is logged. */
@@ -67,7 +64,6 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #leases: WakeLoop | undefined;
   readonly #seat: QueueSeat;
   readonly #unregister: (() => void) | undefined;
-  #claimedAt = 0;
   #failures = 0;
   #isStopping = false;
 
@@ -96,8 +92,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       },
     });
     const { table } = work;
-    const isPaused = () => this.#seat.paused().isWhole;
-    const pace = { everyMs, slowestRetryMs, log, isPaused, ...(gatherMs === undefined ? {} : { gatherMs }) };
+    const pace = { everyMs, slowestRetryMs, log, ...(gatherMs === undefined ? {} : { gatherMs }) };
     this.#look = foundation.watch.run({ name, rows: [table], ...pace }, () => this.#claimDue());
     if (retries) {
       const { leaseMs } = retries;
@@ -144,18 +139,15 @@ export class WorkQueue<Row extends DueRow, Result> {
   async #claimDue(): Promise<boolean> {
     const paused = this.#seat.paused();
     if (paused.isWhole) return false;
-    const yields = this.#work.yields?.() ?? false;
-    if (yields && performance.now() - this.#claimedAt < yieldingEveryMs) return false;
-    this.#claimedAt = performance.now();
-    return (await this.#claim({ ...everybody, ...paused }, yields ? yieldingMost : undefined)) && !yields;
+    return await this.#claim({ ...everybody, ...paused });
   }
 
-  /** Claims what there is room for, at most `cap` rows, and begins their runs; returns whether more may be due. A run that ends claims again. */
-  async #claim(scope: Scope, cap?: number): Promise<boolean> {
+  /** Claims what there is room for, and begins its runs; returns whether more may be due. A run that ends claims again. */
+  async #claim(scope: Scope): Promise<boolean> {
     const { sql, bus } = this.#foundation;
     const { needsBus, retries, claim } = this.#work;
     if (this.#isStopping || this.#writer.waiting > maxUnwritten || (needsBus && !bus.isConnected())) return false;
-    const room = this.#slots.room(cap);
+    const room = this.#slots.room();
     if (!room) return false;
     const now = scope.account === undefined ? this.#clocks.real() : this.#clocks.nowOf(scope.account);
     const leasedUntil = new Date(now.getTime() + (retries?.leaseMs ?? 0));

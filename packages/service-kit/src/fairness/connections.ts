@@ -16,8 +16,7 @@ const silentMs = 5_500;
 export class Connections {
   /** Requests that the process is working on, with a connection or without. */
   requestsUnderWay = 0;
-  readonly #permits: FairPermits;
-  readonly #queue: PermitQueue;
+  readonly #permits: PermitQueue;
   readonly #standsStillMs: () => number;
 
   /**
@@ -26,13 +25,7 @@ export class Connections {
    */
   constructor(size: number, standsStillMs: () => number) {
     this.#standsStillMs = standsStillMs;
-    this.#permits = new FairPermits(size, connectionRatio);
-    this.#queue = new PermitQueue(this.#permits, maxWaiting, waitMs, 'connections');
-  }
-
-  /** Returns how many connections are held, of one owner at most `mostPerOwner`. */
-  held(mostPerOwner: number): number {
-    return this.#permits.held(mostPerOwner);
+    this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
   }
 
   /**
@@ -40,11 +33,11 @@ export class Connections {
    * for the response any more.
    */
   async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
-    if (!this.#queue.tryTake(owner)) await this.#wait(owner, response);
+    if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
     try {
       return await work();
     } finally {
-      this.#queue.giveBack(owner);
+      this.#permits.giveBack(owner);
     }
   }
 
@@ -52,7 +45,7 @@ export class Connections {
   async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
     this.#refuseIfSilent();
     try {
-      await this.#queue.wait(owner, 'the database', response);
+      await this.#permits.wait(owner, 'the database', response);
     } catch (error) {
       if (error instanceof ApiError) this.#refuseIfSilent();
       throw error;

@@ -42,11 +42,6 @@ export class FairPermits {
     return this.#held.size === 0;
   }
 
-  /** Returns how many are held, of one owner at most `mostPerOwner`. */
-  held(mostPerOwner: number): number {
-    return this.#held.values().reduce((sum, held) => sum + Math.min(held, mostPerOwner), 0);
-  }
-
   /** Returns whether an owner holds any. */
   holds(owner: string): boolean {
     return this.#held.has(owner);

@@ -194,9 +194,7 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
   const watched = job.watched ?? (rows ? [rows] : []);
   const pace = { name: job.name, everyMs, slowestRetryMs, log };
   const run = () => round(job.run, undefined);
-  const isPaused = () => queue !== undefined && queues.pauses.of(queue.queue).isWhole;
-  const loop =
-    watched.length > 0 ? watch.run({ ...pace, rows: watched, isPaused }, run) : new WakeLoop(job.name, pace, run);
+  const loop = watched.length > 0 ? watch.run({ ...pace, rows: watched }, run) : new WakeLoop(job.name, pace, run);
   return {
     async stop() {
       unregister?.();

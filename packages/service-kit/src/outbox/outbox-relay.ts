@@ -60,8 +60,7 @@ export class OutboxRelay {
     const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
     const rows = [{ name: 'outbox', due: null }];
-    const isPaused = () => this.#seat.paused().isWhole;
-    this.#loop = watch.run({ name: 'outbox', rows, isPaused, ...looks }, () => this.#publishBatch());
+    this.#loop = watch.run({ name: 'outbox', rows, ...looks }, () => this.#publishBatch());
     bus.onBack(() => this.wake());
     // The server may be another than at the last start.
     this.wake();

@@ -6,11 +6,6 @@ import { beginAttempts, type DueAttempt, dueAttempts, runningTries } from './cla
 import { type SendContext, sendAttempt } from './send-attempt.ts';
 import { writeResults } from './write-results.ts';
 
-/** With so many requests on the database the process is at its limit: taking messages goes before sending them. */
-const busyRequests = 4;
-/** Those of one account that count: however slow its requests are, it alone holds up nobody's messages. */
-const busyRequestsPerAccount = 2;
-
 const tries = meter.createCounter('messages.tries', {
   description: 'Tries of messages by channel and what came of them.',
 });
@@ -23,7 +18,7 @@ export function messageSending(
   foundation: Foundation<MessagingConfig>,
   context: SendContext,
 ): DueWork<DueAttempt, TryResult> {
-  const { config, connections } = foundation;
+  const { config } = foundation;
   return {
     queue: 'messages',
     table: dueAttempts,
@@ -41,7 +36,6 @@ export function messageSending(
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,
-    yields: () => connections.held(busyRequestsPerAccount) >= busyRequests,
     claim: beginAttempts,
     async run(attempt) {
       const result = await sendAttempt(attempt, context);

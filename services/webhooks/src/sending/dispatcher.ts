@@ -79,8 +79,7 @@ export class Dispatcher {
     this.#reader = new QueueReader(options, this.#queues);
     this.#writer = new OutcomeWriter(sql, clocks, log, (...written) => this.#onWritten(...written));
     const holds = () => this.#queues.all().length > 0;
-    const isPaused = () => this.#seat.paused().isWhole;
-    const looking = { name: 'look', rows: dueQueues, everyMs: lookEveryMs, slowestRetryMs, log, isPaused };
+    const looking = { name: 'look', rows: dueQueues, everyMs: lookEveryMs, slowestRetryMs, log };
     this.#look = options.watch.run({ ...looking, pollMs: () => (holds() ? lookEveryMs : undefined) }, () =>
       this.#lookAndFetch(),
     );
