@@ -5,7 +5,7 @@ import { columnTypes } from './column-types.ts';
 import { NotConnected } from './database-errors.ts';
 import type { DriverOptions } from './pool/connection.ts';
 import { Pool } from './pool/pool.ts';
-import { type Send, Statement, statementsFor } from './pool/statement.ts';
+import { type Send, statementsFor } from './pool/statement.ts';
 import { databaseAttributes, traceStatement } from './trace-statement.ts';
 
 interface TypeMap extends Record<string, unknown> {
@@ -71,7 +71,7 @@ export function openDatabase(
     },
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
   const driver = maker.options as unknown as DriverOptions;
-  const pool = new Pool({ driver, size, statementMs, make: ownStatement });
+  const pool = new Pool({ driver, size, statementMs });
   const statements = (send: Send) =>
     statementsFor<Sql>(maker as unknown as Sql, traced(send, databaseAttributes(maker.options, service)));
   silentWith?.pool.onSilence(() => pool.endSilent(silentWith.statementMs));
@@ -80,11 +80,6 @@ export function openDatabase(
     end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),
     ...{ pool, statementMs, isPooled, statements },
   }) as unknown as Database;
-}
-
-/** Returns a statement that is sent by being given to a connection, and not by being awaited. */
-function ownStatement(text: string): Statement {
-  return new Statement([text], [], () => undefined, { simple: true, prepare: false });
 }
 
 /** Gives each statement a client span where telemetry is on. */

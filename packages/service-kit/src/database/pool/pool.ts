@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Backoff, backoffMs } from '../../values/backoff.ts';
+import { backoffMs } from '../../values/backoff.ts';
 import { withTimeout } from '../../values/with-timeout.ts';
 import { NotConnected } from '../database-errors.ts';
 import { Connection, type DriverOptions } from './connection.ts';
 import { dial } from './dial.ts';
-import type { Statement } from './statement.ts';
+import { Statement } from './statement.ts';
 
 /** Time after which the client gives up a statement, beyond the server's own timeout: PostgreSQL's error comes first where it can. */
 const graceMs = 1_000;
@@ -14,7 +14,7 @@ const idleMs = 20_000;
 /** Time for authentication and the first statement of a connection. */
 const beginMs = 5_000;
 /** Pauses between rounds of dialling all hosts: a server that closes its connections is often back at once. */
-const pauses: Backoff = { firstMs: 50, longestMs: 500 };
+const pauses = { firstMs: 50, longestMs: 500 };
 /** Codes of failures that say nothing of the server: it may be about to start. */
 const saysNothing = new Set(['CONNECTION_CLOSED', 'STATEMENT_TIMEOUT']);
 
@@ -28,7 +28,7 @@ export class StatementTimeout extends Error {
 }
 
 /** Use of a pool's connections. */
-export interface PoolUse {
+interface PoolUse {
   /** Connections that it may have. */
   size: number;
   /** Connections that run a statement, are held by a transaction, or are being opened. */
@@ -44,14 +44,15 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   driver: DriverOptions;
   size: number;
   /** Time that PostgreSQL gives a statement. */
   statementMs: number;
-  /** Makes a statement of the pool's own, which `Connection.run` sends. */
-  make(text: string): Statement;
 }
+
+/** Returns a statement that is sent by being given to a connection, and not by being awaited. */
+const ownStatement = (text: string) => new Statement([text], [], () => undefined, { simple: true, prepare: false });
 
 /**
  * Connections, each used by one statement or transaction at a time; those that wait for one, first come, first served; and the deadlines of
@@ -170,7 +171,7 @@ export class Pool {
     connection.run(statement, (error) => {
       if (error === undefined || (error as { severity?: unknown }).severity !== undefined) this.responded();
       // The driver goes on counting the rows of a statement that failed amid them, until the next one is complete.
-      if (error !== undefined && !connection.isGone) connection.run(this.#options.make('select'));
+      if (error !== undefined && !connection.isGone) connection.run(ownStatement('select'));
       this.giveBack(connection);
     });
   }
@@ -205,12 +206,12 @@ export class Pool {
 
   /** Returns a connection on which PostgreSQL has responded; undefined where the URL asks for the primary and the server is none. */
   async #connect(host: number): Promise<Connection | undefined> {
-    const { driver, make } = this.#options;
+    const { driver } = this.#options;
     const socket = await dial(driver, host);
     const connection = new Connection(socket, driver, this.#forget);
     const closeIfIdle = () => this.#idle.includes(connection) && connection.close();
     this.#idleTimers.set(connection, setTimeout(closeIfIdle, idleMs).unref());
-    const asked = make('select pg_is_in_recovery() as standby');
+    const asked = ownStatement('select pg_is_in_recovery() as standby');
     connection.run(asked);
     try {
       const [row] = (await withTimeout(beginMs, asked)) as unknown as [{ standby: boolean }];
