@@ -61,7 +61,7 @@ it('dials with a certificate that came while the process ran', async () => {
   for (const name of Object.keys(files)) writeFileSync(join(directory, name), 'not there yet');
   const { NATS_URL, ...renewed } = settingsWith('renewed.pem', 'renewed-key.pem');
   const log = createLogger('test', 'silent');
-  const bus = await Bus.connect(NATS_URL!, { prefix: 'renewed', service: 'cdp', log, files: renewed });
+  const bus = await Bus.connect(NATS_URL!, { prefix: 'renewed', service: 'cdp', log, settings: renewed });
   try {
     expect(bus.isConnected()).toBe(false);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
@@ -111,7 +111,6 @@ describe('a server of NATS', () => {
       prefix: 'x',
       service: 'cdp',
       log,
-      files: {},
     });
     try {
       await waitFor('two dials', () => dials > 1);
@@ -137,7 +136,7 @@ describe('a server of NATS', () => {
     });
     const log = createLogger('test', 'silent');
     const { NATS_URL: _, ...files } = settingsWith('certificate.pem', 'key.pem');
-    const bus = await Bus.connect(`tls://127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, files });
+    const bus = await Bus.connect(`tls://127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, settings: files });
     try {
       await waitFor('five dials', () => dials > 4);
       expect(uncaught).toEqual([]);

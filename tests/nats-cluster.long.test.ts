@@ -93,7 +93,7 @@ it('gets new bounds for the stream that is there, with its events', async () => 
       prefix: BUS_PREFIX,
       service: 'gateway',
       log: createLogger('test', 'silent'),
-      bounds: { NATS_REPLICAS, NATS_STREAM_MIB },
+      settings: { NATS_REPLICAS, NATS_STREAM_MIB },
     });
     const event = { id: randomUUID(), kind: 'order.created', audience: 'internal', sequence: 1, envelope: '{}' };
     await waitFor('the stream to take events', () => bus.publish({ ...event, trace: undefined }).then(() => true));

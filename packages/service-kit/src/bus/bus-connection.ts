@@ -7,10 +7,8 @@ import type { Logger } from '../telemetry/logging.ts';
 import type { BaseConfig } from '../values/config.ts';
 import { withTimeout } from '../values/with-timeout.ts';
 
-/** The settings that name files: credentials, and what TLS takes. */
-export type BusFiles = Partial<
-  Pick<BaseConfig, 'NATS_CREDENTIALS_FILE' | 'NATS_TLS_CA_FILE' | 'NATS_TLS_CERT_FILE' | 'NATS_TLS_KEY_FILE'>
->;
+/** Settings of a process that concern the bus: files with credentials, and what TLS takes, and bounds of the stream. */
+export type BusSettings = Partial<BaseConfig>;
 
 const dialTimeoutMs = 2_000;
 const redialMs = 250;
@@ -31,7 +29,7 @@ export class BusConnection {
   #isConnected = false;
 
   /** Begins to dial. Throws where a file of the settings cannot be read or a URL is none. */
-  constructor(urls: string, files: BusFiles, service: string, log: Logger) {
+  constructor(urls: string, files: BusSettings, service: string, log: Logger) {
     this.#log = log;
     const servers = parseServers(urls);
     // The files are read at each dial: credentials and certificates are renewed while a process runs.
@@ -150,7 +148,7 @@ export class BusConnection {
 }
 
 /** Throws where a file cannot be read. */
-function connectionOptions(servers: BusServers, files: BusFiles, service: string): ConnectionOptions {
+function connectionOptions(servers: BusServers, files: BusSettings, service: string): ConnectionOptions {
   const { NATS_CREDENTIALS_FILE, NATS_TLS_CA_FILE, NATS_TLS_CERT_FILE, NATS_TLS_KEY_FILE } = files;
   const content = (name: string, file: string | undefined) => (file ? { [name]: readFileSync(file, 'utf8') } : {});
   // Not by name: the client listens to no error of its socket while it reads them.

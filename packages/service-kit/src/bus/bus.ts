@@ -1,9 +1,9 @@
 import type { EventDefinition } from '@customer-platform/contracts/core';
 import { nanos, headers as newHeaders } from '@nats-io/transport-node';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
-import { BusConnection, type BusFiles } from './bus-connection.ts';
+import { BusConnection, type BusSettings } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
-import { EventStream, type StreamBounds } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { type RequestOptions, RequestReply } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
@@ -16,8 +16,7 @@ const startWaitMs = 2_000;
 
 /** Options of a process's use of the bus. */
 interface BusOptions extends RequestOptions {
-  files?: BusFiles;
-  bounds?: StreamBounds;
+  settings?: BusSettings;
 }
 
 export interface PublishedEvent {
@@ -53,7 +52,7 @@ export class Bus extends RequestReply {
   }
 
   private constructor(urls: string, options: BusOptions) {
-    const connection = new BusConnection(urls, options.files ?? {}, options.service, options.log);
+    const connection = new BusConnection(urls, options.settings ?? {}, options.service, options.log);
     super(connection, options);
     this.#stream = new EventStream(connection, options);
   }

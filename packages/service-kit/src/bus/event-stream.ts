@@ -8,8 +8,7 @@ import {
 import { nanos } from '@nats-io/transport-node';
 import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
-import type { BaseConfig } from '../values/config.ts';
-import type { BusConnection } from './bus-connection.ts';
+import type { BusConnection, BusSettings } from './bus-connection.ts';
 
 /** Retention of the stream: a service that was down for less misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
@@ -25,27 +24,24 @@ const fullness = {
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
 
-/** Bounds of the stream, those of NATS where one is left out. */
-export type StreamBounds = Partial<Pick<BaseConfig, 'NATS_REPLICAS' | 'NATS_STREAM_MIB'>>;
-
 /** The stream of all events of the installation. */
 export class EventStream {
   readonly #connection: BusConnection;
   readonly #name: string;
   readonly #isKeeper: boolean;
-  readonly #bounds: StreamBounds;
+  readonly #settings: BusSettings;
   readonly #log: Logger;
   readonly #endGauge: () => void;
   #ensured: Promise<void> | undefined;
 
   constructor(
     connection: BusConnection,
-    { prefix, service, bounds = {}, log }: { prefix: string; service: string; bounds?: StreamBounds; log: Logger },
+    { prefix, service, settings = {}, log }: { prefix: string; service: string; settings?: BusSettings; log: Logger },
   ) {
     this.#connection = connection;
     this.#name = prefix;
     this.#isKeeper = service === streamKeeper;
-    this.#bounds = bounds;
+    this.#settings = settings;
     this.#log = log;
     this.#endGauge = this.#isKeeper
       ? meter.observe(fullness, async (observe) => {
@@ -93,7 +89,7 @@ export class EventStream {
       name: this.#name,
       subjects: [`${this.#name}.event.>`],
       duplicate_window: nanos(duplicateWindowMs),
-      ...this.#settings(),
+      ...this.#bounds(),
     });
   }
 
@@ -109,7 +105,7 @@ export class EventStream {
 
   /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
   async #adjust(manager: JetStreamManager, config: StreamConfig): Promise<void> {
-    const settings = this.#settings();
+    const settings = this.#bounds();
     const differs = Object.entries(settings).some(([name, value]) => config[name as keyof StreamConfig] !== value);
     if (!differs) return;
     await manager.streams.update(this.#name, { ...config, ...settings }).then(
@@ -118,8 +114,9 @@ export class EventStream {
     );
   }
 
-  #settings() {
-    const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#bounds;
+  /** The bounds of the stream, those of NATS where a setting is left out. */
+  #bounds() {
+    const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#settings;
     return {
       // Of what a service publishes NATS sends the acknowledgement to any subject that it names, that of a purge too.
       deny_purge: true,

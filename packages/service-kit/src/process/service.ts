@@ -133,8 +133,7 @@ export async function startFoundation<Config extends BaseConfig>(
     service: name,
     log,
     requestTimeoutMs: config.BUS_REQUEST_TIMEOUT_MS,
-    files: config,
-    bounds: config,
+    settings: config,
     aheadOf: (accountId) => clocks.aheadOf(accountId),
   });
   // Before they are read: a move that comes meanwhile is not missed.

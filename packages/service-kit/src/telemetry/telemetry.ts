@@ -99,7 +99,7 @@ function quietLogger(log: Logger) {
 }
 
 /** Options of a span. */
-export interface SpanOptions {
+interface SpanOptions {
   kind?: SpanKind;
   attributes?: Attributes;
   /** Continues the trace of these headers, instead of the active one. */
@@ -117,7 +117,7 @@ export async function inSpan<Result>(
   if (!tracing) return work(undefined);
   const from = options.parent ? contextFrom(options.parent) : context.active();
   if (options.continuesOnly && !trace.getSpan(from)) return work(undefined);
-  const span = startSpan(name, options, from);
+  const span = tracer.startSpan(name, options, from);
   try {
     return await context.with(trace.setSpan(from, span), () => work(span));
   } catch (error) {
@@ -131,11 +131,7 @@ export async function inSpan<Result>(
 /** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
 export function childSpan(name: () => string, options: () => SpanOptions): Span | undefined {
   if (!tracing || !trace.getActiveSpan()?.isRecording()) return undefined;
-  return startSpan(name(), options(), context.active());
-}
-
-function startSpan(name: string, { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions, from: Context): Span {
-  return tracer.startSpan(name, { kind, attributes }, from);
+  return tracer.startSpan(name(), options());
 }
 
 /**
@@ -153,7 +149,7 @@ export async function inSpans<Result>(
   const contexts = each.map(({ parent, attributes: own }) => {
     const from = parent ? contextFrom(parent) : ROOT_CONTEXT;
     const options = { kind: SpanKind.CONSUMER, attributes: { ...attributes, ...own } };
-    return trace.setSpan(from, startSpan(name, options, from));
+    return trace.setSpan(from, tracer.startSpan(name, options, from));
   });
   const spans = contexts.map((one) => trace.getSpan(one)!);
   try {
