@@ -75,39 +75,6 @@ it('a request that was taken has its reply, also from a process that is about to
   await closing;
 });
 
-it('a reply for which it is too late, since the connection was lost while the process ended, ends no process', async () => {
-  const relay = await startRelay(platform.env('crm').NATS_URL!);
-  const ending = await Bus.connect(relay.url, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
-  const shutDoors = internalRequest('shutDoors', 'cdp', z.object({}), z.object({}));
-  const [taken, shut] = [Promise.withResolvers<void>(), Promise.withResolvers<Record<string, never>>()];
-  const unhandled: unknown[] = [];
-  const note = (error: unknown) => unhandled.push(error);
-  process.on('unhandledRejection', note);
-  // Until it is subscribed; the one that is taken gets no reply.
-  const asks = async () => {
-    while (!isTaken) await bus.ask(shutDoors, 'account', {}, 1_000).catch(() => undefined);
-  };
-  let [isTaken, asked] = [false, Promise.resolve()];
-  try {
-    ending.handle(shutDoors, async () => {
-      isTaken = true;
-      taken.resolve();
-      return await shut.promise;
-    });
-    asked = asks();
-    await taken.promise;
-    relay.cut();
-    await ending.close();
-    shut.resolve({});
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(unhandled).toEqual([]);
-  } finally {
-    process.off('unhandledRejection', note);
-    await asked;
-    await relay.stop();
-  }
-});
-
 it('news that the server is too small for is dropped, and what comes after it is not', async () => {
   const heard: string[] = [];
   bus.hearOf('crm', 'walls', (payload) => heard.push(payload));

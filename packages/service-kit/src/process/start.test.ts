@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,7 +7,7 @@ import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provi
 import { type Platform, startPlatform, startRelay } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Bus } from '../bus/bus.ts';
-import { BusConnection, parseServers } from '../bus/bus-connection.ts';
+import { parseServers } from '../bus/bus-connection.ts';
 import { openDatabase } from '../database/database.ts';
 import { createLogger } from '../telemetry/logging.ts';
 
@@ -46,25 +45,6 @@ describe('a process that starts while NATS is unavailable', () => {
     const bus = await Bus.connect('nats://127.0.0.1:1', { prefix: 'x', service: 'crm', log });
     expect(bus.isConnected()).toBe(false);
     await bus.close();
-  });
-
-  it('can be stopped while NATS takes its connection', async () => {
-    const nats = new URL(platform.env('crm').NATS_URL!);
-    const [isDialled, isLetIn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const door = createServer(async (client) => {
-      isDialled.resolve();
-      await isLetIn.promise;
-      const upstream = dial(Number(nats.port), nats.hostname);
-      client.pipe(upstream).pipe(client);
-    });
-    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-    const { port } = door.address() as AddressInfo;
-    const connection = new BusConnection(`nats://127.0.0.1:${port}`, {}, 'crm', createLogger('test', 'silent'));
-    await isDialled.promise;
-    const closed = connection.close();
-    isLetIn.resolve();
-    await closed;
-    await new Promise((resolve) => door.close(resolve));
   });
 
   it('can be stopped while NATS does not respond', async () => {

@@ -46,13 +46,6 @@ it('counts what waits after a failure, of a queue and of each account: neither w
   expect(await measureRows(sql, { name: 'tried_errands', due: 'due_at' }, now)).toMatchObject({ failedLater: null });
 });
 
-it('looks for failures at the ten thousand rows that are due next, where no index has them', async () => {
-  await add(randomUUID(), 9_990, later, null);
-  await add(randomUUID(), 20, new Date(later.getTime() + 1), '503');
-  expect(await measureRows(sql, errands, now)).toMatchObject({ later: 10_010, failedLater: 10 });
-  expect(await measureRows(sql, { ...errands, countsFailed: true }, now)).toMatchObject({ failedLater: 20 });
-});
-
 it('counts the events of an outbox that the bus did not take', async () => {
   const insert = (id: string, reason: string | null) => sql`
     insert into outbox (account_id, id, kind, audience, envelope, reason, due_at)
