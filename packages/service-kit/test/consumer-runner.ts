@@ -5,7 +5,7 @@ import { ClockWork } from '../src/clocks/clock-work.ts';
 import { Clocks } from '../src/clocks/clocks.ts';
 import type { Consumer } from '../src/consumers/consumer.ts';
 import { startConsumer } from '../src/consumers/consumers.ts';
-import { startRetries } from '../src/consumers/failed-events.ts';
+import { startRetries } from '../src/consumers/take-events.ts';
 import type { Sql } from '../src/database/database.ts';
 import { DueWatch } from '../src/due-work/due-watch.ts';
 import { AccountDirectory } from '../src/jobs/account-directory.ts';

@@ -10,8 +10,7 @@ import type { OwnerRuns } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
-import { buryRubbish, type FailedMessage, setAside, setPausedAside } from './failed-events.ts';
-import { takeOnce } from './take-events.ts';
+import { buryRubbish, type FailedMessage, setAside, setPausedAside, takeOnce } from './take-events.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 const retryDelayMs = 2_000;

@@ -1,9 +1,87 @@
-import type { ReceivedEvent } from '../bus/consume-loop.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bus } from '../bus/bus.ts';
+import { noEvent, type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
 import type { Sql } from '../database/database.ts';
+import type { Ended } from '../due-work/due-work.ts';
+import { WorkQueue } from '../due-work/work-queue.ts';
 import { inWorkTransaction, type WorkContext } from '../jobs/jobs.ts';
+import {
+  claimFailedEvents,
+  deleteFailedEvent,
+  type FailedEventRow,
+  type HeldTry,
+  insertFailedEvents,
+  noteFailedTries,
+  waitingEvents,
+} from '../outbox/failed-events.sql.ts';
+import { deadEvents, eventBackoff, failedTry, maxEventTries } from '../outbox/failed-try.ts';
+import { nothingPaused } from '../queues/pauses.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
+import { meter } from '../telemetry/meter.ts';
 import { inSpans } from '../telemetry/telemetry.ts';
 import type { Consumer } from './consumer.ts';
+
+/** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
+const pauseMs = 100;
+
+const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
+
+/** Writes messages to rows, and has the bus send them no more. Throws where they cannot be written. */
+async function store(
+  { sql, clocks }: WorkContext<unknown>,
+  queue: string,
+  failures: readonly (HeldTry & { message: ReceivedMessage })[],
+): Promise<void> {
+  await insertFailedEvents(sql, queue, failures, clocks.real());
+  for (const { message } of failures) message.acknowledge();
+}
+
+/** Sets messages that are no events aside as dead. Throws where they cannot be written. */
+export async function buryRubbish(
+  context: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const rubbish = messages.map((message) => ({ message, reason: noEvent, tries: 1, dueAt: null }));
+  await store(context, queue, rubbish);
+  deadEvents.add(messages.length, { queue });
+  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, noEvent);
+}
+
+/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
+export async function setPausedAside(
+  context: WorkContext<unknown>,
+  queue: string,
+  messages: readonly ReceivedMessage[],
+): Promise<void> {
+  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
+  await store(context, queue, paused);
+}
+
+/** A message that a consumer could not take, and why. */
+export interface FailedMessage {
+  message: ReceivedMessage;
+  error: unknown;
+}
+
+/** Sets events aside that could not be taken, to be tried again out of the others' way. Throws where they cannot be written. */
+export async function setAside(
+  context: WorkContext<unknown>,
+  queue: string,
+  failures: readonly FailedMessage[],
+): Promise<void> {
+  const now = context.clocks.real();
+  const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
+  await store(context, queue, events);
+  // No transaction of work has said so: the tries that follow are due later.
+  context.watch.lookSoon();
+  failed.add(failures.length, { queue });
+  context.queues.noteError(queue, events[0]!.reason);
+  context.log.warn(
+    { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
+    `${failures.length} events failed; they are set aside and tried again`,
+  );
+}
 
 /** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
 export async function takeOnce<Resources>(
@@ -54,4 +132,67 @@ async function notTaken(tx: Sql, consumer: string, events: readonly ReceivedEven
   // An id is its account's: others may have it too.
   const keys = new Set(fresh.map((row) => `${row.account_id} ${row.event_id}`));
   return events.filter((event) => keys.delete(`${event.account} ${event.id}`.toLowerCase()));
+}
+
+/** Takes events again that were set aside, until stopped: one of an account at a time, those that fail ten a second at most. */
+export function startRetries<Resources>(
+  bus: Bus,
+  consumers: readonly Consumer<Resources>[],
+  context: WorkContext<Resources>,
+): WorkQueue<FailedEventRow, HeldTry | undefined> {
+  const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
+  const takeAgain = async (row: FailedEventRow) => {
+    if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+    const event = readEvent(row);
+    if (!event) throw new Error(noEvent);
+    const consumer = byName.get(row.queue);
+    if (!consumer) throw new Error(`no consumer is called ${row.queue} any more`);
+    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
+  };
+  return new WorkQueue(
+    { ...context, bus },
+    {
+      queue: 'failed-events',
+      // Each event is shown under the name of its consumer.
+      seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
+      table: waitingEvents,
+      isByRealTime: true,
+      concurrency: { most: 8, perLane: 1, keepsSlowApart: true },
+      retries: { leaseMs: 30_000, backoff: eventBackoff },
+      everyMs: 1_000,
+      stopMs: 5_000,
+      claim: claimFailedEvents,
+      async run(row, signal) {
+        const { isWhole, accounts } = context.queues.pauses.of(row.queue);
+        const isPaused = isWhole || accounts.includes(row.account_id);
+        if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
+        try {
+          await takeAgain(row);
+          return undefined;
+        } catch (error) {
+          await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+          return failedTry(error, row.attempts, row.first_at, context.clocks.real());
+        }
+      },
+      settle: (ended) => noteFailures(context, ended),
+    },
+  );
+}
+
+async function noteFailures(
+  { sql, log, clocks, queues }: WorkContext<unknown>,
+  ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
+): Promise<void> {
+  const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
+  if (failures.length === 0) return;
+  await noteFailedTries(sql, failures, clocks.real());
+  for (const { row, reason, dueAt } of failures) {
+    if (dueAt === 'paused') continue;
+    const { queue, account_id: account, subject } = row;
+    failed.add(1, { queue });
+    queues.noteError(queue, reason);
+    if (dueAt) continue;
+    deadEvents.add(1, { queue });
+    log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');
+  }
 }

@@ -3,8 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { Sql } from '../database/database.ts';
 import { type BoundRequest, handleRequest, type RequestCall } from '../jobs/requests.ts';
 import { requestRepublication } from '../outbox/outbox.sql.ts';
-import { deletePause, insertPause } from '../queues/pauses.sql.ts';
-import { maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
+import { deletePause, insertPause, maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import {

@@ -13,7 +13,7 @@ import { ClockWork } from '../clocks/clock-work.ts';
 import { Clocks } from '../clocks/clocks.ts';
 import type { Consumer } from '../consumers/consumer.ts';
 import { startConsumer } from '../consumers/consumers.ts';
-import { startRetries } from '../consumers/failed-events.ts';
+import { startRetries } from '../consumers/take-events.ts';
 import { checkSessionSettings, type Database, openDatabase } from '../database/database.ts';
 import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
@@ -174,7 +174,7 @@ export async function startFoundation<Config extends BaseConfig>(
   };
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
-  await describeItself({ service: name, version, sql, bus, connections, queues, dependencies });
+  await describeItself({ ...foundation, service: name, version });
   const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { coalesced } from '../timing/single-flight.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
-import { selectPauses } from './pauses.sql.ts';
+import { selectPauses } from './queues.sql.ts';
 
 /** Part of a queue that operators paused. */
 export interface Paused {

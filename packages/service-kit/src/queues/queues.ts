@@ -5,7 +5,6 @@ import type { QueueRows } from '../database/queue-rows.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
 import { coalesced } from '../timing/single-flight.ts';
-import { selectPauses } from './pauses.sql.ts';
 import { type Paused, Pauses } from './pauses.ts';
 import {
   countFailedRows,
@@ -17,6 +16,7 @@ import {
   retryRows,
   selectOwners,
   selectOwnersOfFailedEvents,
+  selectPauses,
 } from './queues.sql.ts';
 import { Reporter } from './reporter.ts';
 
