@@ -247,11 +247,10 @@ export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | u
     typeof data === 'object' &&
     data !== null;
   if (!isEvent) return undefined;
-  const sequence = Number(headers['Event-Sequence'] ?? 0);
   return {
     ...(envelope as Envelope),
     text,
-    sequence: Number.isSafeInteger(sequence) ? sequence : 0,
+    sequence: Number(headers['Event-Sequence'] ?? 0),
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,
   };
 }

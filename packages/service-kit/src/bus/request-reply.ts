@@ -41,7 +41,7 @@ interface AskedRequest {
   account_id: string;
   input: unknown;
   /** Left out where the account goes by the real time. */
-  ahead_ms?: unknown;
+  ahead_ms?: number;
 }
 
 /** Options of requests. */
@@ -225,8 +225,7 @@ export class RequestReply {
         continuesOnly: true,
       } as const;
       await inSpan(`process ${subject}`, traced, async () => {
-        const { account_id, input, ahead_ms } = message.json<AskedRequest>();
-        const aheadMs = typeof ahead_ms === 'number' ? ahead_ms : 0;
+        const { account_id, input, ahead_ms: aheadMs = 0 } = message.json<AskedRequest>();
         const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>, aheadMs);
         message.respond(JSON.stringify(reply));
       });

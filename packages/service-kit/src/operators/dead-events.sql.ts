@@ -11,14 +11,13 @@ type DeadRow = Omit<DeadRecord, 'firstAt' | 'deadAt'> & { firstAt: Date; deadAt:
 /** Returns dead events, newest first, those that died before `before`. */
 export async function selectDeadEvents(
   sql: Sql,
-  filter: { queue?: string | undefined; account?: string | undefined },
+  filter: DeadPart,
   before: { deadAt: string; id: string } | undefined,
   limit: number,
 ): Promise<DeadRecord[]> {
-  const { queue, account } = filter;
   const rows = await sql<DeadRow[]>`
     select ${columns(sql)} from failed_events
-    where dead_at is not null ${queue ? sql`and queue = ${queue}` : sql``} ${account ? sql`and account_id = ${account}` : sql``}
+    where ${isOfPart(sql, filter)}
       ${before ? sql`and (dead_at, id) < (${before.deadAt}::timestamptz, ${before.id}::uuid)` : sql``}
     order by dead_at desc, id desc limit ${limit}`;
   return rows.map(toRecord);

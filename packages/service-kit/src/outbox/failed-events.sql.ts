@@ -45,9 +45,9 @@ export async function insertFailedEvents(
       case when due_at is null then ${now}::timestamptz end
     from unnest(
       ${messages.map(({ event }) => event?.account ?? noAccount)}::uuid[],
-      ${messages.map(({ subject }) => storable(subject))}::text[],
-      ${messages.map(({ event }) => (event ? storable(event.type) : null))}::text[],
-      ${messages.map(({ headers }) => JSON.stringify(storableHeaders(headers)))}::text[],
+      ${messages.map(({ subject }) => subject)}::text[],
+      ${messages.map(({ event }) => event?.type ?? null)}::text[],
+      ${messages.map(({ headers }) => JSON.stringify(headers))}::text[],
       ${messages.map(({ bytes }) => Buffer.from(bytes).toString('hex'))}::text[],
       ${failures.map(({ reason }) => reason)}::text[], ${failures.map(({ tries }) => tries)}::int[],
       ${failures.map(storedDueAt)}::text[]::timestamptz[]
@@ -62,10 +62,6 @@ function storedDueAt({ dueAt }: HeldTry): string | null {
 /** Returns a text without what PostgreSQL cannot store of it. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-function storableHeaders(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [storable(name), storable(value)]));
 }
 
 /** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */

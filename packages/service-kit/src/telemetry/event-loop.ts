@@ -4,12 +4,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 const resolutionMs = 100;
 const windowMs = 10_000;
 
-/** Delays of the event loop in milliseconds. */
-export interface LoopDelays {
-  longestMs: number;
-  p99Ms: number;
-}
-
 /** Whoever reads one span of time takes nothing from whoever reads another: operators have one monitor, metrics the other. */
 const [recent, uncollected] = [startMonitor(), startMonitor()];
 let longestBeforeMs = 0;
@@ -24,7 +18,7 @@ export function eventLoopLagMs(): number {
 }
 
 /** Returns the delays since the last collection. For the one that collects metrics. */
-export function collectLoopDelays(): LoopDelays {
+export function collectLoopDelays() {
   const delays = delaysOf(uncollected);
   uncollected.reset();
   return delays;
@@ -36,7 +30,8 @@ function startMonitor() {
   return monitor;
 }
 
-function delaysOf(monitor: ReturnType<typeof startMonitor>): LoopDelays {
+/** Returns the longest delay and the 99th percentile, in milliseconds. */
+function delaysOf(monitor: ReturnType<typeof startMonitor>) {
   const delayOf = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolutionMs);
   return { longestMs: delayOf(monitor.max), p99Ms: delayOf(monitor.percentile(99)) };
 }
