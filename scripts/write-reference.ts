@@ -9,11 +9,10 @@ import type { z } from 'zod';
 import { busPermissions } from './bus-permissions.ts';
 import { chartFiles } from './chart/chart-files.ts';
 import { type ClientDocument, clientFiles } from './client/client-files.ts';
-import { figuresPicture } from './figures-picture.ts';
 
 /**
- * Writes docs/reference from the contracts and settings, the bus permissions from the services, what the Helm chart has of all these, the picture of
- * docs/performance.md from its table, and the client's table and types from the contracts: it runs without a build, and what a change means to clients is seen in them. With --check, only lists outdated files.
+ * Writes docs/reference from the contracts and settings, the bus permissions from the services, the Helm chart's copies of all these, and the
+ * client's table and types from the contracts. With --check, only lists outdated files.
  */
 const root = join(import.meta.dirname, '..');
 const isCheck = process.argv.includes('--check');
@@ -28,7 +27,6 @@ const files: Record<string, string> = {
   'docs/reference/events.md': eventsPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/config.md': settings,
-  'docs/images/performance.svg': figuresPicture(readFileSync(join(root, 'docs/performance.md'), 'utf8')),
   'deploy/nats/permissions.json': `${JSON.stringify(permissions, null, 2)}\n`,
   'deploy/nats/authorization.conf': authorizationFile(),
   ...chartFiles(root, permissions, settings),
