@@ -1,8 +1,6 @@
-import { gapsOf } from './compare-schemas.ts';
-import type { Gap } from './gap.ts';
+import { type Gap, gapsOf } from './compare-schemas.ts';
 import type { JsonSchema, Schema } from './json-schema.ts';
 import type { ContractRecord, EventRecord, OperationRecord, RequestRecord } from './record.ts';
-import { type Parties, sentenceOf } from './sentences.ts';
 
 /** Differences of a contract from that of the last release, as sentences. */
 export interface Differences {
@@ -16,35 +14,40 @@ export interface Differences {
 export function differencesOf(deployable: string, released: ContractRecord, current: ContractRecord): Differences {
   const found: Differences = { breaks: [], notes: [] };
   const { version } = released;
-  const report: Report = (what, gap, isNote = false) =>
-    (isNote ? found.notes : found.breaks).push(`${deployable} ${what}: ${gap}`);
-  for (const [key, before] of Object.entries(released.operations)) {
-    const now = current.operations[key];
-    if (now) compareOperation(key, before, now, { version, report });
-    else report(key, `is gone; clients of ${version} call it: keep it, or release a new major version`);
-  }
-  for (const [kind, before] of Object.entries(released.events)) {
-    const now = current.events[kind];
-    if (now) compareEvent(kind, before, now, { version, report });
-    else
-      report(kind, `is gone; consumers of ${version} wait for it: keep publishing it, or release a new major version`);
-  }
-  for (const [key, before] of Object.entries(released.requests)) {
-    const now = current.requests[key];
-    if (now) compareRequest(`request ${key}`, before, now, { version, report });
-    else
-      report(
-        `request ${key}`,
-        `is gone; services of ${version} send it: keep handling it, or release a new major version`,
-      );
-  }
-  for (const key of Object.keys(current.requests))
-    if (!released.requests[key])
-      report(`request ${key}`, `is new; ask for it only from the release after, or expect 503 of ${version}`, true);
+  const report: Report = (what, sentence, isNote = false) =>
+    (isNote ? found.notes : found.breaks).push(`${deployable} ${what}: ${sentence}`);
+  const compareAll = <Part>(
+    before: Record<string, Part>,
+    now: Record<string, Part>,
+    compare: Compare<Part>,
+    gone: string,
+  ) => {
+    for (const [name, part] of Object.entries(before)) {
+      const successor = now[name];
+      if (successor) compare(name, part, successor, { version, report });
+      else report(name, `is gone; ${gone}, or release a new major version`);
+    }
+  };
+  compareAll(released.operations, current.operations, compareOperation, `clients of ${version} call it: keep it`);
+  compareAll(released.events, current.events, compareEvent, `consumers of ${version} wait for it: keep publishing it`);
+  compareAll(
+    requestsOf(released),
+    requestsOf(current),
+    compareRequest,
+    `services of ${version} send it: keep handling it`,
+  );
+  for (const name of Object.keys(requestsOf(current)))
+    if (!requestsOf(released)[name])
+      report(name, `is new; ask for it only from the release after, or expect 503 of ${version}`, true);
   return found;
 }
 
+function requestsOf({ requests }: ContractRecord): Record<string, RequestRecord> {
+  return Object.fromEntries(Object.entries(requests).map(([key, request]) => [`request ${key}`, request]));
+}
+
 type Report = (what: string, sentence: string, isNote?: boolean) => void;
+type Compare<Part> = (what: string, before: Part, now: Part, context: Context) => void;
 interface Context {
   /** Of the last release. */
   version: string;
@@ -54,47 +57,49 @@ interface Context {
 function compareOperation(key: string, before: OperationRecord, now: OperationRecord, { version, report }: Context) {
   const clients = `clients of ${version}`;
   const [old, moved] = [before, now].map(({ method, path }) => `${method} ${path}`);
-  if (old !== moved)
-    report(key, `has moved to ${moved}; ${clients} call ${old}: keep that, and declare a new operation`);
-  if (now.scope !== null && now.scope !== before.scope)
-    report(key, `needs the scope ${now.scope} now; ${clients} have ${before.scope ?? 'any'}: keep that`);
-  if (now.gate !== null && now.gate !== before.gate)
-    report(
-      key,
+  const changes: [hasChanged: boolean, sentence: string][] = [
+    [old !== moved, `has moved to ${moved}; ${clients} call ${old}: keep that, and declare a new operation`],
+    [
+      now.scope !== null && now.scope !== before.scope,
+      `needs the scope ${now.scope} now; ${clients} have ${before.scope ?? 'any'}: keep that`,
+    ],
+    [
+      now.gate !== null && now.gate !== before.gate,
       `is off without the module ${now.gate} now; accounts of ${clients} have ${before.gate ?? 'any'}: keep that`,
-    );
-  if (now.status !== before.status)
-    report(key, `responds with ${now.status} now; ${clients} wait for ${before.status}: keep that`);
-  if (now.bodyLimit < before.bodyLimit)
-    report(
-      key,
+    ],
+    [now.status !== before.status, `responds with ${now.status} now; ${clients} wait for ${before.status}: keep that`],
+    [
+      now.bodyLimit < before.bodyLimit,
       `takes bodies of ${now.bodyLimit} bytes now; ${clients} send up to ${before.bodyLimit}: keep that limit`,
-    );
-  if (now.bodyType !== before.bodyType)
-    report(key, `takes bodies as ${now.bodyType} now; ${clients} send ${before.bodyType}: declare a new operation`);
+    ],
+    [
+      now.bodyType !== before.bodyType,
+      `takes bodies as ${now.bodyType} now; ${clients} send ${before.bodyType}: declare a new operation`,
+    ],
+  ];
+  for (const [hasChanged, sentence] of changes) if (hasChanged) report(key, sentence);
   for (const part of ['params', 'query', 'body'] as const) {
     const gaps = gapsOf(before[part] ?? nothing, now[part] ?? nothing, 'operation');
-    reportGaps(`${key} ${part}`, gaps, { changed: 'taker', others: clients }, report);
+    reportGaps(`${key} ${part}`, gaps, refusal, clients, report);
   }
-  compareResponse(key, before.response, now.response, { version, report });
+  compareResponse(`${key} response`, before.response, now.response, { version, report });
 }
 
 /** The schema of an operation without parameters or a body: an empty body counts as one without fields. */
 const nothing: JsonSchema = { type: 'object', properties: {} };
 
 /** A new value of an enum is a note: clients are expected to take it. */
-function compareResponse(key: string, before: Schema | null, now: Schema | null, { version, report }: Context) {
+function compareResponse(what: string, before: Schema | null, now: Schema | null, { version, report }: Context) {
   if (!before) return;
-  const others = `clients of ${version}`;
-  if (!now) return report(`${key} response`, `is gone; ${others} read it: keep it`);
-  const [values, gaps] = partition(gapsOf(now, before, 'client'), ({ kind }) => kind === 'value');
-  reportGaps(`${key} response`, gaps, { changed: 'sender', others }, report);
+  const clients = `clients of ${version}`;
+  if (!now) return report(what, `is gone; ${clients} read it: keep it`);
+  const { true: values = [], false: gaps = [] } = Object.groupBy(
+    gapsOf(now, before, 'client'),
+    ({ kind }) => `${kind === 'value'}`,
+  );
+  reportGaps(what, gaps, novelty, clients, report);
   for (const { place, sent, taken } of values)
-    report(`${key} response${place}`, `may be ${sent} now; ${others} know ${taken}: say so in the changelog`, true);
-}
-
-function partition<Value>(values: Value[], isFirst: (value: Value) => boolean): [Value[], Value[]] {
-  return [values.filter(isFirst), values.filter((value) => !isFirst(value))];
+    report(`${what}${place}`, `may be ${sent} now; ${clients} know ${taken}: say so in the changelog`, true);
 }
 
 /**
@@ -110,7 +115,7 @@ function compareEvent(kind: string, before: EventRecord, now: EventRecord, { ver
   if (before.audience !== 'public') return;
   const known = new Set(gapsOf(now.data, before.data, 'service').map((gap) => JSON.stringify(gap)));
   const gaps = gapsOf(now.data, before.data, 'client').filter((gap) => !known.has(JSON.stringify(gap)));
-  reportGaps(`${kind} data`, gaps, { changed: 'sender', others: `endpoints of webhooks of ${version}` }, report);
+  reportGaps(`${kind} data`, gaps, novelty, `endpoints of webhooks of ${version}`, report);
 }
 
 /** During a roll each side meets the other of the last release. */
@@ -127,10 +132,43 @@ function compareMessage(
   now: Schema,
   { taker, sender, report }: { taker: string; sender: string; report: Report },
 ) {
-  reportGaps(what, gapsOf(now, before, 'service'), { changed: 'sender', others: taker }, report);
-  reportGaps(what, gapsOf(before, now, 'service'), { changed: 'taker', others: sender }, report);
+  reportGaps(what, gapsOf(now, before, 'service'), novelty, taker, report);
+  reportGaps(what, gapsOf(before, now, 'service'), refusal, sender, report);
 }
 
-function reportGaps(what: string, gaps: Gap[], parties: Parties, report: Report) {
-  for (const gap of gaps) report(`${what}${gap.place}`, sentenceOf(gap, parties));
+type Sentence = (gap: Gap, others: string) => string;
+
+/** Reports what broke and what would be right, by its place. `others` are of the release before: `clients of 1.0.0`. */
+function reportGaps(what: string, gaps: Gap[], sentenceOf: Sentence, others: string, report: Report) {
+  for (const gap of gaps) report(`${what}${gap.place}`, sentenceOf(gap, others));
+}
+
+/** For a value that was taken before and is not any more. */
+function refusal({ kind, sent, taken }: Gap, others: string): string {
+  switch (kind) {
+    case 'missing':
+      return `is required now; ${others} ${sent === 'nothing' ? 'send none' : 'may leave it out'}: make it optional, or take what is missing for a default`;
+    case 'unknown':
+      return `is not taken any more; ${others} send ${sent === 'any keys' ? 'any key' : 'it'}: keep taking it`;
+    case 'value':
+    case 'variant':
+      return `does not take ${sent} any more; ${others} send it: keep taking it`;
+    default:
+      return `takes ${taken} now; ${others} send ${sent}: keep taking that too`;
+  }
+}
+
+/** For a value that is sent now and was not before. */
+function novelty({ kind, sent, taken }: Gap, others: string): string {
+  switch (kind) {
+    case 'missing':
+      return `${sent === 'nothing' ? 'is gone' : 'may be missing now'}; ${others} need it: keep sending it`;
+    case 'unknown':
+      return `is new; ${others} refuse keys that they do not know: leave it out`;
+    case 'value':
+    case 'variant':
+      return `may be ${sent} now; ${others} know ${taken}: send it in a new field, or release a new major version`;
+    default:
+      return `may be ${sent} now; ${others} take ${taken}: keep sending that, and the new in a field of its own`;
+  }
 }

@@ -1,75 +1,80 @@
 import { isDeepStrictEqual } from 'node:util';
-import { boundGapsOf } from './bounds.ts';
-import type { Comparison, Gap, Receiver } from './gap.ts';
-import { areDisjoint, dereferenced, discriminatorOf, type Schema, type Variant, variantsOf } from './json-schema.ts';
-import { objectGapsOf } from './object-gaps.ts';
+import { dereferenced, discriminatorOf, type Schema, type Variant, valuesOf, variantsOf } from './json-schema.ts';
+
+/** A way in which a value that one schema allows, which is sent, is no value of another, which is taken. */
+export interface Gap {
+  /** Steps from the schema's root to the value: `.name` of a field, `[]` for entries, `.*` for any key. */
+  place: string;
+  /**
+   * `missing`: a required field that may not be there. `unknown`: a field that is refused. `value`: a value of an enum. `variant`: a
+   * shape of a union. `type`: another type, bound, pattern or format.
+   */
+  kind: 'missing' | 'unknown' | 'value' | 'variant' | 'type';
+  /** Phrases for what may be sent and what is taken; `sent` is `nothing` for a field that the sender does not have. */
+  sent: string;
+  taken: string;
+}
 
 /**
- * Returns the ways in which a value of `inner` is no value of `outer`; senders send the fields that `inner` declares and no others.
- * None is returned only where there surely is none; patterns, formats and keywords that are not known must be the same. Throws an Error if a `$ref` leads nowhere.
+ * Who takes the value. An `operation` refuses keys that it does not know. A `service` validates what comes over the bus: it refuses unknown
+ * keys only where `additionalProperties` says so, and a field with a default is never missing. A `client` ignores unknown keys, and knows no
+ * defaults.
+ */
+export type Receiver = 'operation' | 'service' | 'client';
+
+interface Comparison {
+  receiver: Receiver;
+  /** Compares a value of the sender's schema with one of the receiver's, both at `place`. */
+  gapsAt(inner: Schema, outer: Schema, place: string): Gap[];
+}
+
+/**
+ * Returns the ways in which a value of `inner` is no value of `outer`; senders send the fields that `inner` declares and no others. Keywords
+ * without a comparison below, such as patterns and formats, must be the same. Throws an Error if a `$ref` leads nowhere.
  */
 export function gapsOf(inner: Schema, outer: Schema, receiver: Receiver): Gap[] {
-  // Pairs that are being compared: one that comes again below itself has no other gaps than it has above.
+  // A pair that comes again below itself, as in a tree, has no other gaps there.
   const underWay: [Schema, Schema][] = [];
-  const comparison: Comparison = {
-    receiver,
-    gapsAt(innerGiven, outerGiven, place) {
-      const [innerPart, outerPart] = [dereferenced(innerGiven, inner), dereferenced(outerGiven, outer)];
-      if (underWay.some(([one, other]) => one === innerPart && other === outerPart)) return [];
-      const sent = variantsOf(innerPart, inner);
-      const taken = variantsOf(outerPart, outer);
-      if (taken.some(isAnything)) return [];
-      underWay.push([innerPart, outerPart]);
-      try {
-        return withoutRepeats(sent.flatMap((variant) => gapsInUnion(variant, taken, place, comparison)));
-      } finally {
-        underWay.pop();
-      }
-    },
+  const gapsAt: Comparison['gapsAt'] = (innerGiven, outerGiven, place) => {
+    const [innerPart, outerPart] = [dereferenced(innerGiven, inner), dereferenced(outerGiven, outer)];
+    if (underWay.some(([one, other]) => one === innerPart && other === outerPart)) return [];
+    const taken = variantsOf(outerPart, outer);
+    underWay.push([innerPart, outerPart]);
+    const gaps = variantsOf(innerPart, inner).flatMap((sent) => unionGaps(sent, taken, place, { receiver, gapsAt }));
+    underWay.pop();
+    return [...new Map(gaps.map((gap) => [JSON.stringify(gap), gap])).values()];
   };
-  return comparison.gapsAt(inner, outer, '');
+  return gapsAt(inner, outer, '');
 }
 
-function isAnything(variant: Variant): boolean {
-  return Object.keys(variant).length === 0;
-}
-
-function withoutRepeats(gaps: Gap[]): Gap[] {
-  return [...new Map(gaps.map((gap) => [JSON.stringify(gap), gap])).values()];
-}
-
-/** Returns the gaps between one shape and those of which its values must be. */
-function gapsInUnion(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
-  if (taken.length === 0) return [{ place, kind: 'type', sent: phraseOf([sent]), taken: 'no value' }];
+/** Returns the gaps between one shape and those of which its values must be: the fewest, of the shapes that it is most like. */
+function unionGaps(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
   if (sent.enum) return valueGaps(sent, taken, place, comparison);
-  const gaps = taken.map((variant) => variantGaps(sent, variant, place, comparison));
-  if (gaps.some((each) => each.length === 0)) return [];
-  if (sent.type === undefined) return untypedGaps(sent, taken, place, comparison);
-  const alike = taken.flatMap((variant, index) => (isOfType(sent, variant) ? [{ variant, gaps: gaps[index]! }] : []));
-  if (alike.length === 0) return [{ place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf(taken) }];
-  const near = alike.filter(({ variant }) => !areDisjoint(sent, variant));
-  if (near.length === 0 && alike.length > 1) {
-    const name = discriminatorOf(sent, alike[0]!.variant);
-    if (name !== undefined)
-      return [
-        variantGap(
-          sent,
-          alike.map(({ variant }) => variant),
-          name,
-          place,
-        ),
-      ];
-  }
-  return (near.length > 0 ? near : alike).reduce((one, other) => (other.gaps.length < one.gaps.length ? other : one))
-    .gaps;
+  const compared = taken.map((variant) => ({ variant, gaps: variantGaps(sent, variant, place, comparison) }));
+  if (compared.some(({ gaps }) => gaps.length === 0)) return [];
+  const alike = compared.filter(({ variant }) => isOfType(sent, variant));
+  if (alike.length === 0) return [typeGap(sent, taken, place)];
+  const near = alike.filter(({ variant }) => discriminatorOf(sent, variant) === undefined);
+  if (near.length === 0 && alike.length > 1)
+    return [
+      variantGap(
+        sent,
+        alike.map(({ variant }) => variant),
+        place,
+      ),
+    ];
+  const candidates = near.length > 0 ? near : alike;
+  return candidates.reduce((one, other) => (other.gaps.length < one.gaps.length ? other : one)).gaps;
 }
 
-/** A shape of a union whose kind, the value of the field `name`, no other has. */
-function variantGap(sent: Variant, taken: Variant[], name: string, place: string): Gap {
-  const kindsOf = (variants: Variant[]) => {
-    const fields = variants.map(({ properties }) => properties?.[name]).filter((field) => typeof field === 'object');
-    return list(fields.flatMap((field) => ('const' in field ? [field.const] : (field.enum ?? []))));
-  };
+function typeGap(sent: Variant, taken: Variant[], place: string): Gap {
+  return { place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf(taken) };
+}
+
+/** A shape of a union that differs from all others in the field that tells them apart. */
+function variantGap(sent: Variant, taken: Variant[], place: string): Gap {
+  const name = discriminatorOf(sent, taken[0]!)!;
+  const kindsOf = (variants: Variant[]) => list(variants.flatMap((each) => valuesOf(each.properties?.[name]) ?? []));
   return { place: `${place}.${name}`, kind: 'variant', sent: kindsOf([sent]), taken: kindsOf(taken) };
 }
 
@@ -77,39 +82,23 @@ function variantGap(sent: Variant, taken: Variant[], name: string, place: string
 function valueGaps(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
   const isTaken = (value: unknown) =>
     taken.some((variant) => variantGaps({ ...sent, enum: [value] }, variant, place, comparison).length === 0);
-  const refused = sent.enum!.filter((value) => !isTaken(value));
-  if (refused.length === 0) return [];
-  const alike = taken.filter((variant) => isOfType(sent, variant));
-  if (alike.some((variant) => variant.enum))
-    return [{ place, kind: 'value', sent: list(refused), taken: phraseOf(taken) }];
-  if (alike.length === 0) return [{ place, kind: 'type', sent: list(refused), taken: phraseOf(taken) }];
-  return variantGaps({ ...sent, enum: refused }, alike[0]!, place, comparison);
-}
-
-/** A shape without a type has values of all types, each of which may be of another shape. */
-function untypedGaps(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
-  const types = ['null', 'boolean', 'number', 'string', 'array', 'object'];
-  const isTaken = types.every((type) =>
-    taken.some((variant) => variantGaps({ ...sent, type }, variant, place, comparison).length === 0),
-  );
-  return isTaken ? [] : [{ place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf(taken) }];
+  const refused = { ...sent, enum: sent.enum!.filter((value) => !isTaken(value)) };
+  if (refused.enum.length === 0) return [];
+  const alike = taken.filter((variant) => isOfType(refused, variant));
+  if (alike.length === 0) return [typeGap(refused, taken, place)];
+  if (alike.some((variant) => variant.enum)) return [{ ...typeGap(refused, taken, place), kind: 'value' }];
+  return variantGaps(refused, alike[0]!, place, comparison);
 }
 
 /** Returns the gaps between two shapes. */
 function variantGaps(sent: Variant, taken: Variant, place: string, comparison: Comparison): Gap[] {
-  if (isAnything(taken)) return [];
-  if (!isOfType(sent, taken)) return [{ place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf([taken]) }];
-  if (taken.enum) {
-    const others = sent.enum?.filter((value) => !taken.enum!.includes(value)) ?? [];
-    if (!sent.enum) return [{ place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf([taken]) }];
-    if (others.length > 0) return [{ place, kind: 'value', sent: list(others), taken: list(taken.enum) }];
-  }
+  const isListed = !taken.enum || sent.enum?.every((value) => taken.enum!.includes(value));
+  if (!isOfType(sent, taken) || !isListed) return [typeGap(sent, [taken], place)];
   return [
-    ...boundGapsOf(sent, taken, place),
-    ...textGaps(sent, taken, place),
-    ...arrayGaps(sent, taken, place, comparison),
-    ...objectGapsOf(sent, taken, place, comparison),
-    ...opaqueGaps(sent, taken, place),
+    ...boundGaps(sent, taken, place),
+    ...otherGaps(sent, taken, place),
+    ...(sent.type === 'array' ? listGaps(sent, taken, place, comparison) : []),
+    ...(sent.type === 'object' ? objectGaps(sent, taken, place, comparison) : []),
   ];
 }
 
@@ -127,22 +116,67 @@ function isValueOfType(value: unknown, type: string): boolean {
   return typeOfValue === type;
 }
 
-/** Keywords that say how a text is written. One text may match two patterns, but whether every one does is not compared. */
-const textKeywords = ['pattern', 'format', 'contentEncoding', 'contentMediaType'];
+/** Pairs of bounds, and the number of a value that they bound. */
+const bounds = [
+  {
+    minimum: 'minLength',
+    maximum: 'maxLength',
+    unit: ' characters',
+    numberOf: (text: unknown) => [...`${text}`].length,
+  },
+  { minimum: 'minItems', maximum: 'maxItems', unit: ' entries', numberOf: () => 0 },
+  { minimum: 'minimum', maximum: 'maximum', unit: '', numberOf: Number },
+];
 
-function textGaps(sent: Variant, taken: Variant, place: string): Gap[] {
-  return textKeywords.flatMap((keyword): Gap[] => {
-    if (taken[keyword] === undefined || taken[keyword] === sent[keyword]) return [];
-    const phrase = ({ [keyword]: value }: Variant) =>
-      value === undefined ? `texts of any ${keyword}` : `the ${keyword} ${value}`;
-    return [{ place, kind: 'text', sent: sent.enum ? list(sent.enum) : phrase(sent), taken: phrase(taken) }];
+/** Returns where numbers, lengths and counts that are sent are out of the bounds of those that are taken. */
+function boundGaps(sent: Variant, taken: Variant, place: string): Gap[] {
+  return bounds.flatMap(({ minimum, maximum, unit, numberOf }) => {
+    const lowest = unit === '' ? Number.NEGATIVE_INFINITY : 0;
+    const rangeOf = (variant: Variant) => {
+      const numbers = variant.enum?.map(numberOf);
+      if (numbers) return [Math.min(...numbers), Math.max(...numbers)] as const;
+      const [least = lowest, most = Number.POSITIVE_INFINITY] = [variant[minimum], variant[maximum]] as number[];
+      return [least, most] as const;
+    };
+    const phrase = (words: string, at: number) =>
+      at === lowest || at === Number.POSITIVE_INFINITY ? `any number${unit && ` of${unit}`}` : `${words} ${at}${unit}`;
+    const gap = (words: string, one: number, other: number): Gap[] => [
+      { place, kind: 'type', sent: phrase(words, one), taken: phrase(words, other) },
+    ];
+    const [[least, most], [leastTaken, mostTaken]] = [rangeOf(sent), rangeOf(taken)];
+    return [
+      ...(least < leastTaken ? gap('at least', least, leastTaken) : []),
+      ...(most > mostTaken ? gap('at most', most, mostTaken) : []),
+    ];
   });
 }
 
-function arrayGaps(sent: Variant, taken: Variant, place: string, { gapsAt }: Comparison): Gap[] {
-  if (sent.type !== 'array') return [];
+/** Keywords that are compared by what they mean. */
+const compared = new Set([
+  ...bounds.flatMap(({ minimum, maximum }) => [minimum, maximum]),
+  ...['type', 'enum', 'prefixItems', 'items', 'properties', 'required', 'additionalProperties', 'propertyNames'],
+]);
+
+/** Returns where the receiver has another keyword that the sender has not, or with another value; a reference may mean something else. */
+function otherGaps(sent: Variant, taken: Variant, place: string): Gap[] {
+  const phrase = (keyword: string, value: unknown) =>
+    value === undefined
+      ? `any ${keyword}`
+      : `the ${keyword} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+  const isSame = (keyword: string) =>
+    isDeepStrictEqual(sent[keyword], taken[keyword]) && !JSON.stringify(taken[keyword]).includes('"$ref"');
+  const others = Object.keys(taken).filter((keyword) => !compared.has(keyword) && !isSame(keyword));
+  return others.map((keyword) => ({
+    place,
+    kind: 'type',
+    sent: sent.enum ? list(sent.enum) : phrase(keyword, sent[keyword]),
+    taken: phrase(keyword, taken[keyword]),
+  }));
+}
+
+function listGaps(sent: Variant, taken: Variant, place: string, { gapsAt }: Comparison): Gap[] {
   const fixed = Math.max(sent.prefixItems?.length ?? 0, taken.prefixItems?.length ?? 0);
-  const most = typeof sent.maxItems === 'number' ? sent.maxItems : Number.POSITIVE_INFINITY;
+  const most = (sent.maxItems as number | undefined) ?? Number.POSITIVE_INFINITY;
   const entryOf = ({ prefixItems, items }: Variant, index: number): Schema => prefixItems?.[index] ?? items ?? true;
   const gaps = Array.from({ length: Math.min(fixed, most) }, (_, index) =>
     gapsAt(entryOf(sent, index), entryOf(taken, index), `${place}[${index}]`),
@@ -150,21 +184,60 @@ function arrayGaps(sent: Variant, taken: Variant, place: string, { gapsAt }: Com
   return most > fixed ? [...gaps, ...gapsAt(sent.items ?? true, taken.items ?? true, `${place}[]`)] : gaps;
 }
 
-/** Keywords that are compared by what they mean. */
-const known = new Set(
-  [
-    'type enum minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength',
-    'minItems maxItems prefixItems items minProperties maxProperties properties required',
-    'additionalProperties propertyNames pattern format contentEncoding contentMediaType',
-  ].flatMap((keywords) => keywords.split(' ')),
-);
+/** Returns the gaps between the fields of two objects, and between their other keys, such as those of a map. */
+function objectGaps(sent: Variant, taken: Variant, place: string, comparison: Comparison): Gap[] {
+  const { receiver, gapsAt } = comparison;
+  const [fields, fieldsTaken] = [sent.properties ?? {}, taken.properties ?? {}];
+  const others = otherKeysOf(sent);
+  const hasDefault = (field: Schema | undefined) =>
+    receiver !== 'client' && typeof field === 'object' && 'default' in field;
+  const missing = (taken.required ?? [])
+    .filter((name) => !sent.required?.includes(name) && !hasDefault(fieldsTaken[name]))
+    .map((name): Gap => {
+      const isDeclared = name in fields || others !== undefined;
+      return {
+        place: `${place}.${name}`,
+        kind: 'missing',
+        sent: isDeclared ? 'maybe nothing' : 'nothing',
+        taken: 'a value',
+      };
+    });
+  // Any key of a map may have the name of a field that the receiver takes.
+  const named = others === undefined ? [] : Object.keys(fieldsTaken).filter((name) => !(name in fields));
+  const outer = takenBeside(taken, receiver);
+  const keyGaps = (inner: Schema, taker: Schema | undefined, at: string, phrase: string): Gap[] => {
+    if (taker === false) return [{ place: at, kind: 'unknown', sent: phrase, taken: 'nothing' }];
+    return taker === undefined ? [] : gapsAt(inner, taker, at);
+  };
+  return [
+    ...missing,
+    ...Object.entries(fields).flatMap(([name, field]) =>
+      keyGaps(field, fieldsTaken[name] ?? outer, `${place}.${name}`, 'a value'),
+    ),
+    ...named.flatMap((name) => gapsAt(others!, fieldsTaken[name]!, `${place}.${name}`)),
+    ...(others === undefined ? [] : keyGaps(others, outer, `${place}.*`, 'any keys')),
+    ...keyNameGaps(sent, taken, place, comparison),
+  ];
+}
 
-/** Keywords that the receiver has and nobody here knows: they must be the same, and refer to nothing that may differ. */
-function opaqueGaps(sent: Variant, taken: Variant, place: string): Gap[] {
-  const isSame = (keyword: string) =>
-    isDeepStrictEqual(sent[keyword], taken[keyword]) && !JSON.stringify(taken[keyword]).includes('"$ref"');
-  const differing = Object.keys(taken).filter((keyword) => !known.has(keyword) && !isSame(keyword));
-  return differing.map((keyword) => ({ place, kind: 'opaque', sent: `another ${keyword}`, taken: `its ${keyword}` }));
+/** Returns the schema of keys that an object does not name; undefined where a sender sends none. */
+function otherKeysOf({ properties, additionalProperties }: Variant): Schema | undefined {
+  if (additionalProperties === false) return undefined;
+  return additionalProperties ?? (properties ? undefined : true);
+}
+
+/** Returns what a receiver takes under keys that it does not name: undefined where it ignores them, false where it refuses them. */
+function takenBeside({ properties, additionalProperties }: Variant, receiver: Receiver): Schema | undefined {
+  if (additionalProperties === undefined) return properties && receiver === 'operation' ? false : undefined;
+  return additionalProperties === false && receiver === 'client' ? undefined : additionalProperties;
+}
+
+/** Returns the names of keys that the receiver's map does not take. */
+function keyNameGaps(sent: Variant, taken: Variant, place: string, { gapsAt }: Comparison): Gap[] {
+  if (taken.propertyNames === undefined) return [];
+  const names: Schema[] = sent.properties ? [{ type: 'string', enum: Object.keys(sent.properties) }] : [];
+  if (otherKeysOf(sent) !== undefined) names.push(sent.propertyNames ?? { type: 'string' });
+  return names.flatMap((name) => gapsAt(name, taken.propertyNames!, `${place}.*`));
 }
 
 /** Returns shapes as a phrase: `a string or null`. */
@@ -176,7 +249,7 @@ function phraseOf(variants: Variant[]): string {
     const name = type === 'array' ? 'list' : type;
     return `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}${format === undefined ? '' : ` (${format})`}`;
   });
-  return [...new Set(phrases)].join(' or ');
+  return [...new Set(phrases)].join(' or ') || 'no value';
 }
 
 /** Number of values that a sentence names. */
