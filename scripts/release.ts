@@ -3,8 +3,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import { differencesOf } from './contracts/compare-contracts.ts';
-import { currentRecords, folderOf } from './contracts/record.ts';
+import { currentRecords } from './contracts/record.ts';
 import { readReleased, releasedFileOf, writeReleased } from './contracts/released.ts';
+import { folderOf } from './deployables.ts';
 import { releasedChangelog, unreleasedIn } from './release/changelog.ts';
 import {
   composeWith,

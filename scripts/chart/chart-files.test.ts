@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { chartFiles, chartFolder, deployableNames, settingsByProcess } from './chart-files.ts';
+import { deployableNames } from '../deployables.ts';
+import { chartFiles, chartFolder } from './chart-files.ts';
 import { schemasOf } from './kubernetes-schemas.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -25,7 +26,7 @@ it('the values of NATS give each process a user with its own permissions and a p
     gateway: { publish: ['{prefix}.event.gateway.>'], subscribe: ['_INBOX.gateway.>'] },
     crm: { publish: ['{prefix}.event.crm.>'], subscribe: ['_INBOX.crm.>'] },
   };
-  const values = parse(chartFiles(root, permissions, '')['deploy/helm/values/nats.yaml']!) as {
+  const values = parse(chartFiles(root, permissions, {})['deploy/helm/values/nats.yaml']!) as {
     config: { merge: { authorization: { users: unknown[] } } };
     container: { env: Record<string, unknown> };
   };
@@ -41,11 +42,6 @@ it('the values of NATS give each process a user with its own permissions and a p
     KEY_OF_CRM: { valueFrom: { secretKeyRef: { name: 'customer-platform', key: 'NATS_PASSWORD_CRM' } } },
     NATS_PASSWORD_CRM: '"$(KEY_OF_CRM)"',
   });
-});
-
-it('settings are read by process from the page of settings', () => {
-  const page = '# Settings\n\n## Every process\n\n| `PORT` | `0` | Port. |\n\n## crm\n\n| `A_B` | none | See `X`. |\n';
-  expect(settingsByProcess(page)).toEqual({ 'every process': ['PORT'], crm: ['A_B'] });
 });
 
 it('a schema of Kubernetes refuses unknown fields, keeps a property called format, and has what it refers to', () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Tool } from './go-tools.ts';
+import type { Tool } from '../tool.ts';
 
 /** The Kubernetes whose API the chart is held against. */
 export const kubernetesVersion = '1.34.4';
@@ -33,7 +33,7 @@ export function writeKubernetesSchemas(folder: string, go: Tool): string {
 function openApiFile(go: Tool, cwd: string): string {
   const module = `k8s.io/kubernetes@v${kubernetesVersion}`;
   // Not as a dependency of a module that may be around the folder.
-  const { stdout, stderr } = go.run(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
+  const { stdout, stderr } = go(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
   const { Dir, Error: cause } = JSON.parse(stdout || '{}') as { Dir?: string; Error?: string };
   if (Dir === undefined) throw new Error(`${module} could not be fetched: ${cause ?? stderr.trim()}`);
   return join(Dir, 'api/openapi-spec/swagger.json');

@@ -1,7 +1,7 @@
-import type { Pods, Resource } from './rendered.ts';
+import type { Labels, Resource } from './rendered.ts';
 
 interface Selector {
-  matchLabels?: Record<string, string>;
+  matchLabels?: Labels;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
@@ -11,15 +11,10 @@ interface Peer {
   ipBlock?: { cidr: string; except?: string[] };
 }
 
-interface Port {
-  port?: number;
-  endPort?: number;
-}
-
 interface Rule {
   from?: Peer[];
   to?: Peer[];
-  ports?: Port[];
+  ports?: { port?: number; endPort?: number }[];
 }
 
 /** A network policy of a rendered chart. */
@@ -33,7 +28,7 @@ export interface Policy {
 /** Peers that pods reach at a port, or that reach them. */
 export interface Reach {
   peers: Peer[];
-  /** Set where a rule names nobody, which is everybody. */
+  /** Set where no policy selects the pods, or a rule names no peers. */
   everybody: boolean;
 }
 
@@ -42,57 +37,39 @@ export function policiesOf(resources: Resource[]): Policy[] {
   return resources.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
 }
 
-/** Connection between pods of one namespace, by their labels. */
-export interface Connection {
-  from: Pods['labels'];
-  to: Pods['labels'];
-  port: number;
-}
-
-/** Returns whether policies allow a connection, at both of its ends. */
-export function allows(policies: Policy[], { from, to, port }: Connection): boolean {
+/** Returns whether policies allow a connection between pods of one namespace, at both of its ends. */
+export function allows(policies: Policy[], from: Labels, to: Labels, port: number): boolean {
   return isPeer(reachOf(policies, 'Egress', from, port), to) && isPeer(reachOf(policies, 'Ingress', to, port), from);
 }
 
 /** Returns whom pods may reach at a port (Egress), or who may reach theirs (Ingress). */
-export function reachOf(policies: Policy[], type: 'Ingress' | 'Egress', pods: Pods['labels'], port: number): Reach {
-  const selecting = policies.filter(
-    ({ podSelector, policyTypes }) => policyTypes.includes(type) && selects(podSelector, pods),
-  );
-  // What no policy selects is reached by everybody, and reaches everybody.
+export function reachOf(policies: Policy[], type: 'Ingress' | 'Egress', pods: Labels, port: number): Reach {
+  const selecting = policies.filter((policy) => policy.policyTypes.includes(type) && selects(policy.podSelector, pods));
   if (selecting.length === 0) return { peers: [], everybody: true };
-  const rules = selecting
-    .flatMap((policy) => (type === 'Ingress' ? policy.ingress : policy.egress) ?? [])
-    .filter(({ ports }) => ports === undefined || ports.some((each) => hasPort(each, port)));
-  const lists = rules.map((rule) => (type === 'Ingress' ? rule.from : rule.to) ?? []);
+  const lists = selecting
+    .flatMap(({ ingress, egress }) => (type === 'Ingress' ? ingress : egress) ?? [])
+    .filter(({ ports = [{}] }) =>
+      ports.some(({ port: first = 0, endPort = first || 65_535 }) => first <= port && port <= endPort),
+    )
+    .map(({ from, to }) => (type === 'Ingress' ? from : to) ?? []);
   return { peers: lists.flat(), everybody: lists.some((list) => list.length === 0) };
 }
 
-function hasPort({ port, endPort }: Port, wanted: number): boolean {
-  return port === undefined || (port <= wanted && wanted <= (endPort ?? port));
-}
-
 /** Returns whether pods of the same namespace are among the peers. */
-function isPeer({ peers, everybody }: Reach, pods: Pods['labels']): boolean {
-  return (
-    everybody ||
-    peers.some(
-      ({ podSelector, namespaceSelector }) =>
-        podSelector !== undefined && namespaceSelector === undefined && selects(podSelector, pods),
-    )
-  );
+function isPeer({ peers, everybody }: Reach, pods: Labels): boolean {
+  const isSelected = ({ podSelector, namespaceSelector }: Peer) =>
+    podSelector !== undefined && namespaceSelector === undefined && selects(podSelector, pods);
+  return everybody || peers.some(isSelected);
 }
 
 /**
  * Returns whether a selector selects pods with some labels.
  * @throws Error for an operator that the chart does not use
  */
-export function selects({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Pods['labels']): boolean {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      if (operator !== 'In') throw new Error(`the operator ${operator} of a selector is not known to this check`);
-      return values.includes(labels[key] ?? '');
-    })
-  );
+export function selects({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
+  const isIn = ({ key, operator, values = [] }: NonNullable<Selector['matchExpressions']>[number]) => {
+    if (operator !== 'In') throw new Error(`the operator ${operator} of a selector is not known to this check`);
+    return values.includes(labels[key] ?? '');
+  };
+  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(isIn);
 }

@@ -1,180 +1,189 @@
 import { expect, it } from '@jest/globals';
-import { environmentOf } from './environments.ts';
-import { brokenPromises, type Expected } from './promises.ts';
+import { z } from 'zod';
+import { brokenPromises, environmentOf } from './promises.ts';
 import { readResources } from './rendered.ts';
 
-const expected: Expected = {
-  settings: { 'every process': ['PORT', 'NATS_URL', 'DRAIN_SECONDS', 'DRAIN_DELAY_SECONDS'], gateway: ['ADMIN_TOKEN'] },
-  required: { 'every process': ['NATS_URL'] },
+const settings = z.object({
+  PORT: z.string().optional(),
+  NATS_URL: z.string(),
+  DRAIN_SECONDS: z.string().optional(),
+  DRAIN_DELAY_SECONDS: z.string().optional(),
+});
+const expected = {
+  configs: { gateway: settings.extend({ ADMIN_TOKEN: z.string().min(32).optional() }), crm: settings },
   versions: { gateway: '1.2.3', crm: '2.0.0' },
-  deployables: ['gateway', 'crm'],
 };
 
-const deployment = (name: string, version: string) => `
-apiVersion: apps/v1
-kind: Deployment
-metadata: { name: p-${name} }
-spec:
-  replicas: 1
-  template:
-    metadata: { labels: { app.kubernetes.io/component: ${name} } }
+/** A pod that keeps every promise. Deployments and their migrations differ in `more` alone. */
+const pod = (component: string, program: string, version: string, more = '') => `
+    metadata: { labels: { app.kubernetes.io/component: ${component} } }
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
-      terminationGracePeriodSeconds: 30
+      restartPolicy: ${component === program ? 'Always' : 'Never'}
       securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: RuntimeDefault } }
+      volumes: [{ name: trust, secret: { secretName: authority } }]
       containers:
-        - name: ${name}
-          image: x/${name}:${version}
+        - name: ${program}
+          image: x/${program}:${version}
+          volumeMounts: [{ name: trust, mountPath: /trust }]
           env:
-            - name: NATS_PASSWORD_${name.toUpperCase()}
-              valueFrom: { secretKeyRef: { name: s, key: k } }
-            - { name: NATS_URL, value: 'nats://${name}:$(NATS_PASSWORD_${name.toUpperCase()})@nats:4222' }
+            - name: NATS_PASSWORD_${program.toUpperCase()}
+              valueFrom: { secretKeyRef: { name: s, key: ${program} } }
+            - { name: NATS_URL, value: 'nats://${program}:$(NATS_PASSWORD_${program.toUpperCase()})@nats:4222' }
             - { name: DRAIN_SECONDS, value: '10' }
             - { name: DRAIN_DELAY_SECONDS, value: '5' }
           securityContext:
             { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }
-`;
+${more}`;
 
-const component = (name: string) => `podSelector: { matchLabels: { app.kubernetes.io/component: ${name} } }`;
-const policy = (name: string, spec: string) => `
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
+const resource = (kind: string, name: string, rest: string) => `
+apiVersion: v1
+kind: ${kind}
 metadata: { name: ${name} }
-spec: { ${spec} }
+${rest}
 `;
+const deployment = (name: string, version: string) =>
+  resource('Deployment', `p-${name}`, `spec:\n  replicas: 1\n  template:${pod(name, name, version)}`);
 
-/** A chart in small that keeps every promise. */
-const kept = [
+/** Jobs as hooks, or as ordinary ones beside the first processes. */
+const job = (name: string, weight: number, template: string, isHook: boolean) => {
+  const annotations = `helm.sh/hook: 'pre-install,pre-upgrade', helm.sh/hook-delete-policy: before-hook-creation`;
+  const head = isHook ? `${name}, annotations: { helm.sh/hook-weight: '${weight}', ${annotations} }` : `${name}-first`;
+  return resource('Job', head, `spec:\n  activeDeadlineSeconds: 60\n  backoffLimit: 4\n  template:${template}`);
+};
+const jobs = (isHook: boolean) => [
+  job('p-provision', 0, pod('provision', 'provision', '1.0.0'), isHook),
+  job('p-migrate-gateway', 5, pod('migration', 'gateway', '1.2.3', '          args: [migrate]\n'), isHook),
+  job('p-migrate-crm', 5, pod('migration', 'crm', '2.0.0', '          args: [migrate]\n'), isHook),
+];
+
+const selector = (name: string) => `podSelector: { matchLabels: { app.kubernetes.io/component: ${name} } }`;
+const policy = (name: string, spec: string) => resource('NetworkPolicy', name, `spec: { ${spec} }`);
+const ingress = (name: string, rule: string) =>
+  policy('more', `${selector(name)}, policyTypes: [Ingress], ingress: [{ ${rule} }]`);
+const egress = (name: string, rule: string) =>
+  policy('more', `${selector(name)}, policyTypes: [Egress], egress: [{ ${rule} }]`);
+
+const processes = [
   deployment('gateway', '1.2.3'),
   deployment('crm', '2.0.0'),
   policy('deny', 'podSelector: {}, policyTypes: [Ingress, Egress]'),
+  egress('gateway', `to: [{ ${selector('crm')} }], ports: [{ port: 8080 }]`),
+  ingress('crm', `from: [{ ${selector('gateway')} }], ports: [{ port: 8080 }]`),
+  resource('Service', 'p-crm', 'spec: { selector: { app.kubernetes.io/component: crm } }'),
+  resource('Service', 'p-control-plane', 'spec: { type: ClusterIP, ports: [{ name: control, port: 8081 }] }'),
+];
+const cluster = `${[
+  resource('Cluster', 'd', "spec: { postgresql: { parameters: { max_connections: '80' } } }"),
+  policy('database', 'podSelector: { matchLabels: { cnpg.io/cluster: d } }, policyTypes: [Ingress], ingress: [{}]'),
   policy(
-    'out',
-    `${component('gateway')}, policyTypes: [Egress], egress: [{ to: [{ ${component('crm')} }], ports: [{ port: 8080 }] }]`,
+    'to-database',
+    `podSelector: { matchExpressions: [{ key: app.kubernetes.io/component, operator: In, values: [gateway, crm, provision, migration] }] }
+    policyTypes: [Egress]
+    egress: [{ to: [{ podSelector: { matchLabels: { cnpg.io/cluster: d } } }], ports: [{ port: 5432 }] }]`.replaceAll(
+      '\n',
+      ',',
+    ),
   ),
-  policy(
-    'in',
-    `${component('crm')}, policyTypes: [Ingress], ingress: [{ from: [{ ${component('gateway')} }], ports: [{ port: 8080 }] }]`,
-  ),
-  `
-apiVersion: v1
-kind: Service
-metadata: { name: p-control-plane }
-spec: { type: ClusterIP, ports: [{ name: control, port: 8081, targetPort: control }] }
-`,
-].join('---');
+].join('---')}`;
+/** A chart in small that keeps every promise, with a database of one's own. */
+const kept = [...processes, ...jobs(true)].join('---');
+/** The same for an installation that makes the database. */
+const first = [...processes, ...jobs(false), cluster].join('---');
 
-const broken = (text: string) => brokenPromises(readResources(text), expected);
+const broken = (text: string, action: 'install' | 'upgrade') =>
+  brokenPromises(readResources(text), { ...expected, action }).join('\n');
 
 it('a chart that keeps every promise has no faults', () => {
-  expect(broken(kept)).toEqual([]);
+  expect(broken(kept, 'upgrade')).toBe('');
+  expect(broken(kept, 'install')).toBe('');
+  expect(broken(first, 'install')).toBe('');
 });
 
-it.each<[string, (text: string) => string, string]>([
+type Change = [from: string, to: string, fault: string];
+
+/** Replaces in the first resource of a name, or behind it, else anywhere. */
+const changed = (text: string, name: string, [from, to]: Change) => {
+  const start = Math.max(0, text.indexOf(`metadata: { name: ${name}`));
+  return text.slice(0, start) + text.slice(start).replace(from, to);
+};
+
+it.each<Change>([
+  ['component: crm', 'component: other', 'crm: has no Deployment'],
+  ['name: DRAIN_SECONDS', 'name: DRAIN_SECOND', 'p-gateway: DRAIN_SECOND is no setting'],
+  ['name: NATS_URL', 'name: PORT', 'p-gateway: NATS_URL: Invalid input'],
+  ['name: DRAIN_SECONDS', 'name: DRAIN_DELAY_SECONDS', 'p-gateway: DRAIN_DELAY_SECONDS is set twice'],
+  ['$(NATS_PASSWORD_GATEWAY)', 'hunter2', 'gateway: NATS_URL has a secret as its value'],
   [
-    'a deployable is missing',
-    (text) => text.replaceAll('component: crm', 'component: other'),
-    'crm: has no Deployment',
-  ],
-  [
-    'a setting is misspelt',
-    (text) => text.replace('name: DRAIN_SECONDS', 'name: DRAIN_SECOND'),
-    'gateway: DRAIN_SECOND is no setting',
-  ],
-  [
-    'a required setting is missing',
-    (text) => text.replace('name: NATS_URL', 'name: PORT'),
-    'gateway: the required setting NATS_URL is missing',
-  ],
-  [
-    'a setting is set twice',
-    (text) => text.replace('name: DRAIN_SECONDS', 'name: DRAIN_DELAY_SECONDS'),
-    'gateway: DRAIN_DELAY_SECONDS is set twice',
-  ],
-  [
-    'a URL has a password',
-    (text) => text.replace('$(NATS_PASSWORD_CRM)', 'hunter2'),
-    'crm: NATS_URL has a secret as its value',
-  ],
-  [
-    'a token is a value',
-    (text) => text.replace("name: DRAIN_SECONDS, value: '10'", 'name: ADMIN_TOKEN, value: abc'),
+    "name: DRAIN_SECONDS, value: '10'",
+    'name: ADMIN_TOKEN, value: abc',
     'gateway: ADMIN_TOKEN has a secret as its value',
   ],
+  ['nats://gateway:$(NATS_PASSWORD_GATEWAY)@nats:4222', 'nats', 'p-gateway: nats is no URL'],
+  ['x/gateway:1.2.3', 'x/gateway:1.2.0', 'gateway: the image is x/gateway:1.2.0'],
+  ['runAsUser: 1000', 'runAsUser: 0', 'gateway: may run as root'],
+  ['drop: [ALL]', 'drop: [NET_RAW]', 'gateway: keeps capabilities'],
+  ["value: '10'", "value: '60'", 'gateway: is killed after 30 s, but may drain for 80 s'],
+  [`from: [{ ${selector('gateway')}`, `from: [{ ${selector('agents')}`, 'gateway cannot reach port 8080 of crm'],
+  ['type: ClusterIP', 'type: LoadBalancer', "the control plane's Service is LoadBalancer"],
   [
-    'a Secret is rendered',
-    (text) => `${text}---\napiVersion: v1\nkind: Secret\nmetadata: { name: leak }\n`,
-    'leak: a Secret is rendered',
+    `selector: { app.kubernetes.io/component: crm`,
+    'selector: { app.kubernetes.io/component: migration',
+    'p-migrate-crm: gets requests',
   ],
+])('a fault of processes is found: %s -> %s', (...change) => {
+  expect(broken(changed(kept, '', change), 'upgrade')).toContain(change[2]);
+});
+
+it.each<[string, string, string]>([
+  ['a Secret is rendered', resource('Secret', 'leak', ''), 'leak: a Secret is rendered'],
+  ['a service reaches every address', egress('crm', ''), 'crm: reaches every address'],
   [
-    'an image is of another version',
-    (text) => text.replace('x/crm:2.0.0', 'x/crm:1.2.3'),
-    'crm: the image is x/crm:1.2.3',
+    'a service reaches the internet',
+    egress('crm', 'to: [{ ipBlock: { cidr: 0.0.0.0/0 } }]'),
+    'crm: can reach the internet',
   ],
-  ['a pod may run as root', (text) => text.replace('runAsUser: 1000', 'runAsUser: 0'), 'gateway: may run as root'],
-  [
-    'a container keeps capabilities',
-    (text) => text.replace('drop: [ALL]', 'drop: [NET_RAW]'),
-    'gateway: keeps capabilities',
-  ],
-  [
-    'a pod is killed while it drains',
-    (text) => text.replace("value: '10'", "value: '60'"),
-    'gateway: is killed after 30 s, but may drain for 80 s',
-  ],
-  [
-    'the gateway cannot reach a service',
-    (text) =>
-      text.replace(
-        'from: [{ podSelector: { matchLabels: { app.kubernetes.io/component: gateway',
-        'from: [{ podSelector: { matchLabels: { app.kubernetes.io/component: agents',
-      ),
-    'gateway cannot reach port 8080 of crm',
-  ],
-  [
-    'a service reaches every address',
-    (text) => `${text}---${policy('leak', `${component('crm')}, policyTypes: [Egress], egress: [{}]`)}`,
-    'crm: reaches every address',
-  ],
+  ['others reach a service', ingress('crm', 'from: [{ namespaceSelector: {} }]'), 'crm: others reach its port'],
+  ['the proxy cannot reach the gateway', deployment('proxy', '1'), 'proxy cannot reach port 8080 of gateway'],
   [
     'others reach the gateway past its proxy',
-    (text) =>
-      `${text}---${deployment('proxy', '1.30')}---${policy('open', `${component('gateway')}, policyTypes: [Ingress], ingress: [{ ports: [{ port: 8080 }] }]`)}`,
+    `${deployment('proxy', '1')}---${ingress('gateway', 'ports: [{ port: 8080 }]')}`,
     'gateway: others reach its port',
   ],
   [
-    'the proxy cannot reach the gateway',
-    (text) => `${text}---${deployment('proxy', '1.30')}`,
-    'proxy cannot reach port 8080 of gateway',
-  ],
-  [
-    'others reach a service',
-    (text) =>
-      `${text}---${policy('leak', `${component('crm')}, policyTypes: [Ingress], ingress: [{ from: [{ namespaceSelector: {} }] }]`)}`,
-    'crm: others reach its port',
-  ],
-  [
-    'a service reaches the internet',
-    (text) =>
-      `${text}---${policy('leak', `${component('crm')}, policyTypes: [Egress], egress: [{ to: [{ ipBlock: { cidr: 0.0.0.0/0 } }] }]`)}`,
-    'crm: can reach the internet',
-  ],
-  [
-    'the control plane is public',
-    (text) => text.replace('type: ClusterIP', 'type: LoadBalancer'),
-    "the control plane's Service is LoadBalancer",
-  ],
-  [
     'the database admits too few',
-    (text) =>
-      `${text}---\napiVersion: x/v1\nkind: Cluster\nmetadata: { name: d }\nspec: { postgresql: { parameters: { max_connections: '79' } } }\n`,
-    'the database admits 79 connections; 4 processes may hold 80',
+    cluster.replace("'80'", "'79'"),
+    'the database: admits 79 connections; processes may hold 80',
   ],
-])('a fault is found: %s', (_, breakIt, fault) => {
-  const text = breakIt(kept);
-  expect(text).not.toBe(kept);
-  expect(broken(text).join('\n')).toContain(fault);
+])('a fault is found: %s', (_, more, fault) => {
+  expect(broken(`${kept}---${more}`, 'upgrade')).toContain(fault);
+});
+
+it.each<Change>([
+  ['component: migration', 'component: other', 'crm: has 0 Jobs that migrate'],
+  ['args: [migrate]', 'args: []', 'has not the one argument migrate'],
+  ['key: crm', 'key: cdp', "has not its Deployment's environment"],
+  ['crm:2.0.0', 'crm:1.0.0', "has not its Deployment's image"],
+  ['mountPath: /trust', 'mountPath: /other', "has not its Deployment's mounts"],
+  ['secretName: authority', 'secretName: other', "has not its Deployment's volumes"],
+  ['restartPolicy: Never', 'restartPolicy: Never\n      nodeSelector: { a: b }', "has not its Deployment's nodes"],
+  ['pre-install,pre-upgrade', 'pre-upgrade', 'is no hook before installations and updates'],
+  ['before-hook-creation', 'hook-succeeded', 'is not removed before it is made again'],
+  ["hook-weight: '5'", "hook-weight: '0'", 'runs before its role is created'],
+  ['  activeDeadlineSeconds: 60\n', '', 'has no activeDeadlineSeconds'],
+  ['  backoffLimit: 4\n', '', 'has no backoffLimit'],
+  ['restartPolicy: Never', 'restartPolicy: OnFailure', 'loses the log of a try that failed'],
+])('a fault of a migration is found: %s -> %s', (...change) => {
+  expect(broken(changed(kept, 'p-migrate-crm', change), 'upgrade')).toContain(change[2]);
+});
+
+it.each<Change>([
+  ['-first', "-first, annotations: { helm.sh/hook: 'pre-install' }", 'is a hook that waits for the database'],
+  ['-first', '', 'has the name of a Job that is a hook'],
+  [', migration]', ']', 'p-migrate-crm-first: cannot reach the database'],
+])('a fault of a migration beside the first processes is found: %s -> %s', (...change) => {
+  expect(broken(changed(first, 'p-migrate-crm', change), 'install')).toContain(change[2]);
 });
 
 it('a variable contains earlier ones alone, as Kubernetes has it', () => {

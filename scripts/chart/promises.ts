@@ -1,118 +1,204 @@
-import { allows, type Policy, policiesOf, reachOf } from './network.ts';
-import { type Container, type Pods, podsOf, type Resource } from './rendered.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { allows, type Policy, policiesOf, reachOf, selects } from './network.ts';
+import { type Pods, podsOf, type Resource, type Variable } from './rendered.ts';
 
 /** The repository's own facts, against which a rendered chart is held. */
 export interface Expected {
-  /** Names of settings by process, and of `every process`. */
-  settings: Record<string, string[]>;
-  /** Settings without which a process does not start, in the same form. */
-  required: Record<string, string[]>;
+  /** Objects that parse the settings of deployables at their start, by deployable. */
+  configs: Record<string, z.ZodObject>;
   /** Versions by deployable, `provision` included. */
   versions: Record<string, string>;
-  /** Deployables, the gateway first. */
-  deployables: string[];
+  action: 'install' | 'upgrade';
 }
+
+interface Chart extends Expected {
+  resources: Resource[];
+  pods: Pods[];
+  policies: Policy[];
+}
+
+/** Each returns a sentence for each fault of a rendered chart. */
+const promises: ((chart: Chart) => string[])[] = [
+  deployableFaults,
+  jobFaults,
+  ({ pods, configs }) => pods.flatMap((each) => settingFaults(each, configs[each.container.name])),
+  secretFaults,
+  ({ pods, versions }) => pods.flatMap((each) => versionFaults(each, versions[each.container.name])),
+  ({ pods }) => pods.flatMap(hardeningFaults),
+  ({ pods }) => pods.flatMap(graceFaults),
+  networkFaults,
+  controlPlaneFaults,
+  databaseFaults,
+];
 
 /** Returns a sentence for each promise of the chart that its rendered resources break. */
 export function brokenPromises(resources: Resource[], expected: Expected): string[] {
-  const pods = podsOf(resources);
-  const policies = policiesOf(resources);
-  return [
-    ...missingDeployables(pods, expected),
-    ...pods.flatMap((each) => settingFaults(each, expected)),
-    ...secretFaults(resources),
-    ...pods.flatMap((each) => versionFaults(each, expected)),
-    ...pods.flatMap(hardeningFaults),
-    ...pods.flatMap(graceFaults),
-    ...networkFaults(pods, policies, expected),
-    ...controlPlaneFaults(resources),
-    ...connectionFaults(resources),
-  ];
+  const chart = { ...expected, resources, pods: podsOf(resources), policies: policiesOf(resources) };
+  return promises.flatMap((promise) => promise(chart));
 }
 
-function missingDeployables(pods: Pods[], { deployables }: Expected): string[] {
-  const found = new Set(pods.filter(({ kind }) => kind === 'Deployment').map(({ component }) => component));
-  return deployables.filter((name) => !found.has(name)).map((name) => `${name}: has no Deployment`);
+/** Returns the faults that are there, as sentences about a resource. */
+function faultsOf(name: string, faults: Record<string, boolean>): string[] {
+  const found = Object.entries(faults).filter(([, isThere]) => isThere);
+  return found.map(([fault]) => `${name}: ${fault}`);
+}
+
+/** Each deployable has a Deployment, and a Job that migrates its schema with the same image and settings. */
+function deployableFaults({ pods, configs }: Chart): string[] {
+  return Object.keys(configs).flatMap((name) => {
+    const deployment = pods.find(({ kind, component }) => kind === 'Deployment' && component === name);
+    const migrations = pods.filter(({ component, container }) => component === 'migration' && container.name === name);
+    if (!deployment) return [`${name}: has no Deployment`];
+    if (migrations.length !== 1) return [`${name}: has ${migrations.length} Jobs that migrate`];
+    return migrationFaults(migrations[0]!, deployment);
+  });
+}
+
+function migrationFaults(job: Pods, deployment: Pods): string[] {
+  const { command, args } = job.container;
+  const [own, theirs] = [sharedOf(job), sharedOf(deployment)];
+  const parts = Object.keys(theirs) as (keyof typeof theirs)[];
+  return faultsOf(job.name, {
+    'has not the one argument migrate': command !== undefined || !isDeepStrictEqual(args, ['migrate']),
+    ...Object.fromEntries(
+      parts.map((part) => [`has not its Deployment's ${part}`, !isDeepStrictEqual(own[part], theirs[part])]),
+    ),
+  });
+}
+
+/** Returns the parts that a migration has in common with its Deployment. Uploads have a volume that a migration does not need. */
+function sharedOf({ spec, container }: Pods) {
+  const withoutUploads = (list: { name: string }[] = []) => list.filter(({ name }) => name !== 'uploads');
+  return {
+    image: container.image,
+    environment: container.env,
+    mounts: withoutUploads(container.volumeMounts),
+    volumes: withoutUploads(spec.volumes),
+    nodes: spec.nodeSelector,
+    'secrets of images': spec.imagePullSecrets,
+  };
+}
+
+/**
+ * Jobs are hooks that run before anything is replaced, `provision` before the migrations. On installation the database cluster of the
+ * release does not exist before it, so its Jobs are none, with other names: Helm would find a hook of the same name when it rolls back.
+ */
+function jobFaults({ resources, pods, action }: Chart): string[] {
+  const isHook = action === 'upgrade' || !resources.some(({ kind }) => kind === 'Cluster');
+  const weightOf = ({ annotations }: Pods) => Number(annotations['helm.sh/hook-weight'] ?? 0);
+  const jobs = pods.filter(({ kind }) => kind === 'Job');
+  const provision = jobs.find(({ component }) => component === 'provision');
+  const services = resources.filter(({ kind, spec }) => kind === 'Service' && spec?.selector !== undefined);
+  return jobs.flatMap((job) => {
+    const { name, annotations, labels, spec } = job;
+    const isMigration = job.component === 'migration';
+    const isSelected = ({ spec }: Resource) =>
+      selects({ matchLabels: spec!.selector as Record<string, string> }, labels);
+    return faultsOf(name, {
+      'is no hook before installations and updates':
+        isHook && annotations['helm.sh/hook'] !== 'pre-install,pre-upgrade',
+      'is not removed before it is made again':
+        isHook && annotations['helm.sh/hook-delete-policy'] !== 'before-hook-creation',
+      'runs before its role is created': isHook && isMigration && !!provision && weightOf(job) <= weightOf(provision),
+      'is a hook that waits for the database, which is made after it': !isHook && 'helm.sh/hook' in annotations,
+      'has the name of a Job that is a hook, or the other way round': isHook === name.endsWith('-first'),
+      'has no activeDeadlineSeconds': isMigration && !job.job.activeDeadlineSeconds,
+      'has no backoffLimit': isMigration && job.job.backoffLimit === undefined,
+      'loses the log of a try that failed': isMigration && spec.restartPolicy !== 'Never',
+      'gets requests of a Service': services.some(isSelected),
+    });
+  });
 }
 
 /** Variables that are no settings: Node's and malloc's own, and passwords that URLs are composed of. */
 const notSettings =
   /^(?:NODE_OPTIONS|NODE_EXTRA_CA_CERTS|MALLOC_ARENA_MAX|REDIS_PASSWORD|(?:ROLE|NATS)_PASSWORD_[A-Z]+)$/;
 
-function settingFaults({ name: pods, program, spec }: Pods, { settings, required, deployables }: Expected): string[] {
-  if (!deployables.includes(program)) return [];
-  const of = (lists: Record<string, string[]>) => [...(lists['every process'] ?? []), ...(lists[program] ?? [])];
-  const known = new Set(of(settings));
-  const names = spec.containers.flatMap(variablesOf).map(({ name }) => name);
+/** Each process gets settings that it knows, and all that it needs to start. */
+function settingFaults({ name, container: { env = [] } }: Pods, config: z.ZodObject | undefined): string[] {
+  if (!config) return [];
+  const environment = environmentOf(env);
+  const names = env.map((variable) => variable.name);
+  const issues = config.safeParse(environment).error?.issues ?? [];
+  const urls = ['DATABASE_URL', 'NATS_URL', 'REDIS_URL'].flatMap((each) => environment[each]?.split(',') ?? []);
   return [
     ...names
-      .filter((name) => !known.has(name) && !notSettings.test(name))
-      .map((name) => `${pods}: ${name} is no setting of docs/reference/config.md`),
-    ...of(required)
-      .filter((name) => !names.includes(name))
-      .map((name) => `${pods}: the required setting ${name} is missing`),
-    ...names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${pods}: ${name} is set twice`),
+      .filter((each) => !(each in config.shape) && !notSettings.test(each))
+      .map((each) => `${name}: ${each} is no setting of docs/reference/config.md`),
+    ...names.filter((each, index) => names.indexOf(each) !== index).map((each) => `${name}: ${each} is set twice`),
+    ...issues.map(({ path, message }) => `${name}: ${path.join('.')}: ${message}`),
+    ...urls.filter((url) => !URL.canParse(url) && url !== anySecret).map((url) => `${name}: ${url} is no URL`),
   ];
+}
+
+/** Value that a Secret may have under each key: long enough for a token, and 32 bytes in base64. */
+const anySecret = `${'A'.repeat(43)}=`;
+
+/** Returns the variables as the container gets them: Kubernetes replaces $(NAME) by the value of an earlier one. */
+export function environmentOf(variables: Variable[]): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const { name, value } of variables)
+    environment[name] = value?.replaceAll(/\$\((\w+)\)/g, (text, of) => environment[of] ?? text) ?? anySecret;
+  return environment;
 }
 
 const secretName = /PASSWORD|SECRET|TOKEN|_KEY$|^REDISCLI_AUTH$/;
 /** Password in a URL that is not the value of another variable. */
 const passwordInUrl = /:\/\/[^/@\s:]*:(?!\$\([A-Z_]+\)@)[^/@\s]+@/;
 
-function secretFaults(resources: Resource[]): string[] {
-  const kinds = resources.filter(({ kind }) => kind === 'Secret');
-  const variables = podsOf(resources).flatMap(({ component, spec }) =>
-    spec.containers.flatMap((container) => variablesOf(container).map((variable) => ({ component, ...variable }))),
-  );
+/** Secrets are only referred to. */
+function secretFaults({ resources, pods }: Chart): string[] {
+  const secrets = resources.filter(({ kind }) => kind === 'Secret');
+  const isOpen = ({ name, value }: Variable) =>
+    value !== undefined && (secretName.test(name) || passwordInUrl.test(value));
   return [
-    ...kinds.map(({ metadata }) => `${metadata.name}: a Secret is rendered; the chart only refers to Secrets`),
-    ...variables
-      .filter(({ name, value }) => value !== undefined && (secretName.test(name) || passwordInUrl.test(value)))
-      .map(({ component, name }) => `${component}: ${name} has a secret as its value`),
+    ...secrets.map(({ metadata }) => `${metadata.name}: a Secret is rendered; the chart only refers to Secrets`),
+    ...pods.flatMap(({ component, container: { env = [] } }) =>
+      env.filter(isOpen).map(({ name }) => `${component}: ${name} has a secret as its value`),
+    ),
   ];
 }
 
-function versionFaults({ program, spec }: Pods, { versions }: Expected): string[] {
-  const version = versions[program];
-  return spec.containers
-    .filter(({ image }) => version !== undefined && !image.endsWith(`/${program}:${version}`))
-    .map(({ image }) => `${program}: the image is ${image} and should be that of ${version}`);
+function versionFaults({ container: { name, image } }: Pods, version: string | undefined): string[] {
+  return version === undefined || image.endsWith(`/${name}:${version}`)
+    ? []
+    : [`${name}: the image is ${image} and should be that of ${version}`];
 }
 
-function hardeningFaults({ component, spec }: Pods): string[] {
+function hardeningFaults({ component, spec, container }: Pods): string[] {
   const { securityContext: pod = {} } = spec;
-  const faults: [boolean, string][] = [
-    [spec.automountServiceAccountToken !== false, 'mounts a token'],
-    [spec.enableServiceLinks !== false, 'gets variables from Services'],
-    [pod.runAsNonRoot !== true || !pod.runAsUser, 'may run as root'],
-    [pod.seccompProfile?.type !== 'RuntimeDefault', 'has not the seccomp profile RuntimeDefault'],
-    ...spec.containers.flatMap(({ securityContext: own = {} }): [boolean, string][] => [
-      [own.readOnlyRootFilesystem !== true, 'may write to its root file system'],
-      [own.allowPrivilegeEscalation !== false, 'may gain privileges'],
-      [JSON.stringify(own.capabilities) !== '{"drop":["ALL"]}', 'keeps capabilities'],
-    ]),
-  ];
-  return faults.filter(([isFault]) => isFault).map(([, text]) => `${component}: ${text}`);
+  const { securityContext: own = {} } = container;
+  return faultsOf(component, {
+    'mounts a token': spec.automountServiceAccountToken !== false,
+    'gets variables from Services': spec.enableServiceLinks !== false,
+    'may run as root': !pod.runAsNonRoot || !pod.runAsUser,
+    'has not the seccomp profile RuntimeDefault': pod.seccompProfile?.type !== 'RuntimeDefault',
+    'may write to its root file system': !own.readOnlyRootFilesystem,
+    'may gain privileges': own.allowPrivilegeEscalation !== false,
+    'keeps capabilities': !isDeepStrictEqual(own.capabilities, { drop: ['ALL'] }),
+  });
 }
 
 /** Time in which consumers, jobs and connections end after both drains. */
 const afterDrainSeconds = 15;
 
-function graceFaults({ component, kind, spec }: Pods): string[] {
-  const variables = spec.containers.flatMap(variablesOf);
-  const seconds = (name: string) => Number(variables.find((variable) => variable.name === name)?.value);
+/** Pods are killed only after they have drained. A Job, or Redis, does not drain. */
+function graceFaults({ component, kind, spec, container: { env = [] } }: Pods): string[] {
+  const seconds = (name: string) => Number(env.find((variable) => variable.name === name)?.value);
   const needed = seconds('DRAIN_DELAY_SECONDS') + seconds('DRAIN_SECONDS') + afterDrainSeconds;
-  // A Job, or Redis, does not drain.
-  if (kind === 'Job' || Number.isNaN(needed) || (spec.terminationGracePeriodSeconds ?? 30) >= needed) return [];
-  return [`${component}: is killed after ${spec.terminationGracePeriodSeconds} s, but may drain for ${needed} s`];
+  const { terminationGracePeriodSeconds: grace = 30 } = spec;
+  if (kind === 'Job' || Number.isNaN(needed) || grace >= needed) return [];
+  return [`${component}: is killed after ${grace} s, but may drain for ${needed} s`];
 }
 
 const [httpPort, controlPort, redisPort] = [8080, 8081, 6379];
 /** Ports of our pods, and of metrics, databases and the bus. */
 const ports = [httpPort, controlPort, redisPort, 4222, 5432, 9464];
 
-function networkFaults(pods: Pods[], policies: Policy[], { deployables }: Expected): string[] {
-  const services = deployables.filter((name) => name !== 'gateway');
+/** Pods reach each other only as the architecture says, and clients only the proxy, or the gateway where there is none. */
+function networkFaults({ pods, policies, configs }: Chart): string[] {
+  const services = Object.keys(configs).filter((name) => name !== 'gateway');
   const isMeant = (port: number, from: string, to: string) =>
     (from === 'gateway' && ((port === httpPort && services.includes(to)) || (port === redisPort && to === 'redis'))) ||
     (from === 'proxy' && port === httpPort && to === 'gateway');
@@ -120,11 +206,10 @@ function networkFaults(pods: Pods[], policies: Policy[], { deployables }: Expect
   const between = pairs.flatMap(({ from, to }) =>
     ports.flatMap((port) => {
       const meant = isMeant(port, from.component, to.component);
-      if (allows(policies, { from: from.labels, to: to.labels, port }) === meant) return [];
+      if (allows(policies, from.labels, to.labels, port) === meant) return [];
       return [`${from.component} ${meant ? 'cannot' : 'can'} reach port ${port} of ${to.component}`];
     }),
   );
-  // Where there is a proxy, clients reach that alone.
   const publicPods = pods.some(({ component }) => component === 'proxy') ? 'proxy' : 'gateway';
   return [...between, ...pods.flatMap((each) => elsewhereFaults(each, policies, publicPods))];
 }
@@ -134,63 +219,65 @@ const mustExcept = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/1
 
 /** Faults of what pods reach, and are reached by, outside of this release. */
 function elsewhereFaults({ component, labels }: Pods, policies: Policy[], publicPods: string): string[] {
-  const faults: string[] = [];
   const service = reachOf(policies, 'Ingress', labels, httpPort);
-  const foreign = service.peers.some(({ ipBlock, namespaceSelector }) => ipBlock ?? namespaceSelector);
-  if (component !== publicPods && (service.everybody || foreign)) faults.push(`${component}: others reach its port`);
-  if (reachOf(policies, 'Ingress', labels, controlPort).everybody)
-    faults.push(`${component}: everybody reaches port 8081`);
   const web = reachOf(policies, 'Egress', labels, 443);
+  const open = web.peers.flatMap(({ ipBlock }) => (ipBlock?.cidr.endsWith('/0') ? [ipBlock] : []));
   const isOutbound = outbound.includes(component);
-  if (web.everybody) faults.push(`${component}: reaches every address`);
-  const open = web.peers.filter(({ ipBlock }) => ipBlock?.cidr.endsWith('/0'));
-  if (open.length > 0 !== isOutbound) faults.push(`${component}: ${isOutbound ? 'cannot' : 'can'} reach the internet`);
-  for (const range of mustExcept) {
-    const reaches = open.some(({ ipBlock }) => ipBlock!.cidr === '0.0.0.0/0' && !ipBlock!.except?.includes(range));
-    if (reaches) faults.push(`${component}: reaches ${range}`);
-  }
-  return faults;
+  const reaches = (range: string) => open.some(({ cidr, except }) => cidr === '0.0.0.0/0' && !except?.includes(range));
+  return faultsOf(component, {
+    'others reach its port':
+      component !== publicPods &&
+      (service.everybody || service.peers.some(({ ipBlock, namespaceSelector }) => ipBlock ?? namespaceSelector)),
+    'everybody reaches port 8081': reachOf(policies, 'Ingress', labels, controlPort).everybody,
+    'reaches every address': web.everybody,
+    'can reach the internet': open.length > 0 && !isOutbound,
+    'cannot reach the internet': open.length === 0 && isOutbound,
+    ...Object.fromEntries(mustExcept.map((range) => [`reaches ${range}`, reaches(range)])),
+  });
 }
 
-function controlPlaneFaults(resources: Resource[]): string[] {
-  return resources.flatMap(({ kind, metadata, spec }) => {
-    const text = JSON.stringify(spec ?? {});
-    if (kind === 'Ingress' && /control|8081/.test(text))
-      return [`${metadata.name}: the Ingress leads to the control plane`];
-    const isControl = kind === 'Service' && /"(?:control|8081)"|8081/.test(text);
-    if (!isControl) return [];
-    const { type, ports } = spec as { type: string; ports: unknown[] };
-    return type === 'ClusterIP' && ports.length === 1
-      ? []
-      : [`${metadata.name}: the control plane's Service is ${type}`];
+/** The control plane is inside of the cluster only. */
+function controlPlaneFaults({ resources }: Chart): string[] {
+  return resources.flatMap(({ kind, metadata: { name }, spec = {} }) => {
+    const isControl = /"control"|8081/.test(JSON.stringify(spec));
+    const { type, ports } = spec as { type?: string; ports?: unknown[] };
+    return faultsOf(name, {
+      'the Ingress leads to the control plane': kind === 'Ingress' && /control|8081/.test(JSON.stringify(spec)),
+      [`the control plane's Service is ${type}`]: kind === 'Service' && isControl && type !== 'ClusterIP',
+      'the Service has other ports beside the control plane': kind === 'Service' && isControl && ports?.length !== 1,
+    });
   });
 }
 
 /** Most connections of a process: DATABASE_POOL's default and a few more; customer data has 16 for jobs whose statements take long. */
 const connectionsOf = (name: string) => 16 + 4 + (name.endsWith('-cdp') ? 16 : 0);
 
-/** Faults of a database cluster that admits fewer connections than the processes may hold while all are replaced. */
-function connectionFaults(resources: Resource[]): string[] {
-  const cluster = resources.find(({ kind }) => kind === 'Cluster')?.spec as
-    | { postgresql: { parameters: { max_connections?: string } } }
-    | undefined;
+/** Each pod but Redis' and the proxy's reaches the database cluster of the release, which admits all connections while all processes are replaced. */
+function databaseFaults({ resources, pods, policies }: Chart): string[] {
+  const cluster = resources.find(({ kind }) => kind === 'Cluster');
   if (cluster === undefined) return [];
+  const to = { 'cnpg.io/cluster': cluster.metadata.name };
+  const clients = pods.filter(({ component }) => component !== 'redis' && component !== 'proxy');
+  const cutOff = clients.filter(({ labels }) => !allows(policies, labels, to, 5432));
+  const { postgresql } = cluster.spec as { postgresql: { parameters: { max_connections?: string } } };
+  const admitted = Number(postgresql.parameters.max_connections);
+  // One more of each runs while it is replaced.
+  const needed = [...mostProcesses(resources)].reduce((sum, [name, most]) => sum + (most + 1) * connectionsOf(name), 0);
+  return [
+    ...cutOff.map(({ name }) => `${name}: cannot reach the database`),
+    ...faultsOf('the database', {
+      [`admits ${admitted} connections; processes may hold ${needed}`]: admitted < needed,
+    }),
+  ];
+}
+
+/** Returns the most processes of each Deployment that has connections to the database. */
+function mostProcesses(resources: Resource[]): Map<string, number> {
   const most = new Map<string, number>();
   for (const { kind, metadata, spec } of resources) {
     const { replicas, maxReplicas } = (spec ?? {}) as { replicas?: number; maxReplicas?: number };
-    if (kind === 'Deployment' && replicas !== undefined) most.set(metadata.name, replicas);
-    if (kind === 'HorizontalPodAutoscaler') most.set(metadata.name, maxReplicas!);
+    const count = kind === 'HorizontalPodAutoscaler' ? maxReplicas : replicas;
+    if (count !== undefined && !/-(?:redis|proxy)$/.test(metadata.name)) most.set(metadata.name, count);
   }
-  // One more of each runs while it is replaced.
-  const ours = [...most].filter(([name]) => !/-(?:redis|proxy)$/.test(name));
-  const processes = ours.reduce((sum, [, count]) => sum + count + 1, 0);
-  const admitted = Number(cluster.postgresql.parameters.max_connections);
-  const needed = ours.reduce((sum, [name, count]) => sum + (count + 1) * connectionsOf(name), 0);
-  return admitted >= needed
-    ? []
-    : [`the database admits ${admitted} connections; ${processes} processes may hold ${needed}`];
-}
-
-function variablesOf({ env = [] }: Container) {
-  return env;
+  return most;
 }

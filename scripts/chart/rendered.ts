@@ -2,7 +2,6 @@ import { parseAllDocuments } from 'yaml';
 
 /** A Kubernetes resource, as far as the checks look into it. */
 export interface Resource {
-  apiVersion: string;
   kind: string;
   metadata: { name: string; annotations?: Record<string, string> };
   spec?: Record<string, unknown>;
@@ -12,32 +11,19 @@ export interface Resource {
 export interface Variable {
   name: string;
   value?: string;
-  valueFrom?: { secretKeyRef?: { name: string; key: string } };
 }
 
-export interface Container {
-  name: string;
-  image: string;
-  command?: string[];
-  args?: string[];
-  env?: Variable[];
-  volumeMounts?: { name: string; mountPath: string }[];
-  ports?: { name: string; containerPort: number }[];
-  securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: unknown };
-}
+export type Labels = Record<string, string>;
 
-/** Pods of one Deployment or Job. */
+/** Pods of one Deployment or Job; each has one container. */
 export interface Pods {
   /** Name of the Deployment or Job. */
   name: string;
-  /** app.kubernetes.io/component: the deployable, or what a Job is for. */
-  component: string;
-  /** Name of the container: the deployable whose image and settings it has. */
-  program: string;
   kind: string;
-  /** Set for a Job. */
-  job?: { activeDeadlineSeconds?: number; backoffLimit?: number };
-  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  /** app.kubernetes.io/component: the deployable, or the purpose of a Job. */
+  component: string;
+  labels: Labels;
   spec: {
     automountServiceAccountToken?: boolean;
     enableServiceLinks?: boolean;
@@ -47,8 +33,19 @@ export interface Pods {
     imagePullSecrets?: { name: string }[];
     volumes?: { name: string }[];
     securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
-    containers: Container[];
   };
+  container: {
+    /** The deployable whose image and settings it has. */
+    name: string;
+    image: string;
+    command?: string[];
+    args?: string[];
+    env?: Variable[];
+    volumeMounts?: { name: string }[];
+    securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: unknown };
+  };
+  /** Limits of a Job. */
+  job: { activeDeadlineSeconds?: number; backoffLimit?: number };
 }
 
 /**
@@ -69,19 +66,14 @@ export function readResources(text: string): Resource[] {
 export function podsOf(resources: Resource[]): Pods[] {
   return resources
     .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    .map(({ kind, metadata: { name }, spec }) => {
-      const { metadata, spec: pod } = spec!.template as {
-        metadata: { labels: Record<string, string> };
-        spec: Pods['spec'];
+    .map(({ kind, metadata: { name, annotations = {} }, spec = {} }) => {
+      const template = spec.template as {
+        metadata: { labels: Labels };
+        spec: Pods['spec'] & { containers: [Pods['container']] };
       };
-      return {
-        name,
-        component: metadata.labels['app.kubernetes.io/component'] ?? '',
-        program: pod.containers[0]?.name ?? '',
-        kind,
-        ...(kind === 'Job' ? { job: spec as NonNullable<Pods['job']> } : {}),
-        labels: metadata.labels,
-        spec: pod,
-      };
+      const { labels } = template.metadata;
+      const component = labels['app.kubernetes.io/component'] ?? '';
+      const [container] = template.spec.containers;
+      return { name, kind, annotations, component, labels, spec: template.spec, container, job: spec };
     });
 }

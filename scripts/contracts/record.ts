@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ContactEventInput } from '@customer-platform/contracts/cdp';
 import {
@@ -16,6 +15,7 @@ import {
   serviceNames,
 } from '@customer-platform/contracts/core';
 import { z } from 'zod';
+import { folderOf, versionIn } from '../deployables.ts';
 import { dereferenced, type JsonSchema, type Schema } from './json-schema.ts';
 
 /** The contract of one deployable at one version. Keys are sorted and nothing in it only describes: it differs only where the contract does. */
@@ -61,24 +61,10 @@ export type Exports = Readonly<Record<string, unknown>>;
 /** Limit in bytes of a body whose operation names none, as service-kit has it. */
 const defaultBodyLimit = 1_048_576;
 
-/** Returns every export of the contracts in the repository at `root`. */
-export async function exportsOf(root: string): Promise<Exports> {
-  return (await import(join(root, 'packages/contracts/src/everything.ts'))) as Exports;
-}
-
-/** Returns the folder of a deployable, relative to the repository. */
-export function folderOf(deployable: ServiceName): string {
-  return deployable === 'gateway' ? deployable : `services/${deployable}`;
-}
-
 /** Returns the contracts of every deployable as they are in the repository at `root`. */
 export async function currentRecords(root: string): Promise<Record<ServiceName, ContractRecord>> {
-  const exports = await exportsOf(root);
-  const entries = serviceNames.map((name) => {
-    const manifest = join(root, folderOf(name), 'package.json');
-    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-    return [name, recordOf(name, version, exports)];
-  });
+  const exports = (await import(join(root, 'packages/contracts/src/everything.ts'))) as Exports;
+  const entries = serviceNames.map((name) => [name, recordOf(name, versionIn(root, folderOf(name)), exports)]);
   return Object.fromEntries(entries) as Record<ServiceName, ContractRecord>;
 }
 

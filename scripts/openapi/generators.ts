@@ -1,69 +1,83 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Tool, type ToolResult, toolAt } from '../chart/go-tools.ts';
-import { findJar, findPythonClient } from './installed-generators.ts';
+import { firstTool, type ToolResult, toolAt } from '../tool.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Folder of programs that this check installs; git ignores it. */
+const installed = join(root, '.platform/generators');
+const pythonClient = 'openapi-python-client==0.29.1';
+const generatorVersion = '7.17.0';
 
-/** Outcome of a generator: its faults in sentences, none if it understands the document, or why it did not run. */
-export type Outcome = { name: string; faults: string[] } | { name: string; skipped: string };
+/** A generator's fault, undefined if it understands the document; or why it did not run. */
+export type Outcome = { name: string; fault: string | undefined } | { name: string; skipped: string };
 
 /** Runs every generator that this machine has, or can install, on a document. */
 export function runGenerators(document: object): Outcome[] {
-  return within(document, (input, folder) => [
-    generateWithHeyApi(input, join(folder, 'hey-api')),
-    generatePython(input, join(folder, 'customer_platform_api_client')),
-    validateWithOpenApiGenerator(input),
-  ]);
-}
-
-/** Generates with @hey-api/openapi-ts, and compiles the result with the repository's own compiler. */
-export function heyApiFaults(document: object): string[] {
-  const outcome = within(document, (input, folder) => generateWithHeyApi(input, join(folder, 'hey-api')));
-  return 'faults' in outcome ? outcome.faults : [];
-}
-
-function within<Result>(document: object, run: (input: string, folder: string) => Result): Result {
-  const folder = mkdtempSync(join(tmpdir(), 'openapi-generators-'));
-  try {
+  mkdirSync(installed, { recursive: true, mode: 0o700 });
+  return withFolder((folder) => {
     const input = join(folder, 'openapi.json');
     writeFileSync(input, JSON.stringify(document));
-    return run(input, folder);
+    return [
+      { name: '@hey-api/openapi-ts', fault: heyApiFault(document) },
+      generatePython(input, join(folder, 'customer_platform_api_client')),
+      validateWithOpenApiGenerator(input),
+    ];
+  });
+}
+
+/** Generates with @hey-api/openapi-ts and compiles the result. */
+export function heyApiFault(document: object): string | undefined {
+  return withFolder((folder) => {
+    const [input, output] = [join(folder, 'openapi.json'), join(folder, 'hey-api')];
+    writeFileSync(input, JSON.stringify(document));
+    const generated = toolAt(process.execPath)([join(import.meta.dirname, 'hey-api-program.ts'), input, output]);
+    // It may end well without having written anything.
+    const isWritten = generated.ok && existsSync(join(output, 'index.ts'));
+    return isWritten ? compileFault(join(output, 'index.ts')) : failure('@hey-api/openapi-ts', generated);
+  });
+}
+
+/** Compiles a generated program with the repository's own compiler, not with the one that generators need. */
+export function compileFault(file: string): string | undefined {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const options = '--noEmit --strict --skipLibCheck --ignoreConfig --module esnext --moduleResolution bundler';
+  const libraries = ['--target', 'es2024', '--lib', 'es2024,dom,dom.iterable', '--types', ''];
+  const compiled = toolAt(process.execPath)([compiler, ...options.split(' '), ...libraries, file]);
+  return compiled.ok ? undefined : failure('the generated types do not compile', compiled);
+}
+
+/** Calls with the path of a new folder, and removes the folder. */
+export function withFolder<Result>(run: (folder: string) => Result): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  try {
+    return run(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function generateWithHeyApi(input: string, output: string): Outcome {
-  const name = '@hey-api/openapi-ts';
-  const node = toolAt(process.execPath);
-  const generated = node.run([join(import.meta.dirname, 'hey-api-program.ts'), input, output]);
-  // It may end well without having written anything.
-  const isWritten = existsSync(join(output, 'index.ts'));
-  if (!generated.ok || !isWritten) return { name, faults: [failure(name, generated)] };
-  const options =
-    '--noEmit --strict --skipLibCheck --ignoreConfig --module esnext --moduleResolution bundler --target es2024';
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const libraries = ['--lib', 'es2024,dom,dom.iterable', '--types', ''];
-  const compiled = node.run([compiler, ...options.split(' '), ...libraries, join(output, 'index.ts')], { cwd: output });
-  return { name, faults: compiled.ok ? [] : [failure(`what ${name} generates does not compile`, compiled)] };
-}
-
+/** Generates with openapi-python-client from a virtual environment of ours, and runs the quickstart's imports. */
 function generatePython(input: string, output: string): Outcome {
   const name = 'openapi-python-client';
-  const found = findPythonClient(toolsFolder());
-  if ('missing' in found) return { name, skipped: found.missing };
+  const environment = join(installed, pythonClient);
+  const programs = join(environment, 'bin');
+  const [client, python] = [toolAt(join(programs, name)), toolAt(join(programs, 'python3'))];
+  if (!client(['--version']).ok) {
+    console.log(`openapi: installing ${pythonClient}`);
+    rmSync(environment, { recursive: true, force: true });
+    const made = toolAt('python3')(['-m', 'venv', environment]);
+    if (!made.ok || !python(['-m', 'pip', 'install', '--quiet', pythonClient]).ok)
+      return { name, skipped: `${pythonClient} could not be installed with Python 3 and pip` };
+  }
   const args = ['generate', '--path', input, '--output-path', output, '--meta', 'none', '--fail-on-warning'];
-  const generated = found.client.run(args, { env: { PATH: `${found.path}:${process.env.PATH ?? ''}` } });
-  if (!generated.ok) return { name, faults: [failure(name, generated)] };
-  const compiled = found.python.run(['-m', 'compileall', '-q', output]);
-  if (!compiled.ok) return { name, faults: [failure(`what ${name} generates does not compile`, compiled)] };
-  const imported = found.python.run(['-c', importsOfQuickstart()], { cwd: join(output, '..') });
-  return {
-    name,
-    faults: imported.ok ? [] : [failure(`docs/quickstart.md does not fit what ${name} generates`, imported)],
-  };
+  const generated = client(args, { env: { PATH: `${programs}:${process.env.PATH ?? ''}` } });
+  if (!generated.ok) return { name, fault: failure(name, generated) };
+  const compiled = python(['-m', 'compileall', '-q', output]);
+  if (!compiled.ok) return { name, fault: failure(`what ${name} generates does not compile`, compiled) };
+  const imported = python(['-c', importsOfQuickstart()], { cwd: join(output, '..') });
+  const fault = imported.ok ? undefined : failure(`docs/quickstart.md does not fit what ${name} generates`, imported);
+  return { name, fault };
 }
 
 /** Returns the imports of the quickstart's program in Python. */
@@ -73,21 +87,21 @@ function importsOfQuickstart(): string {
   return program!.match(/^from .+$/gm)!.join('\n');
 }
 
+/** Validates with openapi-generator, from PATH or from the archive that Maven copies. */
 function validateWithOpenApiGenerator(input: string): Outcome {
   const name = 'openapi-generator validate';
-  const onPath = ['openapi-generator-cli', 'openapi-generator'].map(toolAt).find((tool) => tool.run(['version']).ok);
-  const jar = onPath ? undefined : findJar(toolsFolder());
-  if (jar !== undefined && 'missing' in jar) return { name, skipped: jar.missing };
-  const tool: Tool = onPath ?? toolAt('java');
-  const validated = tool.run([...(jar ? ['-jar', jar.file] : []), 'validate', '-i', input]);
-  return { name, faults: validated.ok ? [] : [failure(name, validated)] };
-}
-
-/** Returns the folder of tools that the check installs, which no commit has. */
-function toolsFolder(): string {
-  const platform = join(root, '.platform');
-  if (!existsSync(platform)) mkdirSync(platform, { mode: 0o700 });
-  return join(platform, 'generators');
+  const file = join(installed, `openapi-generator-cli-${generatorVersion}.jar`);
+  const onPath = firstTool(['openapi-generator-cli', 'openapi-generator'], 'version');
+  if (!onPath && !toolAt('java')(['-version']).ok) return { name, skipped: 'Java is not installed' };
+  if (!onPath && !existsSync(file)) {
+    console.log(`openapi: fetching openapi-generator ${generatorVersion}`);
+    const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${generatorVersion}`;
+    const copied = toolAt('mvn')(['-q', '-B', 'dependency:copy', artifact, `-DoutputDirectory=${installed}`]);
+    if (!copied.ok) return { name, skipped: `openapi-generator ${generatorVersion} could not be fetched with Maven` };
+  }
+  const args = ['validate', '-i', input];
+  const validated = onPath ? onPath(args) : toolAt('java')(['-jar', file, ...args]);
+  return { name, fault: validated.ok ? undefined : failure(name, validated) };
 }
 
 function failure(name: string, { stdout, stderr }: ToolResult): string {
