@@ -13,47 +13,30 @@ import {
   operatorRequests,
   type ServiceName,
 } from '@customer-platform/contracts/core';
-import { services } from '@customer-platform/deploy/deployables';
+import type { BusPermissions } from '@customer-platform/deploy/servers/nats-config';
 import { streamKeeper } from '@customer-platform/service-kit';
-import { isText, type Node, nodesOf } from './syntax.ts';
+import ts from 'typescript';
+import { deployableNames, folderOf } from './deployables.ts';
+import { nodesOf } from './syntax.ts';
 
-/** Subjects that a service may use on the bus; `{prefix}` stands for BUS_PREFIX. */
-export interface BusPermissions {
-  publish: string[];
-  subscribe: string[];
+/** A consumer, as a service's definition has it. */
+interface Consumer {
+  name: string;
+  filter: { audience?: string; service?: string; kind?: string };
 }
-
-/** Part of a service definition that concerns the bus. */
-interface ConsumerNames {
-  consumers?: readonly { name: string; filter: { audience?: string; service?: string; kind?: string } }[];
-}
-
-/** Keys of requests that every service handles, by the service that sends them. */
-const askedOfEveryService: Partial<Record<ServiceName, readonly string[]>> = {
-  gateway: [...Object.values(operatorRequests('gateway')), describeApi('gateway')].map(({ key }) => key),
-};
-
-/** Keys of requests that every process replies to, by the service that sends them. */
-const broadcastBy: Partial<Record<ServiceName, readonly string[]>> = {
-  gateway: [describeProcess.key, announceOperations.key, moveClock.key],
-};
-
-/** Topics of every service's news, by the service that hears of them. */
-const heardOfEveryService: Partial<Record<ServiceName, readonly string[]>> = { gateway: [announcementTopic] };
 
 const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
-const names = ['gateway', ...services.map(({ name }) => name)] as ServiceName[];
+const names = deployableNames as ServiceName[];
 
-/** Returns each service's permissions, from its definition and sources. Throws if a followed event is in no contract. */
-export async function busPermissions(): Promise<Record<string, BusPermissions>> {
+/** Returns each service's permissions, from its definition and sources; `{prefix}` stands for BUS_PREFIX. Throws if a followed event is in no contract. */
+export async function busPermissions(): Promise<BusPermissions> {
   const { requests, events } = await declared();
   const uses = new Map<ServiceName, BusUse>();
   for (const name of names) uses.set(name, await busUseOf(name, requests, events));
+  // The gateway sends requests that every service handles.
   const askersOf = (name: ServiceName) =>
-    names.filter(
-      (asker) => asker in askedOfEveryService || uses.get(asker)!.asked.some(({ service }) => service === name),
-    );
+    names.filter((asker) => asker === 'gateway' || uses.get(asker)!.asked.some(({ service }) => service === name));
   return Object.fromEntries([...uses].map(([name, use]) => [name, permissionsOf(name, use, askersOf(name))]));
 }
 
@@ -64,7 +47,7 @@ async function busUseOf(
   requests: ReadonlyMap<string, InternalRequest>,
   events: ReadonlyMap<string, EventDefinition>,
 ) {
-  const module = (await import(`${scope}${name}`)) as Record<string, ConsumerNames>;
+  const module = (await import(`${scope}${name}`)) as Record<string, { consumers?: readonly Consumer[] }>;
   const sources = sourcesOf(name);
   // A service's own sources handle its own requests; a package sends any.
   const isAsked = (file: string) => (request: InternalRequest) =>
@@ -76,47 +59,57 @@ async function busUseOf(
   };
 }
 
-function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): BusPermissions {
-  const asked = [
-    ...used.asked.map(({ service, key }) => `{prefix}.request.${service}.${key}`),
-    ...(askedOfEveryService[name] ?? []).map((key) => `{prefix}.request.*.${key}`),
-    ...(broadcastBy[name] ?? []).map((key) => `{prefix}.broadcast.${key}`),
-  ];
-  const consumed = used.consumers.flatMap(({ name: consumer, filter }) => {
-    // Named like the durable consumers of packages/service-kit: tests/bus-authentication.test.ts runs them all.
-    const durable = `${name}-${consumer.replaceAll('.', '-')}`;
-    const subject = `{prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
-    return [
-      // With the filter in the subject, which the server compares with the request: the consumer can get no other events.
-      `$JS.API.CONSUMER.CREATE.{prefix}.${durable}.${subject}`,
-      `$JS.API.CONSUMER.INFO.{prefix}.${durable}`,
-      `$JS.API.CONSUMER.MSG.NEXT.{prefix}.${durable}`,
-      `$JS.ACK.{prefix}.${durable}.>`,
-    ];
-  });
-  const changes = name === streamKeeper ? ['STREAM.UPDATE.{prefix}'] : [];
-  const stream = ['INFO', 'STREAM.INFO.{prefix}', 'STREAM.CREATE.{prefix}', ...changes].map(
-    (call) => `$JS.API.${call}`,
-  );
-  // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
-  // some thousands of them the server searches them all for each event (2.9).
-  const replies = askers.map((asker) => `_INBOX.${asker}.reply.*`);
-  const followed = used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`);
+function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): BusPermissions[string] {
+  const isGateway = name === 'gateway';
+  const [everyService, everyProcess] = isGateway ? gatewayAsks : [[], []];
+  const stream = ['STREAM.INFO', 'STREAM.CREATE', ...(name === streamKeeper ? ['STREAM.UPDATE'] : [])];
   // News among the processes of one service.
-  const peers = [`{prefix}.news.${name}.*`];
+  const peers = `{prefix}.news.${name}.*`;
   return {
-    publish: [`{prefix}.event.*.${name}.>`, ...sorted(asked), ...sorted(replies), ...peers, ...stream, ...consumed],
+    publish: [
+      `{prefix}.event.*.${name}.>`,
+      ...sorted([
+        ...used.asked.map(({ service, key }) => `{prefix}.request.${service}.${key}`),
+        ...everyService.map((key) => `{prefix}.request.*.${key}`),
+        ...everyProcess.map((key) => `{prefix}.broadcast.${key}`),
+      ]),
+      // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
+      // some thousands of them the server searches them all for each event (2.9).
+      ...sorted(askers.map((asker) => `_INBOX.${asker}.reply.*`)),
+      peers,
+      '$JS.API.INFO',
+      ...stream.map((call) => `$JS.API.${call}.{prefix}`),
+      ...used.consumers.flatMap((consumer) => consumerSubjects(name, consumer)),
+    ],
     subscribe: [
       `_INBOX.${name}.>`,
       `{prefix}.request.${name}.>`,
       '{prefix}.broadcast.>',
-      ...peers,
-      ...(heardOfEveryService[name] ?? []).flatMap((topic) =>
-        announcingServices.map((service) => `{prefix}.news.${service}.${topic}`),
-      ),
-      ...sorted(followed),
+      peers,
+      ...(isGateway ? announcingServices.map((service) => `{prefix}.news.${service}.${announcementTopic}`) : []),
+      ...sorted(used.followed.map(({ audience, service, kind }) => `{prefix}.event.${audience}.${service}.${kind}`)),
     ],
   };
+}
+
+/** Keys of requests that the gateway sends to every service, and to every process. */
+const gatewayAsks = [
+  [...Object.values(operatorRequests('gateway')), describeApi('gateway')].map(({ key }) => key),
+  [describeProcess.key, announceOperations.key, moveClock.key],
+] as const;
+
+/** Returns the subjects by which a service makes a consumer, takes its events and acknowledges them. */
+function consumerSubjects(service: ServiceName, { name, filter }: Consumer): string[] {
+  // Named like the durable consumers of packages/service-kit: tests/bus-authentication.test.ts runs them all.
+  const durable = `${service}-${name.replaceAll('.', '-')}`;
+  const subject = `{prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+  return [
+    // With the filter in the subject, which the server compares with the request: the consumer can get no other events.
+    `$JS.API.CONSUMER.CREATE.{prefix}.${durable}.${subject}`,
+    `$JS.API.CONSUMER.INFO.{prefix}.${durable}`,
+    `$JS.API.CONSUMER.MSG.NEXT.{prefix}.${durable}`,
+    `$JS.ACK.{prefix}.${durable}.>`,
+  ];
 }
 
 const sorted = (values: string[]) => [...new Set(values)].sort();
@@ -128,7 +121,7 @@ interface Source {
 
 /** Returns the sources that a service runs: its own, and those of our packages that it depends on, without tests. */
 function sourcesOf(name: string): Source[] {
-  const folders = new Set([name === 'gateway' ? name : `services/${name}`]);
+  const folders = new Set([folderOf(name)]);
   for (const folder of folders) {
     const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
       dependencies?: Record<string, string>;
@@ -159,38 +152,25 @@ async function declared(): Promise<{ requests: Map<string, InternalRequest>; eve
   return { requests, events };
 }
 
-/** Returns the events that a source follows on the bus as they are published. */
+/** Returns the requests that a source names, if it imports any of the contracts; imports of types do not count. */
+export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
+  if (!text.includes(`from '${scope}contracts`)) return [];
+  const named = nodesOf(text).filter(
+    (node) => ts.isIdentifier(node) && !ts.isTypeOnlyImportOrExportDeclaration(node.parent),
+  );
+  return named.flatMap((node) => requests.get(node.getText()) ?? []);
+}
+
+/** Returns the events that a source follows on the bus as they are published. Throws if one is in no contract. */
 export function eventsFollowedIn(
   { file, text }: Source,
   events: ReadonlyMap<string, EventDefinition>,
 ): EventDefinition[] {
   return [...text.matchAll(/\bbus\s*\.follow\(\s*([^,)\s]+)/g)].map(([, name]) => {
     const event = events.get(name!);
-    if (!event)
-      throw new Error(
-        `${file}: bus.follow(${name}) must name an event of the contracts, so that permissions can be derived`,
-      );
-    return event;
+    if (event) return event;
+    throw new Error(
+      `${file}: bus.follow(${name}) must name an event of the contracts, so that permissions can be derived`,
+    );
   });
-}
-
-/** Returns the requests that a source imports by name, or reads from a namespace import of a contract. */
-export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
-  const nodes = nodesOf(text);
-  const specifiers = nodes
-    .filter(({ source }) => isText(source) && source.value.startsWith('@customer-platform/contracts'))
-    .filter(({ importKind, exportKind }) => importKind !== 'type' && exportKind !== 'type')
-    .flatMap((node) => (node.specifiers as Node[] | undefined) ?? []);
-  const named = specifiers.flatMap((specifier) => {
-    if (specifier.importKind === 'type' || specifier.exportKind === 'type') return [];
-    if (specifier.type !== 'ImportNamespaceSpecifier') return nameOf(specifier.imported ?? specifier.local);
-    const everything = nameOf(specifier.local);
-    return nodes.filter((node) => nameOf(node.object) === everything).map((node) => nameOf(node.property));
-  });
-  return named.flatMap((name) => requests.get(name ?? '') ?? []);
-}
-
-/** Returns the name of an identifier. */
-function nameOf(node: unknown): string | undefined {
-  return (node as Partial<Node> | null | undefined)?.name as string | undefined;
 }

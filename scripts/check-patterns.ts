@@ -5,11 +5,8 @@ import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { check, type Diagnostics } from 'recheck';
 import { type Pattern, patternsOf } from './patterns.ts';
 
-/** Patterns that recheck cannot judge, as `file /source/flags`, each with the reason why it takes linear time. Line numbers would go stale. */
-const judgedByHand: Record<string, string> = {};
-
-/** Folders with code. One without code has moved, and the check would silently skip it. */
-const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench', 'tests', 'examples'];
+/** Files with code. */
+const files = '{packages,services,gateway,deploy,scripts,bench,tests,examples}/**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
 
 /**
  * Limits of recheck per pattern. It counts steps and has a fixed seed, so that slow and fast machines get the same result; its
@@ -18,7 +15,7 @@ const folders = ['packages', 'services', 'gateway', 'deploy', 'scripts', 'bench'
 const effort = { randomSeed: 1, timeout: 120_000, incubationTimeout: null, attackTimeout: null };
 
 /** Returns a line for each pattern that is not known to take linear time, with its place and what is wrong, in the given order. */
-export async function faultsOf(patterns: Pattern[], byHand = judgedByHand): Promise<string[]> {
+export async function faultsOf(patterns: Pattern[]): Promise<string[]> {
   const verdicts = new Map<string, Diagnostics>();
   const distinct = [...new Map(patterns.map((pattern) => [written(pattern), pattern])).values()];
   const worker = async () => {
@@ -26,9 +23,7 @@ export async function faultsOf(patterns: Pattern[], byHand = judgedByHand): Prom
       verdicts.set(written(pattern), await check(pattern.source, pattern.flags, effort));
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
-  return patterns
-    .filter((pattern) => byHand[`${pattern.file} ${written(pattern)}`] === undefined)
-    .flatMap((pattern) => faultOf(pattern, verdicts.get(written(pattern))!) ?? []);
+  return patterns.flatMap((pattern) => faultOf(pattern, verdicts.get(written(pattern))!) ?? []);
 }
 
 function faultOf(pattern: Pattern, verdict: Diagnostics): string | undefined {
@@ -54,30 +49,13 @@ export function patternsOfDocument(file: string, document: object): Pattern[] {
 
 if (import.meta.main) {
   process.chdir(join(import.meta.dirname, '..'));
-  const read = folders.map((folder) => {
-    const files = globSync(`${folder}/**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}`, {
-      exclude: ['**/node_modules/**', '**/dist/**'],
-    }).sort();
-    return { folder, files, results: files.map((file) => patternsOf(file, readFileSync(file, 'utf8'))) };
-  });
+  const names = globSync(files, { exclude: ['**/node_modules/**', '**/dist/**'] }).sort();
+  const read = names.map((name) => patternsOf(name, readFileSync(name, 'utf8')));
   const documented = patternsOfDocument('docs/reference/openapi.json', openApiDocument());
-  const patterns = [...read.flatMap(({ results }) => results.flatMap((each) => each.patterns)), ...documented];
-  // A check that found no patterns proves nothing.
-  const unread = read
-    .filter(({ results }) => results.every((each) => each.patterns.length === 0))
-    .map(({ folder }) => `${folder}: no patterns were read`);
-  if (documented.length === 0) unread.push('the OpenAPI document: no patterns were read');
+  const patterns = [...read.flatMap((each) => each.patterns), ...documented];
   console.log(`patterns: ${patterns.length} to check, which takes 30 s or more`);
-  const present = new Set(patterns.map((pattern) => `${pattern.file} ${written(pattern)}`));
-  const stale = Object.keys(judgedByHand).filter((key) => !present.has(key));
-  const faults = [
-    ...unread,
-    ...stale.map((key) => `scripts/check-patterns.ts: ${key} is judged by hand and no longer there`),
-    ...read.flatMap(({ results }) => results.flatMap((each) => each.faults)),
-    ...(await faultsOf(patterns)),
-  ];
+  const faults = [...read.flatMap((each) => each.faults), ...(await faultsOf(patterns))];
   for (const fault of faults) console.error(fault);
-  const files = read.reduce((sum, each) => sum + each.files.length, 0);
-  console.log(`patterns: ${patterns.length} in ${files} files read, ${faults.length} faults`);
+  console.log(`patterns: ${patterns.length} in ${names.length} files read, ${faults.length} faults`);
   process.exit(faults.length === 0 ? 0 : 1);
 }

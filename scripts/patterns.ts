@@ -1,4 +1,5 @@
-import { identifiersIn, type Node, nodesOf } from './syntax.ts';
+import ts from 'typescript';
+import { lineOf, nodesOf } from './syntax.ts';
 
 /** Regular expression as written in a file. */
 export interface Pattern {
@@ -13,9 +14,8 @@ export interface Pattern {
 const escapedText = 'escaped';
 
 /**
- * Returns the regular expressions of a TypeScript or JavaScript file: literals, and the constant texts that `RegExp`,
- * `match` and `matchAll` get. `faults` names each `RegExp` whose text is neither constant nor escaped by
- * `RegExp.escape`. Throws SyntaxError if the file cannot be parsed.
+ * Returns the regular expressions of a TypeScript or JavaScript file: literals, and the constant texts that `RegExp` gets. `faults` names each
+ * `RegExp` whose text is neither constant nor escaped by `RegExp.escape`.
  */
 export function patternsOf(file: string, text: string): { patterns: Pattern[]; faults: string[] } {
   const nodes = nodesOf(text, file);
@@ -23,111 +23,52 @@ export function patternsOf(file: string, text: string): { patterns: Pattern[]; f
   const patterns: Pattern[] = [];
   const faults: string[] = [];
   for (const node of nodes) {
-    const line = node.loc.start.line;
-    if (node.type === 'RegExpLiteral') {
-      patterns.push({ file, line, source: node.pattern as string, flags: node.flags as string });
-      continue;
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/');
+      patterns.push({ file, line: lineOf(node), source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
     }
-    const use = regExpUse(node);
-    if (!use) continue;
-    const source = use.source && textOf(use.source, constants);
-    const flags = use.flags ? textOf(use.flags, constants) : '';
-    if (source !== undefined && flags !== undefined) patterns.push({ file, line, source, flags });
-    else if (use.isConstructor)
-      faults.push(`${file}:${line}: RegExp of text that is neither constant nor escaped by RegExp.escape`);
+    if (!isRegExpCall(node)) continue;
+    const [first, second] = node.arguments ?? [];
+    const source = first && textOf(first, constants);
+    const flags = second ? textOf(second, constants) : '';
+    if (source !== undefined && flags !== undefined) patterns.push({ file, line: lineOf(node), source, flags });
+    else faults.push(`${file}:${lineOf(node)}: RegExp of text that is neither constant nor escaped by RegExp.escape`);
   }
   return { patterns, faults };
 }
 
+function isRegExpCall(node: ts.Node): node is ts.CallExpression | ts.NewExpression {
+  return (
+    (ts.isCallExpression(node) || ts.isNewExpression(node)) &&
+    /^(?:globalThis\.)?RegExp$/.test(node.expression.getText())
+  );
+}
+
 /** Returns the initial values of the module's constants by name, without names that another scope binds too. */
-function constantsAmong(nodes: Node[]): Map<string, Node> {
-  const values = new Map<string, Node>();
-  const bindings = nodes.flatMap((node) => {
-    if (node.type === 'VariableDeclarator') return identifiersIn(node.id);
-    if (node.type === 'CatchClause') return identifiersIn(node.param);
-    return ((node.params as unknown[] | undefined) ?? []).flatMap((each) => identifiersIn(each));
-  });
-  const counts = Map.groupBy(bindings, ({ name }) => name);
-  for (const node of nodes) {
-    if (node.type !== 'VariableDeclaration' || node.kind !== 'const') continue;
-    for (const { id, init } of node.declarations as { id: Node; init: Node | null }[]) {
-      const name = id.name as string | undefined;
-      if (name && init && counts.get(name)?.length === 1) values.set(name, init);
-    }
+function constantsAmong(nodes: ts.Node[]): Map<string, ts.Expression> {
+  const bindings = nodes.filter(
+    (node) => ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node),
+  );
+  const constants = new Map<string, ts.Expression>();
+  for (const [name, [only, ...others]] of Map.groupBy(bindings, (node) => node.name.getText())) {
+    const isConstant = (ts.getCombinedNodeFlags(only!) & ts.NodeFlags.Const) !== 0;
+    if (others.length === 0 && isConstant && ts.isVariableDeclaration(only!) && only.initializer)
+      constants.set(name, only.initializer);
   }
-  return values;
-}
-
-const textMethods = ['match', 'matchAll'];
-
-/** Returns the regular expression's source in a call; undefined if the call creates none. */
-function regExpUse(
-  node: Node,
-): { source: Node | undefined; flags: Node | undefined; isConstructor: boolean } | undefined {
-  if (!['NewExpression', 'CallExpression', 'OptionalCallExpression'].includes(node.type)) return undefined;
-  const callee = node.callee as Node;
-  const [first, second] = node.arguments as Node[];
-  if (nameOf(callee) === 'RegExp') return { source: first, flags: second, isConstructor: true };
-  const method = methodOf(callee);
-  if (!method || !textMethods.includes(method) || !first || second) return undefined;
-  if (first.type === 'RegExpLiteral') return undefined; // it is a node of its own
-  return { source: first, flags: undefined, isConstructor: false };
-}
-
-function nameOf(node: Node): string | undefined {
-  if (node.type === 'Identifier') return node.name as string;
-  const isGlobal = methodOf(node) && (node.object as Node).name === 'globalThis';
-  return isGlobal ? methodOf(node) : undefined;
-}
-
-function methodOf(node: Node): string | undefined {
-  if (!['MemberExpression', 'OptionalMemberExpression'].includes(node.type)) return undefined;
-  return (node.property as Node).name as string | undefined;
+  return constants;
 }
 
 /** Returns an expression's constant text; undefined if it is not constant. */
-function textOf(node: Node, constants: Map<string, Node>, depth = 0): string | undefined {
-  if (depth > 20) return undefined;
-  const inner = (each: unknown) => textOf(each as Node, constants, depth + 1);
-  switch (node.type) {
-    case 'StringLiteral':
-      return node.value as string;
-    case 'RegExpLiteral':
-      return node.pattern as string;
-    case 'TemplateLiteral':
-      return templateText(node, 'cooked', inner);
-    case 'TaggedTemplateExpression':
-      return isMethod(node.tag, 'String', 'raw') ? templateText(node.quasi as Node, 'raw', inner) : undefined;
-    case 'BinaryExpression': {
-      const [left, right] = [inner(node.left), inner(node.right)];
-      return node.operator === '+' && left !== undefined && right !== undefined ? left + right : undefined;
-    }
-    case 'Identifier': {
-      const value = constants.get(node.name as string);
-      return value && inner(value);
-    }
-    case 'MemberExpression':
-      return methodOf(node) === 'source' ? inner(node.object) : undefined;
-    case 'NewExpression':
-      return nameOf(node.callee as Node) === 'RegExp' ? inner((node.arguments as Node[])[0]) : undefined;
-    case 'CallExpression':
-      return isMethod(node.callee, 'RegExp', 'escape') ? escapedText : undefined;
-    default:
-      return undefined;
+function textOf(node: ts.Expression, constants: Map<string, ts.Expression>): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isIdentifier(node)) {
+    const value = constants.get(node.text);
+    return value && textOf(value, constants);
   }
-}
-
-function templateText(
-  { quasis, expressions }: Node,
-  form: 'cooked' | 'raw',
-  inner: (each: unknown) => string | undefined,
-): string | undefined {
-  const texts = (expressions as Node[]).map(inner);
-  if (texts.includes(undefined)) return undefined;
-  const parts = quasis as { value: Record<typeof form, string> }[];
-  return parts.map(({ value }, index) => value[form] + (texts[index] ?? '')).join('');
-}
-
-function isMethod(callee: unknown, object: string, method: string): boolean {
-  return methodOf(callee as Node) === method && ((callee as Node).object as Node).name === object;
+  if (ts.isTaggedTemplateExpression(node) && ts.isNoSubstitutionTemplateLiteral(node.template))
+    return node.tag.getText() === 'String.raw' ? node.template.rawText : undefined;
+  if (ts.isCallExpression(node)) return node.expression.getText() === 'RegExp.escape' ? escapedText : undefined;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  const parts = node.templateSpans.flatMap(({ expression, literal }) => [textOf(expression, constants), literal.text]);
+  return parts.includes(undefined) ? undefined : node.head.text + parts.join('');
 }

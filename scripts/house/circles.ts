@@ -1,4 +1,4 @@
-import { importsOf, type Source, targetOf } from './source.ts';
+import type { Source } from './source.ts';
 
 /** An import of one file by another, as the innermost folder around both sees it: between two of its children. */
 interface Edge {
@@ -19,18 +19,17 @@ export function circleFaultsOf(sources: readonly Source[]): string[] {
 }
 
 function edgesOf(sources: readonly Source[]): Edge[] {
-  return sources
-    .filter(({ isTest }) => !isTest)
-    .flatMap((source) => importsOf(source).map((each) => ({ ...each, file: source.file })))
-    .filter(({ specifier }) => specifier.startsWith('.'))
-    .map(({ file, specifier, line }) => {
-      const target = targetOf(file, specifier);
+  const code = sources.filter(({ isTest }) => !isTest);
+  return code.flatMap(({ file, imports }) =>
+    imports.flatMap(({ target, line }) => {
+      if (!target) return [];
       const [left, right] = [file.split('/'), target.split('/')];
       const differs = left.findIndex((part, index) => part !== right[index]);
       const depth = differs === -1 ? left.length - 1 : differs; // a file may import itself
       const folder = left.slice(0, depth).join('/');
-      return { folder, from: left[depth]!, to: right[depth]!, text: `${file}:${line} imports ${target}` };
-    });
+      return [{ folder, from: left[depth]!, to: right[depth]!, text: `${file}:${line} imports ${target}` }];
+    }),
+  );
 }
 
 /** Circles, each as the imports that make it: the last one leads back to where the first one starts. */

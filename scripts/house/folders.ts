@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { importsOf, type Source, targetOf } from './source.ts';
+import type { Source } from './source.ts';
 
 /** Parts that every process is made of: one engineer should be able to hold them in their head. */
 const watched = /^(?:packages\/service-kit|gateway)\/src\//;
@@ -20,15 +20,9 @@ export function folderFaultsOf(sources: readonly Source[]): string[] {
 export function smallFileFaultsOf(sources: readonly Source[]): string[] {
   const code = sources.filter(({ isTest }) => !isTest);
   const importers = new Map<string, Set<string>>();
-  for (const source of code) {
-    for (const { specifier } of importsOf(source)) {
-      if (!specifier.startsWith('.')) continue;
-      const target = targetOf(source.file, specifier);
-      importers.set(target, (importers.get(target) ?? new Set()).add(source.file));
-    }
-  }
-  return code.flatMap(({ file, text }) => {
-    const lines = text.split('\n').length - 1;
+  for (const { file, imports } of code)
+    for (const { target } of imports) if (target) importers.set(target, (importers.get(target) ?? new Set()).add(file));
+  return code.flatMap(({ file, lines }) => {
     const by = [...(importers.get(file) ?? [])];
     if (!watched.test(file) || standsAlone.test(file) || lines >= smallLines || by.length !== 1) return [];
     return [`${file}: has ${lines} lines and is imported by ${by[0]} alone; move its code there`];

@@ -1,40 +1,42 @@
 import { dirname, relative, resolve } from 'node:path';
-import { isText, type Node, type Syntax, syntaxOf } from '../syntax.ts';
+import ts from 'typescript';
+import { lineOf, nodesOf } from '../syntax.ts';
 
 /** A file of TypeScript or JavaScript. `file` is relative to the repository's root. */
 export interface Source {
   file: string;
-  text: string;
-  syntax: Syntax;
+  /** Lines of text, blank ones included. */
+  lines: number;
   isTest: boolean;
+  nodes: ts.Node[];
+  imports: Import[];
 }
 
-/** An import or export of another module, a type's or a literal dynamic one too. */
+/** An import or export of another module; types' and literal dynamic ones count too. */
 export interface Import {
   specifier: string;
   /** From 1. */
   line: number;
+  /** The file that a relative specifier names, from the repository's root. */
+  target: string | undefined;
 }
 
-/** Returns a file as the rules read it. Throws SyntaxError if it cannot be parsed. */
+/** Returns a file as the rules read it. */
 export function sourceOf(file: string, text: string): Source {
-  const isTest = /\.test\.tsx?$|\/test\//.test(file);
-  return { file, text, syntax: syntaxOf(text, file), isTest };
-}
-
-/** Returns the modules that a file names, in order. */
-export function importsOf({ syntax }: Source): Import[] {
-  return syntax.nodes.flatMap((node) => {
-    const named =
-      node.type === 'CallExpression' && (node.callee as Node).type === 'Import'
-        ? (node.arguments as Node[])[0]
-        : node.source;
-    const source = node.type === 'TSImportType' ? node.argument : named;
-    return isText(source) ? [{ specifier: source.value, line: source.loc.start.line }] : [];
+  const nodes = nodesOf(text, file);
+  const imports = nodes.flatMap((node): Import[] => {
+    const named = moduleIn(node);
+    if (!named || !ts.isStringLiteral(named)) return [];
+    const target = named.text.startsWith('.') ? relative('.', resolve(dirname(file), named.text)) : undefined;
+    return [{ specifier: named.text, line: lineOf(named), target }];
   });
+  return { file, lines: text.split('\n').length - 1, isTest: /\.test\.tsx?$|\/test\//.test(file), nodes, imports };
 }
 
-/** Returns the path, from the repository's root, of the file that a relative specifier names. */
-export function targetOf(file: string, specifier: string): string {
-  return relative('.', resolve(dirname(file), specifier));
+/** Returns the expression by which a node names a module. */
+function moduleIn(node: ts.Node): ts.Node | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
+  if (ts.isImportTypeNode(node)) return ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined;
+  const isImport = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  return isImport ? node.arguments[0] : undefined;
 }
