@@ -5,28 +5,17 @@ export interface TraceBounds {
   bytes: number;
   /** Of one trace: what else belongs to it is rejected. */
   bytesPerTrace: number;
-  /** Added by one export: what else is in it is rejected, or one export could put all other traces out. */
-  bytesPerExport: number;
 }
 
 const mebibyte = 1_048_576;
-const usualBounds: TraceBounds = { bytes: 64 * mebibyte, bytesPerTrace: 4 * mebibyte, bytesPerExport: 8 * mebibyte };
-/** Part of the memory in use once traces have made room: a Map is slow to find its first entry after many were deleted, so that it does so rarely. */
+const usualBounds: TraceBounds = { bytes: 64 * mebibyte, bytesPerTrace: 4 * mebibyte };
+/** Part of the memory in use once traces have made room: a Map is slow to find its first entry after many were deleted. */
 const keptRatio = 15 / 16;
-/** About what a trace, a part of it, a span's id and an indexed request cost besides their texts. */
+/** About what a trace, and a span of it, cost besides their texts. */
 const traceCost = 600;
-const partCost = 200;
-const spanCost = 100;
-const requestCost = 200;
+const spanCost = 300;
 /** Requests of one trace that it is found by. */
 const maxRequests = 100;
-
-/** Spans of a trace that came together. */
-interface Part {
-  resource: string;
-  scope: string;
-  spans: string[];
-}
 
 /** The gateway's span of a request. */
 export interface RequestSpan {
@@ -35,8 +24,8 @@ export interface RequestSpan {
   readonly endMs: number;
 }
 
-/** Properties by which traces are found. */
-export interface TraceFacts {
+/** A trace as lists show it. */
+export interface StoredTrace {
   readonly traceId: string;
   /** The first request of the trace; undefined where it has none, or its span has not come. */
   readonly request: RequestSpan | undefined;
@@ -46,6 +35,7 @@ export interface TraceFacts {
   readonly isError: boolean;
   readonly startMs: number;
   readonly endMs: number;
+  readonly spans: number;
 }
 
 /** What a trace or a request is looked for by: all that is given. */
@@ -62,27 +52,15 @@ interface Wanted {
 }
 
 /** Place of a trace in the order of lists. */
-export type TracePlace = Pick<TraceFacts, 'traceId' | 'startMs'>;
+export type TracePlace = Pick<StoredTrace, 'traceId' | 'startMs'>;
 
-/** A trace as lists show it. */
-export interface StoredTrace extends TraceFacts {
-  readonly spans: number;
-}
-
-interface Entry {
-  traceId: string;
-  request: RequestSpan | undefined;
-  requestId: string | undefined;
-  account: string | undefined;
-  operation: string | undefined;
-  isError: boolean;
-  startMs: number;
-  endMs: number;
+type Entry = { -readonly [Name in keyof Omit<StoredTrace, 'spans'>]: StoredTrace[Name] } & {
   bytes: number;
   spanIds: Set<string>;
   requests: Set<string>;
-  parts: Part[];
-}
+  /** Spans as they came, with the group of each. */
+  texts: { group: SpanGroup; text: string }[];
+};
 
 /** The traces of the last minutes in bounded memory: where they would become more, those that came first make room. */
 export class TraceStore {
@@ -101,14 +79,14 @@ export class TraceStore {
     return this.#bytes;
   }
 
-  /** Stores the spans of an export; one that is there already came again with a repeated export. Returns how many it has no room for. */
+  /** Stores the spans of an export, but for those of a repeated one. Returns how many their traces have no room for. */
   add(groups: readonly SpanGroup[]): number {
-    const room = { bytes: this.#bounds.bytesPerExport };
     let rejected = 0;
-    for (const group of groups) {
-      for (const [traceId, spans] of Map.groupBy(group.spans, (span) => span.traceId))
-        rejected += this.#addTo(traceId, group, spans, room);
+    for (const { spans, ...facts } of groups) {
+      const group = { ...facts, spans: [] };
+      for (const span of spans) if (!this.#add(group, span)) rejected++;
     }
+    this.#makeRoom();
     return rejected;
   }
 
@@ -118,16 +96,13 @@ export class TraceStore {
     return entry && matches(entry, filter) ? { traceId: id, startMs: entry.startMs } : undefined;
   }
 
-  /** Returns at most `limit` traces that match, those that began last first, and only those after a place. In one pass: there may be tens of thousands. */
+  /** Returns at most `limit` traces that match, those that began last first, and only those after a place. */
   list(filter: TraceFilter, { after, limit }: { after?: TracePlace | undefined; limit: number }): StoredTrace[] {
-    const found: Entry[] = [];
-    for (const entry of this.#traces.values()) {
-      if ((after && inOrder(entry, after) <= 0) || !matches(entry, filter)) continue;
-      if (found.length === limit && inOrder(found[limit - 1]!, entry) < 0) continue;
-      found.splice(placeIn(found, entry), 0, entry);
-      if (found.length > limit) found.pop();
-    }
-    return found.map(toStoredTrace);
+    return [...this.#traces.values()]
+      .filter((entry) => (!after || inOrder(entry, after) > 0) && matches(entry, filter))
+      .sort(inOrder)
+      .slice(0, limit)
+      .map(toStoredTrace);
   }
 
   /** Returns the spans of a trace as OTLP/JSON, by its id or that of a request; undefined if it has none of these. */
@@ -135,14 +110,27 @@ export class TraceStore {
     const name = id.toLowerCase();
     const entry = this.#traces.get(name) ?? this.#byRequest.get(name);
     if (!entry) return undefined;
-    const resourceSpans = [...Map.groupBy(entry.parts, ({ resource }) => resource)].map(([resource, parts]) => ({
+    const resourceSpans = [...Map.groupBy(entry.texts, ({ group }) => group.resource)].map(([resource, texts]) => ({
       resource: JSON.parse(resource) as unknown,
-      scopeSpans: [...Map.groupBy(parts, ({ scope }) => scope)].map(([scope, ofScope]) => ({
+      scopeSpans: [...Map.groupBy(texts, ({ group }) => group.scope)].map(([scope, ofScope]) => ({
         scope: JSON.parse(scope) as unknown,
-        spans: ofScope.flatMap(({ spans }) => spans.map((span) => JSON.parse(span) as unknown)),
+        spans: ofScope.map(({ text }) => JSON.parse(text) as unknown),
       })),
     }));
     return { resourceSpans };
+  }
+
+  /** Adds a span to its trace; returns whether there was room for it. */
+  #add(group: SpanGroup, span: ReceivedSpan): boolean {
+    const entry = this.#traces.get(span.traceId) ?? this.#begin(span.traceId);
+    if (entry.spanIds.has(span.spanId)) return true;
+    const bytes = spanCost + Buffer.byteLength(span.text);
+    if (entry.bytes + bytes > this.#bounds.bytesPerTrace) return false;
+    this.#count(entry, bytes);
+    entry.spanIds.add(span.spanId);
+    entry.texts.push({ group, text: span.text });
+    this.#describe(entry, span, group.service === 'gateway' && span.isServer);
+    return true;
   }
 
   #begin(traceId: string): Entry {
@@ -158,39 +146,16 @@ export class TraceStore {
       bytes: 0,
       spanIds: new Set(),
       requests: new Set(),
-      parts: [],
+      texts: [],
     };
     this.#traces.set(traceId, entry);
+    this.#count(entry, traceCost);
     return entry;
   }
 
-  /** Adds spans to their trace, those that its bound and the export's have room for; returns how many they have none for. */
-  #addTo(traceId: string, group: SpanGroup, spans: readonly ReceivedSpan[], room: { bytes: number }): number {
-    const known = this.#traces.get(traceId);
-    const taken = new Map<string, ReceivedSpan>();
-    let bytes = (known ? 0 : traceCost) + partCost + group.bytes;
-    let rejected = 0;
-    for (const span of spans) {
-      if (known?.spanIds.has(span.spanId) || taken.has(span.spanId)) continue;
-      const after = bytes + costOf(span);
-      if (after > room.bytes || (known?.bytes ?? 0) + after > this.#bounds.bytesPerTrace) {
-        rejected++;
-        continue;
-      }
-      bytes = after;
-      taken.set(span.spanId, span);
-    }
-    if (taken.size === 0) return rejected;
-    room.bytes -= bytes;
-    const entry = known ?? this.#begin(traceId);
-    const { resource, scope, service } = group;
-    entry.parts.push({ resource, scope, spans: [...taken.values()].map(({ text }) => text) });
-    for (const span of taken.values()) {
-      entry.spanIds.add(span.spanId);
-      this.#describe(entry, span, service === 'gateway' && span.isServer);
-    }
-    this.#count(entry, bytes);
-    return rejected;
+  #count(entry: Entry, bytes: number): void {
+    entry.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   /** The gateway's span says best what a trace is of: it is the request's own. Of several the first counts. */
@@ -206,20 +171,15 @@ export class TraceStore {
     entry.account ??= account;
     entry.operation ??= operation;
     if (requestId === undefined || entry.requests.size >= maxRequests) return;
-    const name = requestId.toLowerCase();
-    if (entry.requests.has(name)) return;
-    entry.requests.add(name);
-    this.#byRequest.set(name, entry);
+    entry.requests.add(requestId.toLowerCase());
+    this.#byRequest.set(requestId.toLowerCase(), entry);
   }
 
-  #count(entry: Entry, bytes: number): void {
-    entry.bytes += bytes;
-    this.#bytes += bytes;
+  #makeRoom(): void {
     if (this.#bytes <= this.#bounds.bytes) return;
     for (const oldest of this.#traces.values()) {
       if (this.#bytes <= this.#bounds.bytes * keptRatio) return;
-      // The one that grows is kept: its own bound is below that of all.
-      if (oldest !== entry) this.#evict(oldest);
+      this.#evict(oldest);
     }
   }
 
@@ -232,7 +192,7 @@ export class TraceStore {
   }
 }
 
-function matches(trace: TraceFacts, { account, operation, whole, request }: TraceFilter): boolean {
+function matches(trace: Entry, { account, operation, whole, request }: TraceFilter): boolean {
   if (account !== undefined && trace.account !== account) return false;
   if (operation !== undefined && trace.operation !== operation) return false;
   return isWanted(trace, whole) && isWanted(trace.request, request);
@@ -245,11 +205,6 @@ function isWanted(timed: RequestSpan | undefined, { isError, atLeastMs }: Wanted
   return (isError ?? timed.isError) === timed.isError && timed.endMs - timed.startMs >= (atLeastMs ?? 0);
 }
 
-/** Returns about what a span costs, with the index of its request. */
-function costOf({ bytes, requestId }: ReceivedSpan): number {
-  return spanCost + bytes + (requestId === undefined ? 0 : requestCost + requestId.length * 2);
-}
-
 /** Compares traces in the order of lists: those that began last first. */
 function inOrder(one: TracePlace, other: TracePlace): number {
   if (one.startMs !== other.startMs) return other.startMs - one.startMs;
@@ -257,19 +212,6 @@ function inOrder(one: TracePlace, other: TracePlace): number {
   return other.traceId < one.traceId ? -1 : 1;
 }
 
-/** Returns the index in a list that is in order at which a trace belongs. */
-function placeIn(list: readonly TracePlace[], trace: TracePlace): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (inOrder(list[middle]!, trace) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function toStoredTrace(entry: Entry): StoredTrace {
-  const { traceId, request, requestId, account, operation, isError, startMs, endMs, spanIds } = entry;
-  return { traceId, request, requestId, account, operation, isError, startMs, endMs, spans: spanIds.size };
+function toStoredTrace({ bytes: _, spanIds, requests: _requests, texts: _texts, ...trace }: Entry): StoredTrace {
+  return { ...trace, spans: spanIds.size };
 }

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { gunzipSync } from 'node:zlib';
-import { MalformedExport, maxExportBytes, readExport } from './otlp.ts';
+import { z } from 'zod';
+import { maxExportBytes, readExport } from './otlp.ts';
 import { type StoredTrace, type TraceFilter, type TracePlace, TraceStore } from './trace-store.ts';
 
 /** What the gateway asks of the thread that keeps its traces. */
@@ -29,8 +30,7 @@ const calls: TraceCalls = {
   add({ bytes, isPacked }) {
     const unpacked = isPacked ? gunzipSync(bytes, { maxOutputLength: maxExportBytes }) : bytes;
     // Read whole before any of it is stored: one that is malformed leaves nothing.
-    const { groups, rejected } = readExport(new TextDecoder().decode(unpacked));
-    return rejected + store.add(groups);
+    return store.add(readExport(new TextDecoder().decode(unpacked)));
   },
   place: ({ id, filter }) => store.place(id, filter),
   list: ({ filter, after, limit }) => store.list(filter, { after, limit }),
@@ -40,8 +40,12 @@ const calls: TraceCalls = {
 function failureOf(error: unknown): CallFailure {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ERR_BUFFER_TOO_LARGE') return 'too_large';
-  if (error instanceof MalformedExport) return { malformed: error.message };
   if (code?.startsWith('Z_')) return { malformed: 'body must be whole and valid gzip' };
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    return { malformed: `body must be an export of spans in OTLP/JSON: ${issue!.path.join('.')}: ${issue!.message}` };
+  }
+  if (error instanceof SyntaxError || error instanceof RangeError) return { malformed: 'body must be JSON' };
   throw error;
 }
 

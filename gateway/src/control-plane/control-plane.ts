@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import {
   askAs,
   type BoundOperation,
@@ -12,6 +12,7 @@ import {
   ResponseSeal,
   refuseUnhandled,
 } from '@customer-platform/service-kit';
+import { bearerToken, tokenRefusal } from '../http/bearer-token.ts';
 import { requestLog, whenServed } from '../http/request-log.ts';
 import { WrongTokens } from '../limits/wrong-tokens.ts';
 import type { PublicParts } from '../public/public-handler.ts';
@@ -60,16 +61,14 @@ export function controlPlane(
     const logged = lines?.request(request, response);
     if (logged) whenServed(response, () => logged({ operation: response.locals.operation as string | undefined }));
     // A stranger learns nothing here, not even which paths exist.
-    const actor = actorOf(request.headers.authorization, options.tokens);
-    if (typeof actor === 'string') {
+    const actor = options.tokens.actorOf(bearerToken(request) ?? '');
+    if (actor !== undefined) {
       request.headers[actorHeader] = actor;
       next();
       return;
     }
-    const refusal = actor;
-    const address = options.addressOf(request);
-    if (refusal.code === 'invalid_key') wrongTokens.count(address);
-    wrongTokens.delay(address, response, () => refuseUnhandled(response, refusal, log));
+    const refusal = tokenRefusal(request, 'admin', 'ADMIN_TOKEN');
+    wrongTokens.refuse(options.addressOf(request), refusal, response, () => refuseUnhandled(response, refusal, log));
   });
   bindOperations(app, operations, {
     ...foundation,
@@ -84,14 +83,4 @@ export function controlPlane(
     if (continues) response.writeContinue();
     app(request, response);
   };
-}
-
-/** Returns the name of the operator who sent a request, or its refusal where it has no admin token. */
-function actorOf(authorization: string | undefined, tokens: AdminTokens): string | ApiError {
-  const headers = { 'WWW-Authenticate': 'Bearer' };
-  const given = /^bearer +(\S.*)$/i.exec(authorization ?? '')?.[1];
-  if (given === undefined) {
-    return new ApiError('key_required', 'Send the admin token: Authorization: Bearer <ADMIN_TOKEN>', { headers });
-  }
-  return tokens.actorOf(given.trim()) ?? new ApiError('invalid_key', 'The admin token is wrong', { headers });
 }
