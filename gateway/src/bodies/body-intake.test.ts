@@ -242,7 +242,6 @@ describe('an upload', () => {
       '127.0.0.1',
     );
     await expect(rawRequest(url, 'POST', '/', { rawBody: content })).rejects.toThrow();
-    intake.stop();
     await close(0);
   });
 

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import {
@@ -10,13 +13,9 @@ import {
   PermitQueue,
   serviceUnavailable,
 } from '@customer-platform/service-kit';
-import { createBodyFile } from './body-file.ts';
 import { maxUnread, tooLarge } from './body-limit.ts';
-import { BodyPace, type Pace } from './body-pace.ts';
 
 const mebibyte = 1_048_576;
-/** Longest time that a refused body is still read, so that its sender gets to read the response. */
-const refusedBodyMs = 60_000;
 /** Longest wait of an upload for a free file. */
 const fileWaitMs = 15_000;
 /** Most uploads that wait for a file. */
@@ -33,7 +32,10 @@ const [hookPart, hookRatio, accountRatio] = [1 / 4, 1 / 3, 1 / 2];
 const chunkBytes = 256;
 
 /** Bounds of bodies in progress. */
-export interface BodyBounds extends Pace {
+export interface BodyBounds {
+  /** Each window of this length must bring `bytesPerSecond` on average, or the end of the body. */
+  windowMs: number;
+  bytesPerSecond: number;
   /** Memory for all of them, in bytes. */
   memoryBytes: number;
   /** Most bodies over 1 MiB that are kept in files at once, and their directory. */
@@ -77,7 +79,6 @@ export class BodyIntake {
   readonly #log: Logger;
   readonly #memory: Record<BodyTerms['kind'], FairPermits>;
   readonly #files: PermitQueue;
-  readonly #pace: BodyPace;
 
   constructor(bounds: BodyBounds, log: Logger) {
     this.#bounds = bounds;
@@ -87,7 +88,6 @@ export class BodyIntake {
       hook: new FairPermits(bounds.memoryBytes * hookPart, hookRatio),
     };
     this.#files = new PermitQueue(new FairPermits(bounds.files, fileRatio), fileWaiting, fileWaitMs, 'uploads');
-    this.#pace = new BodyPace(bounds);
   }
 
   /**
@@ -123,37 +123,31 @@ export class BodyIntake {
     }
   }
 
-  /** Reads and drops the rest of a refused request's body, within bounds; then cuts the connection. */
+  /** Reads and drops the rest of a refused request's body for one window, so that its sender gets to read the response; then cuts the connection. */
   drain(request: IncomingMessage): void {
     if (request.complete || request.destroyed) return;
+    const cut = () => void request.socket.destroy();
+    const timer = setTimeout(cut, this.#bounds.windowMs).unref();
     let unread = 0;
-    const { socket } = request;
-    const cut = () => void socket.destroy();
-    const unwatch = this.#pace.watch(request, () => unread, cut, refusedBodyMs);
-    // Node closes no request whose response has ended when its connection does.
-    const end = () => {
-      unwatch();
-      socket.off('close', end);
-    };
-    request.once('close', end);
-    socket.once('close', end);
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
       if (unread > maxUnread) cut();
     });
-    request.resume();
+    request.once('close', () => clearTimeout(timer)).resume();
   }
 
-  stop(): void {
-    this.#pace.stop();
-  }
-
-  #inMemory(terms: BodyTerms): Body & { add(chunk: Buffer): void } {
+  #inMemory({ kind, owner }: BodyTerms): Body & { add(chunk: Buffer): void } {
+    const memory = this.#memory[kind];
     let chunks: Buffer[] = [];
-    const { hold, letGo } = this.#lease(terms);
+    let held = 0;
     return {
       add: (chunk) => {
-        hold(Math.max(chunk.length, chunkBytes));
+        const bytes = Math.max(chunk.length, chunkBytes);
+        if (!memory.tryTake(owner, bytes)) {
+          limitReached('body_memory');
+          throw busy(memory.holds(owner), 'The memory for request bodies');
+        }
+        held += bytes;
         chunks.push(chunk);
       },
       stream: () => {
@@ -165,34 +159,41 @@ export class BodyIntake {
         });
       },
       letGo: () => {
-        letGo();
+        if (held > 0) memory.giveBack(owner, held);
+        held = 0;
         chunks = [];
       },
     };
   }
 
-  async #inFile(response: ServerResponse, terms: BodyTerms): Promise<Kept> {
-    if (!this.#files.tryTake(terms.owner)) await this.#files.wait(terms.owner, 'The file upload', response);
-    const file = await createBodyFile(this.#bounds.directory).catch((error: unknown) => {
-      this.#files.giveBack(terms.owner);
+  async #inFile(response: ServerResponse, { owner }: BodyTerms): Promise<Kept> {
+    if (!this.#files.tryTake(owner)) await this.#files.wait(owner, 'The file upload', response);
+    const file = await openNameless(this.#bounds.directory).catch((error: unknown) => {
+      this.#files.giveBack(owner);
       throw this.#noFile(error);
     });
+    const streams: Readable[] = [];
     let isOpen = true;
     return {
-      add: (chunk) => file.add(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
-      // A pipe does not forward errors, and an unhandled one ends the process.
-      stream: () =>
-        file.stream().once('error', (error) => {
+      add: (chunk) => file.writeFile(chunk).catch((error: unknown) => Promise.reject(this.#noFile(error))),
+      stream: () => {
+        // A pipe does not forward errors, and an unhandled one ends the process.
+        const stream = file.createReadStream({ start: 0, autoClose: false }).once('error', (error) => {
           this.#log.error({ err: error }, "an upload's file could not be read");
           response.destroy();
-        }),
+        });
+        streams.push(stream);
+        return stream;
+      },
       letGo: () => {
         if (!isOpen) return;
         isOpen = false;
+        for (const stream of streams) stream.destroy();
+        // Waits for pending reads.
         file
           .close()
           .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
-          .finally(() => this.#files.giveBack(terms.owner));
+          .finally(() => this.#files.giveBack(owner));
       },
     };
   }
@@ -216,10 +217,7 @@ export class BodyIntake {
         reject(error);
       }
     };
-    const late = () => reject(tooSlow(this.#bounds));
-    // Hooks come from servers, which have no reason to take longer than one window.
-    const wholeWithinMs = terms.kind === 'hook' ? this.#bounds.windowMs : undefined;
-    const unwatch = this.#pace.watch(request, () => received, late, wholeWithinMs);
+    const unwatch = this.#watchPace(request, terms, () => received, reject);
     const gone = () => reject(new ClientGone());
     // It may come before the last piece is written.
     const end = () => {
@@ -239,23 +237,27 @@ export class BodyIntake {
     request.headers['content-length'] = String(received);
   }
 
-  /** Returns functions that hold memory for a body, and let go of all that is held. */
-  #lease({ kind, owner }: BodyTerms) {
-    const memory = this.#memory[kind];
-    let held = 0;
-    const hold = (bytes: number) => {
-      if (!memory.tryTake(owner, bytes)) {
-        limitReached('body_memory');
-        throw busy(memory.holds(owner), 'The memory for request bodies');
-      }
-      held += bytes;
+  /**
+   * Calls `late` with 408 if a window brings too little of a body: of a hook, whose sender is a server, all that is missing. `received` counts the body
+   * alone, since the sizes of chunks may be written with any number of zeros. A window in which this process does not read does not count.
+   */
+  #watchPace(
+    request: IncomingMessage,
+    { kind }: BodyTerms,
+    received: () => number,
+    late: (error: ApiError) => void,
+  ): () => void {
+    const { windowMs, bytesPerSecond } = this.#bounds;
+    const least = kind === 'hook' ? Number.POSITIVE_INFINITY : (bytesPerSecond * windowMs) / 1_000;
+    let before = 0;
+    const look = () => {
+      const bytes = received();
+      if (!request.isPaused() && bytes - before < least) late(tooSlow(this.#bounds));
+      before = bytes;
     };
-    const letGo = () => {
-      if (held === 0) return;
-      memory.giveBack(owner, held);
-      held = 0;
-    };
-    return { hold, letGo };
+    // Once what came while the process was busy has been read.
+    const timer = setInterval(() => setImmediate(look), windowMs);
+    return () => clearInterval(timer);
   }
 
   #noFile(error: unknown): ApiError {
@@ -264,7 +266,20 @@ export class BodyIntake {
   }
 }
 
-function tooSlow({ windowMs, bytesPerSecond }: Pace): ApiError {
+/** Creates an empty file that is already unlinked: its space is freed even if the process crashes. */
+async function openNameless(directory: string): Promise<FileHandle> {
+  const path = join(directory, `upload-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    await unlink(path);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return file;
+}
+
+function tooSlow({ windowMs, bytesPerSecond }: BodyBounds): ApiError {
   limitReached('body_pace');
   const message = `body must arrive at ${bytesPerSecond} bytes per second or faster, measured every ${windowMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });

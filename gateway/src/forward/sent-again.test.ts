@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { createLogger, listen } from '@customer-platform/service-kit';
 import { type RawResponse, rawRequest, waitFor } from '@customer-platform/testkit';
 import { startStandIn } from '@customer-platform/testkit/stand-in-service';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { refuse } from '../http/listener.ts';
 import { forwarder } from './forward.ts';
@@ -23,7 +23,6 @@ beforeAll(() => {
     log,
   );
 });
-afterAll(() => intake.stop());
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
 });
