@@ -1,19 +1,16 @@
 import { describeServices } from '@customer-platform/contracts/api-document';
 import { ownerOf, type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import { type ApiDocument, mergedDocuments } from '@customer-platform/contracts/merged-documents';
-import type { Logger } from '@customer-platform/service-kit';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 
 /** The OpenAPI document of what the gateway routes to: it changes with what services announce. */
 export class CurrentApiDocument {
   readonly #routes: AnnouncedOperations;
-  readonly #log: Logger;
   #own: Promise<Map<ServiceName, string>> | undefined;
   #made: { version: number; text: Promise<string> } | undefined;
 
-  constructor(routes: AnnouncedOperations, log: Logger) {
+  constructor(routes: AnnouncedOperations) {
     this.#routes = routes;
-    this.#log = log;
   }
 
   /** Returns the document as JSON. Throws if this gateway cannot describe its own contracts. */
@@ -37,24 +34,11 @@ export class CurrentApiDocument {
     const own = await this.#own;
     const parts = [];
     for (const service of serviceNames) {
-      const announced = await this.#announcedPart(service);
-      const document = announced ?? (JSON.parse(own.get(service)!) as ApiDocument);
+      const text = (await this.#routes.documentOf(service)) ?? own.get(service)!;
+      const document = JSON.parse(text) as ApiDocument;
       parts.push({ service, document: this.#routedPart(service, document) });
     }
     return JSON.stringify(mergedDocuments(parts));
-  }
-
-  /** Returns a service's own part; undefined where it has none, or one that cannot be read. */
-  async #announcedPart(service: ServiceName): Promise<ApiDocument | undefined> {
-    try {
-      const text = await this.#routes.documentOf(service);
-      if (text === undefined) return undefined;
-      const { paths, webhooks, components } = JSON.parse(text) as Partial<Record<string, unknown>>;
-      return { paths: mapsIn(paths), webhooks: mapsIn(webhooks), components: mapsIn(components) };
-    } catch (error) {
-      this.#log.warn({ err: error, service }, "a service's description of its operations cannot be read");
-      return undefined;
-    }
   }
 
   /** Returns a part without what the gateway does not route, or another service publishes. */
@@ -67,11 +51,4 @@ export class CurrentApiDocument {
     const webhooks = Object.entries(part.webhooks ?? {}).filter(([kind]) => ownerOf(kind) === service);
     return { ...part, paths: Object.fromEntries(paths), webhooks: Object.fromEntries(webhooks) };
   }
-}
-
-/** Returns the entries of a value that are objects, as an object of objects. */
-function mapsIn(value: unknown): Record<string, Record<string, unknown>> {
-  const isObject = (each: unknown) => typeof each === 'object' && each !== null && !Array.isArray(each);
-  if (!isObject(value)) return {};
-  return Object.fromEntries(Object.entries(value as object).filter(([, each]) => isObject(each)));
 }

@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
 import { isReading, type Logger, pathOf } from '@customer-platform/service-kit';
 import { refuse } from '../http/listener.ts';
+import { type StaticFile, sendStaticFile, staticFile } from '../http/static-file.ts';
 import type { CurrentApiDocument } from './api-document.ts';
 
 /**
@@ -35,55 +37,33 @@ const pageOf = (nonce: string) => `<!doctype html>
 </html>
 `;
 
-/** A file in memory, plain and compressed. */
-interface Served {
-  type: string;
-  bytes: Uint8Array;
-  gzipped: Uint8Array;
-  etag: string;
-}
-
 const script = 'text/javascript; charset=utf-8';
 const json = 'application/json; charset=utf-8';
 
-/** Silence of a client that does not read on, after which its connection ends: they are sent to whoever asks, without a key. */
-const unreadMs = 30_000;
-/** Time for a whole file, however little of it a client reads at a time. */
-const wholeMs = 120_000;
-
 /** The page's files by path; each is made at its first request and cached. */
-const makers: Record<string, () => Promise<Served>> = {
+const makers: Record<string, () => Promise<StaticFile>> = {
   '/docs/nonce.js': () => ownFile('nonce.js', script),
   '/docs/sandbox.js': () => ownFile('sandbox.js', script),
   '/docs/start.js': () => ownFile('start.js', script),
   '/docs/favicon.svg': () => ownFile('favicon.svg', 'image/svg+xml'),
   '/docs/scalar.js': async () => {
     const { bytes, gzipped } = await readReferenceScript();
-    return { type: script, bytes, gzipped, etag: etagOf(bytes) };
+    return staticFile(script, bytes, gzipped);
   },
 };
 const pagePath = '/docs';
 const keyPath = '/docs/key.json';
 const documentPath = '/v1/openapi.json';
 
-const made = new Map<string, Promise<Served>>();
+const made = new Map<string, Promise<StaticFile>>();
 
 /**
  * Returns what serves the OpenAPI document and its page, and leads browsers from the root to the page: it returns whether the request
- * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one. A client that reads nothing for `silentMs`, or
- * has not read all after `longestMs`, is cut off.
+ * was one of theirs, and throws 405. The page uses the test key in `keyFile`, if there is one.
  */
-export function docsServer(
-  api: Pick<CurrentApiDocument, 'text'>,
-  log: Logger,
-  {
-    keyFile,
-    silentMs = unreadMs,
-    longestMs = wholeMs,
-  }: { keyFile?: string | undefined; silentMs?: number; longestMs?: number } = {},
-) {
+export function docsServer(api: Pick<CurrentApiDocument, 'text'>, log: Logger, keyFile: string | undefined) {
   const [serveDocument, serveKey] = [servedOnce(), servedOnce()];
-  const find = async (path: string): Promise<Served> => {
+  const find = async (path: string): Promise<StaticFile> => {
     if (path === documentPath) return await serveDocument(await api.text());
     if (path === keyPath) return await serveKey(JSON.stringify(await readKey(keyFile)));
     return await fileAt(path);
@@ -102,21 +82,13 @@ export function docsServer(
     else {
       find(path).then(
         (file) => {
-          if (response.closed) return;
-          endAfter(response, longestMs);
-          sendFile(request, response.setTimeout(silentMs), file);
+          if (!response.closed) sendStaticFile(request, response, file, headersOf("default-src 'self'"));
         },
         (error: unknown) => refuse(response, error, log),
       );
     }
     return true;
   };
-}
-
-/** Cuts a response off that is not taken in time, however little of it a client takes at a time: nobody needs a key for it. */
-function endAfter(response: ServerResponse, ms: number): void {
-  const timer = setTimeout(() => response.destroy(), ms);
-  response.once('close', () => clearTimeout(timer));
 }
 
 /** Returns whether a browser asks for the root, where no operation is: only a browser names HTML among what it accepts. */
@@ -130,33 +102,17 @@ function isBrowserAtRoot({ method, url, headers }: IncomingMessage): boolean {
 function sendPage(response: ServerResponse): void {
   const nonce = randomBytes(18).toString('base64');
   const body = Buffer.from(pageOf(nonce));
-  setHeaders(response, policyOf(nonce));
-  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': body.length });
+  response.writeHead(200, {
+    ...headersOf(policyOf(nonce)),
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Length': body.length,
+  });
   response.end(body);
 }
 
-function sendFile(request: IncomingMessage, response: ServerResponse, { type, bytes, gzipped, etag }: Served): void {
-  setHeaders(response, "default-src 'self'");
-  response.setHeader('ETag', etag);
-  response.setHeader('Vary', 'Accept-Encoding');
-  if (request.headers['if-none-match'] === etag) {
-    response.writeHead(304).end();
-    return;
-  }
-  const isGzipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
-  if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
-  const body = isGzipped ? gzipped : bytes;
-  response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length });
-  response.end(body);
-}
+const headersOf = (policy: string) => ({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': policy });
 
-function setHeaders(response: ServerResponse, policy: string): void {
-  response.setHeader('Cache-Control', 'no-cache');
-  response.setHeader('Content-Security-Policy', policy);
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-}
-
-function fileAt(path: string): Promise<Served> {
+function fileAt(path: string): Promise<StaticFile> {
   let file = made.get(path);
   if (!file) {
     file = makers[path]!();
@@ -166,18 +122,18 @@ function fileAt(path: string): Promise<Served> {
   return file;
 }
 
-async function ownFile(name: string, type: string): Promise<Served> {
+async function ownFile(name: string, type: string): Promise<StaticFile> {
   return await served(type, await readFile(join(import.meta.dirname, 'browser', name), 'utf8'));
 }
 
-async function served(type: string, text: string): Promise<Served> {
+async function served(type: string, text: string): Promise<StaticFile> {
   const bytes = Buffer.from(text);
-  return { type, bytes, gzipped: await promisify(gzip)(bytes), etag: etagOf(bytes) };
+  return staticFile(type, bytes, await promisify(gzip)(bytes));
 }
 
 /** Returns what compresses a JSON text when it is another than the last time: whoever asks again and again costs nothing. */
-function servedOnce(): (text: string) => Promise<Served> {
-  let last: { text: string; served: Promise<Served> } | undefined;
+function servedOnce(): (text: string) => Promise<StaticFile> {
+  let last: { text: string; served: Promise<StaticFile> } | undefined;
   return (text) => {
     if (last?.text !== text) last = { text, served: served(json, text) };
     return last.served;
@@ -193,21 +149,12 @@ const readMs = 60_000;
  */
 async function readReferenceScript(): Promise<{ bytes: Uint8Array; gzipped: Uint8Array }> {
   const worker = new Worker(new URL('./reference-script-worker.ts', import.meta.url));
-  const { promise, resolve, reject } = Promise.withResolvers<{ bytes: Uint8Array; gzipped: Uint8Array }>();
-  worker.once('message', resolve).once('error', reject);
-  worker.once('exit', () => reject(new Error('the thread that reads the script of the reference ended without it')));
-  const late = setTimeout(() => reject(new Error(`the script was not read within ${readMs} ms`)), readMs);
   try {
-    return await promise;
+    const [read] = await once(worker, 'message', { signal: AbortSignal.timeout(readMs) });
+    return read as { bytes: Uint8Array; gzipped: Uint8Array };
   } finally {
-    clearTimeout(late);
     void worker.terminate();
   }
-}
-
-/** Returns a weak tag: the same for the plain and for the compressed bytes. */
-function etagOf(bytes: Uint8Array): string {
-  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
 }
 
 /** Returns the key in a file. Only one that acts on a sandbox is shown: whoever opens the page gets it. */
