@@ -12,14 +12,8 @@ export function setProtectiveHeaders(response: ServerResponse): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');
 }
 
-/**
- * Time and bytes that a refused client may go on sending before its connection is cut: it gets to read the response.
- */
+/** Time in which a refused client may go on sending before its connection is cut: it gets to read the response. */
 const lingerMs = 2_000;
-const lingerBytes = 8 * 1_048_576;
-
-/** Most requests that a connection may have behind the one that is served. */
-const maxUnserved = 16;
 
 const maxHeaders = 500;
 /** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
@@ -57,8 +51,8 @@ function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean 
 export class UnreadRequests {
   readonly #log: RequestLog | undefined;
   readonly #underWay = new WeakMap<Duplex, ServerResponse>();
-  /** Numbers of requests that came before their connection's response was sent, by that. */
-  readonly #unserved = new WeakMap<ServerResponse, number>();
+  /** Connections whose last response is a refusal. */
+  readonly #refused = new WeakSet<Duplex>();
 
   constructor(log: Logger) {
     this.#log = requestLog(log);
@@ -83,57 +77,33 @@ export class UnreadRequests {
     if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
   }
 
-  /**
-   * Has a connection close after the response that is under way: its client sent another request without waiting for it. A client that sends
-   * more than 16 is cut off at once, since each stays in memory.
-   */
-  closeAfterResponse(socket: Socket): void {
+  /** Has a connection close after the response that is under way: its client sent more without waiting for it. */
+  closeAfterResponse(socket: Duplex): void {
     const before = this.#underWay.get(socket);
-    const unserved = before ? (this.#unserved.get(before) ?? 0) + 1 : Number.POSITIVE_INFINITY;
-    if (!before || unserved > maxUnserved) {
-      socket.destroy();
-      return;
+    if (!before) socket.destroy();
+    else if (before.shouldKeepAlive) {
+      limitReached('pipelined_requests');
+      before.shouldKeepAlive = false;
+      before.once('finish', () => (socket as Socket).destroySoon());
     }
-    this.#unserved.set(before, unserved);
-    if (unserved > 1) return;
-    limitReached('pipelined_requests');
-    before.shouldKeepAlive = false;
-    before.once('finish', () => socket.destroySoon());
   }
 
-  /** Responds to CONNECT, which no proxy of ours takes, with an envelope, and closes the connection once the client has read it. */
-  refuseConnect(socket: Duplex): void {
-    // Nobody else reads what still arrives, and looks at what fails, once Node has handed the connection over.
-    socket.on('error', () => socket.destroy()).resume();
-    this.#refuseLast(socket, { status: 405 });
-  }
-
-  /** Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. */
+  /**
+   * Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. If a request is served there, its
+   * response is the last one, unless what is broken is its own body, which then never comes.
+   */
   refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (lingering.has(socket)) {
-      // Read and drop what still arrives: closing a connection with unread data loses the response.
-      if ((socket as Socket).bytesRead > lingering.get(socket)! + lingerBytes) socket.destroy();
-      return;
-    }
-    if (error.code === 'ECONNRESET') socket.destroy();
-    else this.#refuseLast(socket, refusals[error.code ?? ''] ?? { status: 400 });
-  }
-
-  /**
-   * Responds last on a connection: after the response that is under way, unless what is broken is its own request, whose body then never
-   * comes; and not at all where that response has begun, for it may never end.
-   */
-  #refuseLast(socket: Duplex, refusal: Refusal): void {
-    if (!lingering.has(socket)) lingering.set(socket, (socket as Socket).bytesRead);
+    if (this.#refused.has(socket)) return;
     const before = this.#underWay.get(socket);
-    if (before && !before.writableFinished && (before.headersSent || before.req.complete)) {
-      if (before.headersSent) socket.destroy();
-      else before.once('close', () => this.#refuseLast(socket, refusal));
-    } else if (socket.writable) this.#respond(socket, refusal);
-    else socket.destroy();
+    const isServing = before !== undefined && !before.writableFinished;
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else if (isServing && before.req.complete) this.closeAfterResponse(socket);
+    else if (isServing && before.headersSent) socket.destroy();
+    else this.#respond(socket, refusals[error.code ?? ''] ?? { status: 400 });
   }
 
   #respond(socket: Duplex, { status, limit }: Refusal): void {
+    this.#refused.add(socket);
     const requestId = randomUUIDv7();
     const envelope = envelopeOf(status, requestId);
     socket.end(envelope);
@@ -155,9 +125,6 @@ function countRefused(status: number): void {
   refused.add(1, { 'http.response.status_code': status });
 }
 
-/** Refused connections, with the bytes that they had sent by then. */
-const lingering = new WeakMap<Duplex, number>();
-
 interface Refusal {
   status: number;
   limit?: LimitName;
@@ -171,8 +138,7 @@ const refusals: Record<string, Refusal> = {
 
 function envelopeOf(status: number, requestId: string): string {
   const reason = STATUS_CODES[status];
-  const message =
-    status === 405 ? 'There is no method CONNECT here' : `The request is not valid HTTP, or not complete: ${reason}`;
+  const message = `The request is not valid HTTP, or not complete: ${reason}`;
   const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
   const head = [
     `HTTP/1.1 ${status} ${reason}`,

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
 import { gatewayHeadBytes, internalError, type Logger, listen, sendRefusal } from '@customer-platform/service-kit';
 import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
@@ -21,8 +20,8 @@ interface ListenerOptions {
 }
 
 /**
- * Listens. Invalid HTTP, CONNECT and a request without Host, or with two of it or of Idempotency-Key, included, gets an envelope with a Request-Id too; an
- * expectation other than 100-continue is ignored. A request that a client sends before it has the response to the one before is not served:
+ * Listens. Invalid HTTP, and a request without Host, or with two of it or of Idempotency-Key, gets an envelope with a Request-Id too; an
+ * expectation other than 100-continue is ignored. What a client sends before it has the response to its request is not served:
  * the connection closes after that response. With `bodies` the handler itself bounds how long a body takes.
  */
 export async function listenWithEnvelopes(handle: RequestHandler, { port, host, log, bodies }: ListenerOptions) {
@@ -55,7 +54,6 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
   if (bodies === 'watched') server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => unread.refuseConnect(socket));
   server.on('clientError', (error, socket) => unread.refuseBroken(error, socket));
   return listener;
 }
