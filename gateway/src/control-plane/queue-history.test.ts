@@ -1,4 +1,3 @@
-import { createLogger } from '@customer-platform/service-kit';
 import { MovableClock } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
 import { QueueHistory } from './queue-history.ts';
@@ -47,23 +46,4 @@ it('has a gap where a service was gone, and nothing of it after an hour', async 
   expect(history.of(queue({}))).toHaveLength(1);
   await sample(60);
   expect(history.of(queue({}))).toEqual([]);
-});
-
-it('is bounded by the number of samples, whatever the clock does', async () => {
-  const { history } = historyOf(() => [queue({})]);
-  for (let count = 0; count < 100; count++) await history.sample();
-  expect(history.of(queue({}))).toHaveLength(61);
-});
-
-it('ends at once while a service that is asked does not reply', async () => {
-  const { promise: reply, resolve } = Promise.withResolvers<{ data: [] }>();
-  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
-  const history = new QueueHistory(async () => {
-    asked();
-    return await reply;
-  }, clock.now);
-  history.start(createLogger('test', 'silent'));
-  await isAsked;
-  await history.stop();
-  resolve({ data: [] });
 });

@@ -6,8 +6,6 @@ const everyMs = 60_000;
 const slowestRetryMs = 60_000;
 /** Time for which samples are kept. */
 const keptMs = 3_600_000;
-/** Samples of a queue in that time, whatever the clock does meanwhile. */
-const maxSamples = keptMs / everyMs + 1;
 
 interface Sample extends Pick<QueueDepth, 'ready' | 'running' | 'waiting' | 'dead'> {
   atMs: number;
@@ -24,7 +22,6 @@ export class QueueHistory {
   readonly #read: (now: Date) => Promise<{ data: Sampled[] }>;
   readonly #clock: () => Date;
   readonly #samples = new Map<string, Sample[]>();
-  readonly #stopped = Promise.withResolvers<undefined>();
   #loop: WakeLoop | undefined;
 
   constructor(read: (now: Date) => Promise<{ data: Sampled[] }>, clock: () => Date) {
@@ -40,16 +37,13 @@ export class QueueHistory {
   /** Takes one sample of every queue, and drops those that are older than an hour. */
   async sample(): Promise<false> {
     const now = this.#clock();
-    const found = await Promise.race([this.#read(now), this.#stopped.promise]);
-    for (const { ready, running, waiting, dead, ...queue } of found?.data ?? []) {
-      const name = nameOf(queue);
-      const samples = this.#samples.get(name) ?? [];
-      this.#samples.set(name, samples);
-      samples.push({ atMs: now.getTime(), ready, running, waiting, dead });
+    const { data } = await this.#read(now);
+    for (const { ready, running, waiting, dead, ...queue } of data) {
+      const samples = this.#samples.get(nameOf(queue)) ?? [];
+      this.#samples.set(nameOf(queue), [...samples, { atMs: now.getTime(), ready, running, waiting, dead }]);
     }
     for (const [name, samples] of this.#samples) {
-      const since = now.getTime() - keptMs;
-      const kept = samples.filter(({ atMs }) => atMs >= since).slice(-maxSamples);
+      const kept = samples.filter(({ atMs }) => atMs >= now.getTime() - keptMs);
       if (kept.length > 0) this.#samples.set(name, kept);
       else this.#samples.delete(name);
     }
@@ -62,9 +56,7 @@ export class QueueHistory {
     return samples.map(({ atMs, ...depth }) => ({ at: formatInstant(new Date(atMs), 'UTC'), ...depth }));
   }
 
-  /** Ends at once: a sample that is being taken waits for services that do not reply, and nobody will see it. */
   async stop(): Promise<void> {
-    this.#stopped.resolve(undefined);
     await this.#loop?.stop();
   }
 }

@@ -50,11 +50,6 @@ export class KeyCache {
     return this.#absent.has(hash) ? null : undefined;
   }
 
-  /** Returns the record as it was last read, however long ago; as `peek` otherwise. What it may no longer do is not known. */
-  last(hash: string): KeyRecord | null | undefined {
-    return this.#known.get(hash)?.record ?? this.peek(hash);
-  }
-
   /**
    * Reads a key; returns null if there is no valid one. While the database is unavailable a known key works for 60 s,
    * and any other throws 503 service_unavailable: a key that cannot be looked up is not a wrong one.

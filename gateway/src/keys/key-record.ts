@@ -28,8 +28,5 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
     usedAtMs: 0,
     isUseUnsaved: false,
     signer: contextSigner(contextSecret, account),
-    /** Last client address, and when it was noted, on the monotonic clock. */
-    seenFrom: '',
-    seenAtMs: 0,
   };
 }

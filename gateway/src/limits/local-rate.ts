@@ -1,15 +1,31 @@
 import { LRUCache } from '@customer-platform/service-kit';
 
-const maxKeys = 20_000;
+/** An evicted bucket counts as full: the least recently used most likely is. */
+const maxBuckets = 20_000;
 
-/** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. At most 20,000 are remembered. */
+/** What is spent of token buckets in this process, by key, as time: what a token takes to be refilled, for each. */
+export class LocalBuckets {
+  readonly #spentUntilUs = new LRUCache<string, number>({ max: maxBuckets });
+
+  /** Returns how far ahead of now a bucket is spent, in microseconds. */
+  aheadUs(key: string): number {
+    return Math.max(0, (this.#spentUntilUs.get(key) ?? 0) - nowUs());
+  }
+
+  /** Spends a token that takes `intervalUs` to be refilled, even if there is none. */
+  spend(key: string, intervalUs: number): void {
+    this.#spentUntilUs.set(key, nowUs() + this.aheadUs(key) + intervalUs);
+  }
+}
+
+/** A token bucket per key in this process: `burst` at once, refilled with `perSecond`. */
 export class LocalRate {
-  readonly #intervalMs: number;
+  readonly #intervalUs: number;
   readonly #burst: number;
-  readonly #spentUntilMs = new LRUCache<string, number>({ max: maxKeys });
+  readonly #buckets = new LocalBuckets();
 
   constructor(perSecond: number, burst: number) {
-    this.#intervalMs = 1_000 / perSecond;
+    this.#intervalUs = 1_000_000 / perSecond;
     this.#burst = burst;
   }
 
@@ -22,17 +38,15 @@ export class LocalRate {
 
   /** Returns the milliseconds until a key's bucket holds a token; 0 if it does now. */
   waitMs(key: string): number {
-    const spentUntilMs = this.#spentUntilMs.get(key);
-    if (spentUntilMs === undefined) return 0;
-    // A millionth of a second off is rounding, not one too many.
-    const waitMs = spentUntilMs - performance.now() - this.#intervalMs * (this.#burst - 1);
-    return waitMs > 0.001 ? waitMs : 0;
+    const waitUs = this.#buckets.aheadUs(key) - this.#intervalUs * (this.#burst - 1);
+    // A microsecond is rounding, not one too many.
+    return waitUs > 1 ? waitUs / 1_000 : 0;
   }
 
   /** Takes a token from a key's bucket even if it holds none. */
   charge(key: string): void {
-    const nowMs = performance.now();
-    const spentUntilMs = Math.max(this.#spentUntilMs.get(key) ?? 0, nowMs) + this.#intervalMs;
-    this.#spentUntilMs.set(key, spentUntilMs);
+    this.#buckets.spend(key, this.#intervalUs);
   }
 }
+
+const nowUs = () => performance.now() * 1_000;

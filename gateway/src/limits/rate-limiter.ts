@@ -1,5 +1,6 @@
-import { type Logger, LRUCache, meter } from '@customer-platform/service-kit';
+import { type Logger, meter } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
+import { LocalBuckets } from './local-rate.ts';
 import type { BucketState, RatePolicy } from './rate-policy.ts';
 import type { GatewayRedis } from './redis.ts';
 import { type Bucket, RedisLimiter } from './redis-limiter.ts';
@@ -43,7 +44,7 @@ export class RateLimiter {
   readonly #gateways: LiveGateways;
   readonly #log: Logger;
   readonly #shared: RedisLimiter;
-  readonly #local = new LocalLimiter();
+  readonly #local = new LocalBuckets();
   readonly #shards: Shard[];
   readonly #unavailable = new Set<Shard>();
 
@@ -80,7 +81,20 @@ export class RateLimiter {
       }
     }
     fallbacks.add(1);
-    return this.#local.take(policy, cost, this.#gateways.count());
+    return this.#takeLocal(policy, cost);
+  }
+
+  /** Limits in this process alone, by its share of the bucket. */
+  #takeLocal(policy: RatePolicy, cost: 0 | 1): BucketState {
+    const gateways = this.#gateways.count();
+    const intervalUs = policy.intervalUs * gateways;
+    const burst = Math.max(1, Math.floor(policy.burst / gateways));
+    const spentUs = this.#local.aheadUs(policy.bucket) + intervalUs * cost;
+    const waitUs = spentUs - intervalUs * burst;
+    // A microsecond is rounding, not a request too many.
+    if (waitUs > 1) return -waitUs;
+    if (cost === 1) this.#local.spend(policy.bucket, intervalUs);
+    return spentUs / gateways;
   }
 
   /** Returns whether limits, or some of them in a cluster, are kept by this process alone. */
@@ -116,26 +130,5 @@ export class RateLimiter {
   #recover(shard: Shard): void {
     shard.failures = 0;
     if (this.#unavailable.delete(shard) && this.#unavailable.size === 0) this.#log.warn('Redis available again');
-  }
-}
-
-/** An evicted bucket counts as full: the least recently used most likely is. */
-const maxBuckets = 20_000;
-
-/** Limits in one process alone, by its share of the bucket, in memory. The fallback while Redis is unavailable. */
-class LocalLimiter {
-  readonly #spentUntilUs = new LRUCache<string, number>({ max: maxBuckets });
-
-  /** Takes `cost` requests of the key's share, which is one part in `gateways`. */
-  take(policy: RatePolicy, cost: 0 | 1, gateways: number): BucketState {
-    const intervalUs = policy.intervalUs * gateways;
-    const burst = Math.max(1, Math.floor(policy.burst / gateways));
-    const nowUs = performance.now() * 1_000;
-    const spentUntilUs = Math.max(this.#spentUntilUs.get(policy.bucket) ?? 0, nowUs) + intervalUs * cost;
-    const waitUs = spentUntilUs - intervalUs * burst - nowUs;
-    // A millionth of a second off is rounding, not a request too many.
-    if (waitUs > 1) return -waitUs;
-    if (cost === 1) this.#spentUntilUs.set(policy.bucket, spentUntilUs);
-    return (spentUntilUs - nowUs) / gateways;
   }
 }

@@ -5,8 +5,6 @@ import { type GatewayRedis, shardTag } from './redis.ts';
 /** Most requests in one script: Redis does nothing else while it runs. */
 const maxBatch = 100;
 
-const nonsense = 'Redis did not reply with the states of the buckets';
-
 /** Part of a policy that Redis needs. */
 export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
 
@@ -66,15 +64,9 @@ export class RedisLimiter {
     const taking = this.#redis.takeRequests(requests.length, ...buckets, ...limits).finally(inTime);
     taking
       .then((states) => {
-        if (!areStates(states, requests.length)) throw new Error(nonsense);
         // A batch that timed out is settled already: these calls do nothing then.
         for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
       })
       .catch(giveUp);
   }
-}
-
-/** Returns whether a reply has what was asked for: after an error in between, what is read as one may be anything. */
-function areStates(reply: unknown, count: number): reply is BucketState[] {
-  return Array.isArray(reply) && reply.length === count && reply.every(Number.isFinite);
 }

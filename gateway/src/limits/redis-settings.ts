@@ -66,17 +66,20 @@ function contradictionIn(parts: string[], mode: RedisSettings['REDIS_MODE']): st
   }
   const urls = parts.flatMap((part) => urlOf(part) ?? []);
   const [first] = urls;
-  const differs = (other: (url: URL) => string) =>
-    urls.some((url) => other(url) !== '' && other(url) !== other(first!));
-  if (differs(({ protocol }) => protocol)) return 'must have redis:// in all of its URLs, or rediss:// in all';
-  if (differs(({ username, password }) => username + password && `${username}:${password}`))
-    return 'must have one user and password for all of its URLs: write them into the first alone';
+  if (urls.some((url) => !followsFirst(url, first!)))
+    return 'must have one scheme, one user and password, and one database for all of its URLs: write the latter into the first alone';
   if (urls.some(({ search }) => search !== '')) return `must have no ?options with REDIS_MODE=${mode}`;
   if (mode === 'cluster' && urls.some((url) => databaseOf(url) !== 0))
     return 'must name no database with REDIS_MODE=cluster, which has number 0 alone: leave the path out';
-  if (differs(({ pathname }) => pathname.replace(/^\/$/, '')))
-    return 'must name one database for all of its URLs: write it into the first alone';
   return undefined;
+}
+
+/** Returns whether a URL says the same as the first but for its server, or nothing. */
+function followsFirst(url: URL, first: URL): boolean {
+  const credentials = ({ username, password }: URL) => `${username}:${password}`;
+  const isOneUser = credentials(url) === ':' || credentials(url) === credentials(first);
+  const isOneDatabase = url.pathname.length <= 1 || databaseOf(url) === databaseOf(first);
+  return url.protocol === first.protocol && isOneUser && isOneDatabase;
 }
 
 /** Servers of a cluster, or sentinels, and what all of them have in common. */

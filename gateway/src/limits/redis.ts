@@ -110,9 +110,6 @@ const connection = {
   autoResendUnfulfilledCommands: false,
 } satisfies RedisOptions;
 
-/** Pause before a client that ended by itself is connected again. */
-const endedRetryMs = 100;
-
 /** Pause before a replica is left again: whatever is written as soon as it is connected finds out that it still is one. */
 const readonlyRetryMs = 500;
 
@@ -160,28 +157,8 @@ function openSingle(settings: RedisSettings): Redis {
   return new Redis(url, serverOptions(settings));
 }
 
-/** Connects to the master that the sentinels name, and to the next one as soon as one of them says that it changed. */
+/** Connects to the master that the sentinels name; they end the connections to one that is a replica from now on, and each new one asks them again. */
 function openBySentinels(settings: RedisSettings): Redis {
-  const redis = connectBySentinels(settings);
-  let isWanted = true;
-  const disconnect = redis.disconnect.bind(redis);
-  redis.disconnect = (reconnect = false) => {
-    isWanted = reconnect;
-    disconnect(reconnect);
-  };
-  // The client ends for good where a sentinel tells of a failover while another one is asked for the master.
-  redis.on('end', () => {
-    if (isWanted) setTimeout(() => isWanted && redis.connect().catch(reportedByEvent), endedRetryMs);
-  });
-  return redis;
-}
-
-/** An attempt to connect that failed has emitted its error. */
-function reportedByEvent(): void {
-  // Nothing to do.
-}
-
-function connectBySentinels(settings: RedisSettings): Redis {
   const { hosts, username, password, database, isTls } = redisServers(settings.REDIS_URL, 26_379);
   const sentinelPassword = settings.REDIS_SENTINEL_PASSWORD ?? password;
   return new Redis({
@@ -195,7 +172,6 @@ function connectBySentinels(settings: RedisSettings): Redis {
     ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
     sentinelCommandTimeout: connectTimeoutMs,
     sentinelRetryStrategy: retryDelayMs,
-    failoverDetector: true,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ApiError } from '@customer-platform/contracts/core';
 import { busy, FairPermits, limitReached } from '@customer-platform/service-kit';
 
 /** Requests in flight in this process. An owner alone may have half of them, and each further one half of the rest. */
@@ -6,7 +7,7 @@ const maxInFlight = 2_048;
 
 /** The place of one request among those in flight. */
 export interface RequestPlace {
-  /** Has the place count as an owner's: the account, once it is known. Throws 429 or 503 where that has too many. */
+  /** Has the place count as an owner's: the account, once it is known. Throws the refusal where that has too many. */
   moveTo(owner: string): void;
 }
 
@@ -16,12 +17,20 @@ export interface RequestPlace {
  */
 export class RequestShares {
   readonly #permits: FairPermits;
+  readonly #refusal: (hasOthers: boolean) => ApiError;
 
-  constructor(inFlight = maxInFlight) {
+  /** `refusal` makes the error of a request without a place; `hasOthers` says that its owner has some: by default 429, else 503. */
+  constructor(inFlight = maxInFlight, refusal: (hasOthers: boolean) => ApiError = gatewayBusy) {
     this.#permits = new FairPermits(inFlight);
+    this.#refusal = refusal;
   }
 
-  /** Takes a place until the response closes. Throws 429 where the owner's requests leave no room for it, 503 where others' do. */
+  /** Nobody holds a place. */
+  get isUnused(): boolean {
+    return this.#permits.isUnused;
+  }
+
+  /** Takes a place until the response closes. Throws the refusal where there is none. */
   take(owner: string, response: ServerResponse): RequestPlace {
     this.#tryTake(owner);
     let holder = owner;
@@ -37,8 +46,11 @@ export class RequestShares {
   }
 
   #tryTake(owner: string): void {
-    if (this.#permits.tryTake(owner)) return;
-    limitReached('requests');
-    throw busy(this.#permits.holds(owner), 'The gateway');
+    if (!this.#permits.tryTake(owner)) throw this.#refusal(this.#permits.holds(owner));
   }
+}
+
+function gatewayBusy(hasOthers: boolean): ApiError {
+  limitReached('requests');
+  return busy(hasOthers, 'The gateway');
 }
