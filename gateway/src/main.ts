@@ -26,11 +26,10 @@ import { clientAddressReader } from './http/client-address.ts';
 import { listenWithEnvelopes } from './http/listener.ts';
 import { forgetOldChanges, saveKeyUses } from './jobs.ts';
 import { RequestShares } from './limits/request-shares.ts';
-import { HookDoor } from './public/hook-door.ts';
-import { openAdmission } from './public/open-admission.ts';
-import { OpenStreams } from './public/open-streams.ts';
+import { openAdmission } from './public/admission.ts';
+import { InboundWebhooks } from './public/inbound-webhooks.ts';
 import { publicHandler } from './public/public-handler.ts';
-import { StreamDoor } from './public/stream-door.ts';
+import { StreamRoutes } from './public/stream-routes.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { openSandboxClocks } from './sandbox-clock/serve-clock.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
@@ -50,7 +49,7 @@ export async function startGateway(
   const changes = new ChangeFeed(sql, bus, log);
   const admission = openAdmission(foundation, changes);
   const { keys, uses, invalidKeys, slots } = admission;
-  const streams = new OpenStreams({ keys, changes, clock, log });
+  const streams = new StreamRoutes({ slots, keys, changes, clock, log });
   await changes.start((accountIds) => streams.forgetKeys(accountIds));
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, Object.values(internalRequests), work);
@@ -78,12 +77,12 @@ export async function startGateway(
     upstreams,
     shares: new RequestShares(),
     bodies,
-    streams: new StreamDoor(slots, streams),
-    hooks: upstreams.hooks && new HookDoor(upstreams.hooks, bodies, config),
+    streams,
+    hooks: upstreams.hooks && new InboundWebhooks(upstreams.hooks, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
     serveClock: sandboxClocks.serve,
-    serveDocs: docsServer(new CurrentApiDocument(routes, log), log, { keyFile: config.DOCS_KEY_FILE }),
+    serveDocs: docsServer(new CurrentApiDocument(routes), log, config.DOCS_KEY_FILE),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
   const place = { port, host, log, bodies: 'watched' } as const;
@@ -97,7 +96,6 @@ export async function startGateway(
       await drained([publicListener, admin, streams], config);
       await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
       await admission.stop();
-      bodies.stop();
       upstreams.close();
       await traces.thread?.stop();
       await stop();

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@customer-platform/contracts/core';
+import { type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import type { Logger } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
 import { forwarder } from './forward.ts';
@@ -18,17 +18,11 @@ export interface Upstreams {
 export function openUpstreams(config: GatewayConfig, log: Logger): Upstreams {
   const holdMs = config.SERVICE_HOLD_SECONDS * 1_000;
   const bounds = { sockets: config.SERVICE_SOCKETS, holdMs };
-  const urls: [ServiceName, string | undefined][] = [
-    ['calendar', config.CALENDAR_URL],
-    ['agents', config.AGENTS_URL],
-    ['cdp', config.CDP_URL],
-    ['catalogue', config.CATALOGUE_URL],
-    ['crm', config.CRM_URL],
-    ['messaging', config.MESSAGING_URL],
-    ['webhooks', config.WEBHOOKS_URL],
-  ];
   const services = new Map(
-    urls.flatMap(([name, url]) => (url ? [[name, forwarder(url, name, log, bounds)] as const] : [])),
+    serviceNames.flatMap((name) => {
+      const url = name === 'gateway' ? undefined : config[`${name.toUpperCase() as Uppercase<typeof name>}_URL`];
+      return url ? [[name, forwarder(url, name, log, bounds)] as const] : [];
+    }),
   );
   const { MESSAGING_URL: hooksUrl } = config;
   const hookBounds = { sockets: config.HOOK_SOCKETS, waiting: 256, waitMs: 5_000, holdMs };

@@ -1,15 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
-import { limitReached, methodRefusal } from '@customer-platform/service-kit';
+import { type Foundation, limitReached, methodRefusal } from '@customer-platform/service-kit';
+import type { ChangeFeed } from '../changes/change-feed.ts';
+import { bearerChallenge, bearerToken } from '../http/bearer-token.ts';
 import { isInRanges } from '../http/client-address.ts';
-import type { KeyCache } from '../keys/key-cache.ts';
+import { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
-import type { UseLog } from '../keys/use-log.ts';
-import type { InvalidKeys } from '../limits/invalid-keys.ts';
-import type { RateLimiter } from '../limits/rate-limiter.ts';
+import { UseLog } from '../keys/use-log.ts';
+import { InvalidKeys } from '../limits/invalid-keys.ts';
+import { LiveGateways } from '../limits/live-gateways.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
 import { rateLimited, rateLimitHeader } from '../limits/rate-policy.ts';
+import { openRedis } from '../limits/redis.ts';
+import { StreamSlots } from '../limits/stream-slots.ts';
 import type { Route } from '../routes/route-table.ts';
+import type { GatewayConfig } from '../settings.ts';
 
 /** Dependencies of the checks of a request. */
 export interface AdmissionParts {
@@ -20,7 +26,34 @@ export interface AdmissionParts {
   clock: () => Date;
 }
 
-const bearer = { 'WWW-Authenticate': 'Bearer' };
+/** Opens what the checks of a request need. `stop` ends it, after the jobs, and writes the last uses of keys. */
+export function openAdmission(
+  { config, sql, bus, log, clock, dependencies }: Foundation<GatewayConfig>,
+  changes: ChangeFeed,
+): AdmissionParts & { slots: StreamSlots; stop(): Promise<void> } {
+  const redis = openRedis(config, (error) => log.debug({ err: error }, 'Redis'));
+  const gateways = new LiveGateways(bus);
+  const slots = new StreamSlots(redis, gateways);
+  const uses = new UseLog();
+  const limiter = new RateLimiter(redis, gateways, log);
+  dependencies.set('Redis', () => limiter.isRedisUnavailable());
+  return {
+    keys: new KeyCache(sql, changes, config.CONTEXT_SECRET),
+    uses,
+    invalidKeys: new InvalidKeys(redis, log, clock),
+    limiter,
+    clock,
+    slots,
+    async stop() {
+      gateways.stop();
+      slots.stop();
+      await uses
+        .save(sql)
+        .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
+      redis.disconnect();
+    },
+  };
+}
 
 /**
  * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
@@ -61,7 +94,7 @@ export async function admitAgain(
   request: IncomingMessage,
   { record, operation, address }: Admitted,
 ): Promise<KeyRecord> {
-  const hash = hashOfKey(keyOf(request)!);
+  const hash = hashOfKey(bearerToken(request)!);
   const known = parts.keys.peek(hash);
   const current = known === undefined ? await parts.keys.find(hash) : known;
   if (!current || current.expiresAtMs <= parts.clock().getTime()) throw unusable();
@@ -72,16 +105,11 @@ export async function admitAgain(
   return current;
 }
 
-/** Returns the key that a request was sent with, whatever it is; undefined without one. */
-export function keyOf({ headers: { authorization } }: IncomingMessage): string | undefined {
-  return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
-}
-
 async function identify(parts: AdmissionParts, request: IncomingMessage, address: string): Promise<KeyRecord> {
-  const key = keyOf(request);
+  const key = bearerToken(request);
   if (key === undefined) {
     throw new ApiError('key_required', 'Send an API key: Authorization: Bearer cp_live_… (see /docs)', {
-      headers: bearer,
+      headers: bearerChallenge,
     });
   }
   const hash = hashOfKey(key);
@@ -100,7 +128,9 @@ async function invalidKey({ invalidKeys }: AdmissionParts, address: string): Pro
 }
 
 function unusable(): ApiError {
-  return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', { headers: bearer });
+  return new ApiError('invalid_key', 'This API key is invalid: mistyped, revoked or expired', {
+    headers: bearerChallenge,
+  });
 }
 
 /** Returns the refusal of a key that is valid and may not be used: by its account, its plan, or the address. */

@@ -24,9 +24,9 @@ import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
 import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
-import type { HookDoor } from './hook-door.ts';
+import type { InboundWebhooks } from './inbound-webhooks.ts';
 import { sendMe } from './me.ts';
-import type { StreamDoor } from './stream-door.ts';
+import type { StreamRoutes } from './stream-routes.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
@@ -40,9 +40,9 @@ export interface PublicParts extends AdmissionParts {
   upstreams: Upstreams;
   shares: RequestShares;
   bodies: BodyIntake;
-  streams: StreamDoor;
+  streams: Pick<StreamRoutes, 'pass'>;
   /** Undefined where no messaging is set up. */
-  hooks: HookDoor | undefined;
+  hooks: InboundWebhooks | undefined;
   addressOf(request: IncomingMessage): string;
   /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;

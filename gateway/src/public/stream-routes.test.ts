@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { ClientGone, createLogger } from '@customer-platform/service-kit';
@@ -6,29 +6,27 @@ import { type StandInService, startStandIn } from '@customer-platform/testkit/st
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { forwarder } from '../forward/forward.ts';
 import type { StreamSlots } from '../limits/stream-slots.ts';
-import { type OpenStream, OpenStreams } from './open-streams.ts';
-import { type StreamCall, StreamDoor } from './stream-door.ts';
+import { type StreamCall, StreamRoutes } from './stream-routes.ts';
 
 let service: StandInService;
 let taken: number;
-let open: OpenStreams;
-let door: StreamDoor;
+let routes: StreamRoutes;
 beforeEach(async () => {
   service = await startStandIn();
   taken = 0;
   const slots = { take: async () => `slot-${++taken}`, giveBack: () => undefined } as unknown as StreamSlots;
   // The key is looked at a quarter of a second after its stream was opened: that is still going on when a test ends.
   const { promise: isLookedAt } = Promise.withResolvers<null>();
-  open = new OpenStreams({
+  routes = new StreamRoutes({
+    slots,
     keys: { forget: () => undefined, peek: () => undefined, find: () => isLookedAt },
     changes: { isDatabaseUnavailable: false, lastGoodMs: 0 },
     clock: () => new Date(),
     log: createLogger('gateway', 'silent'),
   });
-  door = new StreamDoor(slots, open);
 });
 afterEach(async () => {
-  await open.close();
+  await routes.close();
   await service.stop();
 });
 
@@ -61,28 +59,29 @@ describe('a stream', () => {
   it('whose reader has left while its key was looked up is not opened, and not kept', async () => {
     const { call, leave, stop } = await request();
     await leave();
-    await expect(door.pass(call)).rejects.toThrow(ClientGone);
+    await expect(routes.pass(call)).rejects.toThrow(ClientGone);
     expect([taken, service.seen]).toEqual([0, []]);
     stop();
   });
 
   it('is refused with 429 where its account has a hundred, and the same account’s next one is not once one has ended', async () => {
+    service.respond = (_seen, response) =>
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    const open = await Promise.all(Array.from({ length: 100 }, request));
+    await Promise.all(open.map(({ call }) => routes.pass(call)));
     const { call, stop } = await request();
-    const others = Array.from({ length: 100 }, () => new EventEmitter() as ServerResponse);
-    for (const response of others) open.add({ ...call, response, ownerId: 'owner' } as unknown as OpenStream);
-    await expect(door.pass(call)).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
-    expect(taken).toBe(0);
-    others[0]!.emit('close');
-    await door.pass(call);
-    expect(taken).toBe(1);
-    stop();
-    for (const response of others.slice(1)) response.emit('close');
+    await expect(routes.pass(call)).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(taken).toBe(100);
+    await open[0]!.leave();
+    await routes.pass(call);
+    expect(taken).toBe(101);
+    for (const each of [...open, { stop }]) each.stop();
   });
 
   it('that its service refuses with a page of a balancer is 503', async () => {
     service.respond = (_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502</h1>');
     const { call, stop } = await request();
-    await expect(door.pass(call)).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
+    await expect(routes.pass(call)).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
     stop();
   });
 });

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
-import { ClientGone, FairPermits, limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
+import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
 import type { Upstream } from '../forward/upstream.ts';
 import { networkOf } from '../http/client-address.ts';
 import { LocalRate } from '../limits/local-rate.ts';
 import { rateLimited } from '../limits/rate-policy.ts';
-import type { RequestPlace } from '../limits/request-shares.ts';
+import { type RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { HookTokens, type KnownHook } from './hook-tokens.ts';
 
@@ -33,7 +33,7 @@ interface HookRequest {
  * signature) have tighter ones than those that the service accepts. Refusals count per address and hook: misusing or misconfiguring a hook closes
  * it to that address alone.
  */
-export class HookDoor {
+export class InboundWebhooks {
   readonly #upstream: Upstream;
   readonly #bodies: BodyIntake;
   readonly #config: GatewayConfig;
@@ -41,12 +41,10 @@ export class HookDoor {
   readonly #requests: LocalRate;
   readonly #unknown: LocalRate;
   readonly #refused: LocalRate;
-  /** Calls whose hook is not known yet, by address. */
-  readonly #entering = new Map<string, number>();
-  /** Places of calls of known hooks, by address. */
-  readonly #places = new Map<string, FairPermits>();
+  /** Places of calls by address: one account, or calls whose hook is not known yet, get half of them at most. */
+  readonly #places = new Map<string, RequestShares>();
 
-  /** Opens the door to the service that takes hooks. */
+  /** @param upstream the service that takes hooks */
   constructor(upstream: Upstream, bodies: BodyIntake, config: GatewayConfig) {
     this.#upstream = upstream;
     this.#bodies = bodies;
@@ -65,9 +63,9 @@ export class HookDoor {
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
     const { request, response, place, path, continues } = call;
     const from = networkOf(call.address);
-    const entered = this.#enter(from);
-    const { owner } = await this.#check(call, from).finally(entered);
-    this.#admit(from, owner, response);
+    const placeOfAddress = this.#enter(from, response);
+    const { owner } = await this.#check(call, from);
+    placeOfAddress.moveTo(owner);
     // Whoever calls an account's hooks takes nothing of what its own requests need.
     place.moveTo(`hooks of ${owner}`);
     limitBody(request, defaultBodyLimit);
@@ -79,30 +77,18 @@ export class HookDoor {
     this.#upstream.forward(request, response, owner, body);
   }
 
-  /** Counts a call until its hook is known; returns what ends that. */
-  #enter(from: string): () => void {
-    const entering = this.#entering.get(from) ?? 0;
-    if (entering >= this.#config.HOOK_REQUESTS_PER_ADDRESS) throw tooMany('under_way', 1_000);
-    const waitMs = this.#requests.take(from);
-    if (waitMs > 0) throw tooMany('rate', waitMs);
-    this.#entering.set(from, entering + 1);
-    return () => {
-      const left = this.#entering.get(from)! - 1;
-      if (left > 0) this.#entering.set(from, left);
-      else this.#entering.delete(from);
-    };
-  }
-
-  /** Counts a call of an account's hook until its response is closed: one account alone gets half of the places of an address. */
-  #admit(from: string, owner: string, response: ServerResponse): void {
-    if (response.closed) throw new ClientGone();
-    const places = this.#places.get(from) ?? new FairPermits(2 * this.#config.HOOK_REQUESTS_PER_ADDRESS);
-    if (!places.tryTake(owner)) throw tooMany('under_way', 1_000);
+  /** Counts a call of an address until its response closes; returns its place, which is nobody's yet. */
+  #enter(from: string, response: ServerResponse): RequestPlace {
+    const most = 2 * this.#config.HOOK_REQUESTS_PER_ADDRESS;
+    const places = this.#places.get(from) ?? new RequestShares(most, () => tooMany('under_way', 1_000));
+    const place = places.take('unknown', response);
     this.#places.set(from, places);
     response.once('close', () => {
-      places.giveBack(owner);
       if (places.isUnused) this.#places.delete(from);
     });
+    const waitMs = this.#requests.take(from);
+    if (waitMs > 0) throw tooMany('rate', waitMs);
+    return place;
   }
 
   /** Returns the hook that is called. */
