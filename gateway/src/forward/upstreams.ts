@@ -1,8 +1,7 @@
 import { type ServiceName, serviceNames } from '@customer-platform/contracts/core';
 import type { Logger } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
-import { forwarder } from './forward.ts';
-import type { Upstream } from './upstream.ts';
+import { forwarder, type Upstream } from './forward.ts';
 
 /** The services as the gateway forwards to them. */
 export interface Upstreams {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import type { Upstream } from '../forward/upstream.ts';
+import type { Upstream } from '../forward/forward.ts';
 import { HookTokens } from './hook-tokens.ts';
 
 const realNow = performance.now;

@@ -1,5 +1,5 @@
 import { hookAccountHeader, LRUCache, onceAtATime } from '@customer-platform/service-kit';
-import type { Upstream } from '../forward/upstream.ts';
+import type { Upstream } from '../forward/forward.ts';
 
 const probeMs = 2_000;
 const knownMs = 60_000;

@@ -3,7 +3,7 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
-import type { Upstream } from '../forward/upstream.ts';
+import type { Upstream } from '../forward/forward.ts';
 import { networkOf } from '../http/client-address.ts';
 import { LocalRate } from '../limits/local-rate.ts';
 import { rateLimited } from '../limits/rate-policy.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
 import { ClientGone, type Listener, type Logger, limitReached, retrySoon } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
-import type { Upstream } from '../forward/upstream.ts';
+import { passOn, type Upstream } from '../forward/forward.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { streamBegan } from '../http/request-log.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
@@ -220,16 +220,6 @@ function end({ response, received, leaving, isWhole }: OpenStream): void {
   if (response.closed || response.writableEnded) return;
   if (response.headersSent) response.end(isWhole ? retrySoon() : undefined);
   else response.destroy();
-}
-
-/** Passes on what a service sends, as fast as the client takes it. */
-function passOn(received: IncomingMessage, response: ServerResponse): void {
-  // A service that cuts a reader off, or dies: the reader learns it by its connection, and resumes.
-  received.once('close', () => {
-    if (!received.complete && !response.writableEnded) response.destroy();
-  });
-  received.on('error', () => undefined);
-  received.pipe(response);
 }
 
 /** Returns a listener of chunks that notes after each whether what has come so far ends with an empty line. */

@@ -107,13 +107,6 @@ describe('the streams of a key', () => {
       await another.stop();
     }
   });
-
-  it('leave a place for requests: the key may do all else meanwhile', async () => {
-    const account = await platform.account();
-    const all = await openMany(account.key, 5);
-    expect((await account.client.listEvents()).data).toEqual([]);
-    await seenBy(account, all);
-  });
 });
 
 describe('a stream ends', () => {
