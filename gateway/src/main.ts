@@ -17,7 +17,7 @@ import { adminOperations } from './control-plane/admin-operations.ts';
 import { AdminTokens } from './control-plane/admin-tokens.ts';
 import { controlPlane } from './control-plane/control-plane.ts';
 import { QueueHistory } from './control-plane/queue-history.ts';
-import { readQueues } from './control-plane/queues/read-queues.ts';
+import { readQueues } from './control-plane/queues/queue-shape.ts';
 import { Services } from './control-plane/services.ts';
 import { CurrentApiDocument } from './docs/api-document.ts';
 import { docsServer } from './docs/docs.ts';
@@ -85,8 +85,7 @@ export async function startGateway(
     serveDocs: docsServer(new CurrentApiDocument(routes), log, config.DOCS_KEY_FILE),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
-  const place = { port, host, log, bodies: 'watched' } as const;
-  const publicListener = await listenWithEnvelopes(handler, place);
+  const publicListener = await listenWithEnvelopes(handler, { port, host, log, bodies: 'watched' });
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,

@@ -95,14 +95,4 @@ describe('metrics for Prometheus, without any collector', () => {
     // One unknown path on each port, and one wrong key: also at a path that only begins like a probe's.
     expect(Object.fromEntries(statuses)).toEqual({ 401: 2, 404: 2 });
   });
-
-  it('show the process and its pool of connections', () => {
-    const states = seriesOf('db_client_connection_count').map(({ labels }) => labels.db_client_connection_state);
-    expect(states.sort()).toEqual(['idle', 'used']);
-    expect(seriesOf('db_client_connection_max')).toMatchObject([{ value: 16 }]);
-    expect(seriesOf('db_client_connection_pending_requests')).toMatchObject([{ value: 0 }]);
-    expect(seriesOf('process_memory_usage')[0]?.value).toBeGreaterThan(1_000_000);
-    expect(seriesOf('nodejs_eventloop_delay_max')).toHaveLength(1);
-    expect(seriesOf('http_server_active_requests').every(({ value }) => value === 0)).toBe(true);
-  });
 });

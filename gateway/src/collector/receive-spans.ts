@@ -52,8 +52,7 @@ export class SpanReceiver {
     }
     if (!isToken(bearerToken(request) ?? '', token)) {
       const refusal = tokenRefusal(request, 'trace', 'TRACE_TOKEN');
-      this.#wrongTokens.refuse(addressOf(request), refusal, response, () => sendError(response, refusal, log));
-      return;
+      return this.#wrongTokens.refuse(addressOf(request), refusal, response, () => sendError(response, refusal, log));
     }
     if (this.#underWay >= maxExports) throw tooMany();
     this.#underWay++;

@@ -12,7 +12,6 @@ interface Made {
   startMs?: number;
   endMs?: number;
   request?: string;
-  operation?: string;
   filling?: string;
 }
 
@@ -28,7 +27,6 @@ function add(store: TraceStore, { trace, span = 1, service = 'crm', startMs = 1_
       attributes: [
         attribute('filling', made.filling ?? ''),
         ...(made.request ? [attribute('platform.request_id', made.request)] : []),
-        ...(made.operation ? [attribute('platform.operation', made.operation)] : []),
       ],
     },
   ];
@@ -85,19 +83,5 @@ describe('a trace store', () => {
     add(store, { trace: 1, span: 2, service: 'gateway', startMs: 1_001, request: 'b' });
     add(store, { trace: 1, span: 3, service: 'gateway', startMs: 1_500, request: 'c' });
     expect(listOf(store)).toMatchObject([{ requestId: 'b', startMs: 1_001, endMs: 1_900 }]);
-  });
-
-  it('lists a page of what matches in order', () => {
-    const store = new TraceStore();
-    for (const [trace, startMs] of [5, 3, 9, 3, 7, 1, 8].entries()) {
-      const operation = startMs === 8 ? 'other' : 'wanted';
-      add(store, { trace: trace + 1, startMs, endMs: 10, service: 'gateway', operation });
-    }
-    const first = store.list({ operation: 'wanted' }, { limit: 3 });
-    expect(first.map(({ startMs }) => startMs)).toEqual([9, 7, 5]);
-    const place = store.place(first[2]!.traceId, { operation: 'wanted' });
-    const second = store.list({ operation: 'wanted' }, { limit: 9, after: place });
-    expect(second.map(({ traceId }) => traceId)).toEqual([idOf(4), idOf(2), idOf(6)]);
-    expect(store.place(first[2]!.traceId, { operation: 'other' })).toBeUndefined();
   });
 });

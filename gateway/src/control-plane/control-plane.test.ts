@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { adminOperations, getMember } from '@customer-platform/contracts/accounts';
+import { createHash, randomUUID } from 'node:crypto';
+import { adminOperations, findMembers, getMember } from '@customer-platform/contracts/accounts';
 import { getAccountContext, type Operation } from '@customer-platform/contracts/core';
 import { Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, type RawResponse, rawRequest, startPlatform } from '@customer-platform/testkit';
@@ -417,19 +417,6 @@ describe('a key', () => {
     const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);
     expect(body.data[0].revoked_at).toEqual(expect.any(String));
   });
-
-  it('is listed newest first, page by page', async () => {
-    const account = await make();
-    const made: string[] = [];
-    for (let count = 0; count < 3; count++) made.unshift((await addKey(account.id)).id);
-    const list = (query: string) => platform.admin('GET', `/admin/accounts/${account.id}/keys?limit=2${query}`);
-    const first = (await list('')).body;
-    const second = (await list(`&starting_after=${first.next}`)).body;
-    expect([...first.data, ...second.data].map((each: { id: string }) => each.id)).toEqual(made);
-    expect(second).toMatchObject({ has_more: false, next: null });
-    const others = await addKey((await make()).id);
-    expectRefusal(await list(`&starting_after=${others.id}`), 400, 'invalid_request', 'starting_after');
-  });
 });
 
 describe('a team member', () => {
@@ -476,17 +463,23 @@ describe('a team member', () => {
     expect(await bus.ask(getMember, account.id, { email: 'sam@example.com' })).toEqual({ member: null });
   });
 
-  it('is refused with the field at fault, and listed newest first', async () => {
+  it('is refused with the field at fault', async () => {
     const { id } = await make();
     expectRefusal(await add(id, { email: 'a@b.example' }), 400, 'invalid_request', 'name');
     expectRefusal(await add(id, { name: 'x', email: 'nobody' }), 400, 'invalid_request', 'email');
-    const made: string[] = [];
-    for (const name of ['a', 'b', 'c']) made.unshift((await add(id, { name, email: `${name}@x.example` })).body.id);
-    const list = (query: string) => platform.admin('GET', `/admin/accounts/${id}/members?limit=2${query}`);
-    const first = (await list('')).body;
-    const second = (await list(`&starting_after=${first.next}`)).body;
-    expect([...first.data, ...second.data].map((each: { id: string }) => each.id)).toEqual(made);
-    expectRefusal(await list('&starting_after=x'), 400, 'invalid_request', 'starting_after');
+  });
+
+  it('is found by other services with others of its account, former ones too', async () => {
+    const [account, other] = [await make(), await make()];
+    const addOne = async (id: string, email: string) => (await add(id, { name: 'Ada', email })).body as { id: string };
+    const [stays, leaves] = [await addOne(account.id, 'ada@x.example'), await addOne(account.id, 'bo@x.example')];
+    await addOne(other.id, 'far@x.example');
+    await platform.admin('DELETE', `/admin/accounts/${account.id}/members/${leaves.id}`);
+    const emails = ['far@x.example', 'bo@x.example', 'nobody@x.example', 'ada@x.example'];
+    const { members } = await bus.ask(findMembers, account.id, { emails });
+    expect(members).toHaveLength(2);
+    expect(members).toEqual(expect.arrayContaining([stays, { ...leaves, active: false }]));
+    expect(await bus.ask(findMembers, account.id, { emails: [] })).toEqual({ members: [] });
   });
 
   it('is one, however often added at once', async () => {
@@ -497,4 +490,32 @@ describe('a team member', () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
     expect(new Set(responses.map(({ body }) => body.id)).size).toBe(1);
   });
+});
+
+it.each([
+  ['keys', (id: string) => addKey(id)],
+  [
+    'members',
+    async (id: string) =>
+      (await platform.admin('POST', `/admin/accounts/${id}/members`, { name: 'x', email: `${randomUUID()}@x.example` }))
+        .body,
+  ],
+] as const)('%s are listed newest first, page by page, from an entry of the same account on', async (list, add) => {
+  const [{ id }, other] = [await make(), await make()];
+  const made: string[] = [];
+  for (let count = 0; count < 3; count++) made.unshift((await add(id)).id);
+  const page = (query: string) => platform.admin('GET', `/admin/accounts/${id}/${list}?limit=2${query}`);
+  const first = (await page('')).body;
+  const second = (await page(`&starting_after=${first.next}`)).body;
+  expect([...first.data, ...second.data].map((each: { id: string }) => each.id)).toEqual(made);
+  expect(second).toMatchObject({ has_more: false, next: null });
+  for (const cursor of ['x', (await add(other.id)).id])
+    expectRefusal(await page(`&starting_after=${cursor}`), 400, 'invalid_request', 'starting_after');
+});
+
+it('endpoints are none, and webhooks is gone, where it does not reply; a cursor that nobody can look for is 503', async () => {
+  const { status, body } = await platform.admin('GET', '/admin/endpoints?failing=true');
+  expect([status, body]).toEqual([200, { data: [], has_more: false, next: null, gone: ['webhooks'] }]);
+  const next = await platform.admin('GET', `/admin/endpoints?starting_after=${nobody}`);
+  expectRefusal(next, 503, 'service_unavailable');
 });

@@ -7,8 +7,9 @@ import {
   type ServiceName,
   serviceNames,
 } from '@customer-platform/contracts/core';
-import { type Bus, noAccount, serviceUnavailable } from '@customer-platform/service-kit';
+import { type Bus, noAccount, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 import type { z } from 'zod';
+import { findAccountRow } from '../accounts/accounts.sql.ts';
 
 /** Time in which a service replies, or is gone. */
 const replyMs = 1_000;
@@ -97,3 +98,9 @@ export function serviceNamed(name: string): ServiceName {
 /** The refusal of a request for a service that is gone. */
 export const gone = (service: ServiceName) =>
   serviceUnavailable(`${service} does not respond; try again once it is running`);
+
+/** Throws 404 where a request names an account that there is not. */
+export async function requireAccount(sql: Sql, account: string | undefined): Promise<void> {
+  if (account !== undefined && !(await findAccountRow(sql, account)))
+    throw new ApiError('not_found', `There is no account ${account}`);
+}

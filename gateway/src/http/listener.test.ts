@@ -1,8 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import type { ServerResponse } from 'node:http';
 import { createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -42,7 +39,7 @@ describe.each([
 
   it('refuses what is not HTTP with an envelope and a request id', async () => {
     expectRefusal(await send('NONSENSE'), 400);
-    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(40_000)}`), 431);
+    expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(4_000_000)}`), 431);
   });
 
   it('refuses a request without Host likewise, but where it is of HTTP/1.0', async () => {
@@ -69,12 +66,6 @@ describe.each([
       expectRefusal(reply, 431);
       expect(reply.all.match(/HTTP\/1\.1/g)).toHaveLength(1);
     }
-  });
-
-  it('lets a client read why its headers are too large, however much it sends', async () => {
-    const reply = await sendRaw(url(), `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(4_000_000)}`);
-    expectRefusal(reply, 431);
-    expect(reply.all.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
   it('forbids to cache or to sniff any response', async () => {
@@ -148,30 +139,6 @@ describe('the control plane', () => {
     const reply = await sendRaw(platform.adminUrl, [...head, '', ''].join('\r\n'), body);
     expect([reply.status, JSON.parse(reply.body).name]).toEqual([201, 'Patient']);
   });
-});
-
-it('keeps nothing of a request while its connection is idle', async () => {
-  const log = createLogger('gateway', 'error');
-  let request: WeakRef<IncomingMessage> | undefined;
-  const handle = (taken: IncomingMessage, response: ServerResponse) => {
-    request = new WeakRef(taken);
-    response.end();
-  };
-  const { server, url, close } = await listenWithEnvelopes(handle, { port: 0, host: '127.0.0.1', log });
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  server.on('request', (_request, response) => response.once('close', resolve));
-  const client = connect(Number(new URL(url).port), '127.0.0.1').resume();
-  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await closed;
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  await waitFor('its head to be gone', () => {
-    collect();
-    return request?.deref() === undefined;
-  });
-  expect(client.destroyed).toBe(false);
-  client.destroy();
-  await close(0);
 });
 
 it('a head that the gateway takes is not too large for a service, with what the gateway adds', async () => {

@@ -2,14 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
 import type { ServerProcess } from '@customer-platform/deploy/supervisor/managed-process';
-import {
-  type Platform,
-  rawRequest,
-  startPlatform,
-  startRelay,
-  type TestAccount,
-  waitFor,
-} from '@customer-platform/testkit';
+import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import {
   type RedisCluster,
   type RedisProcess,
@@ -19,7 +12,6 @@ import {
 } from '@customer-platform/testkit/redis-cluster';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGateway } from '../main.ts';
-import { type GatewayRedis, openRedis } from './redis.ts';
 
 const password = redisPassword;
 const timeoutMs = 1_000;
@@ -259,40 +251,6 @@ describe('a master that sentinels name', () => {
       return { ...described, args: [config, '--sentinel'] };
     };
   }
-
-  it('is used again although a failover is told of while a sentinel is asked for it', async () => {
-    const relays = await Promise.all(sentinels.map(({ port }) => startRelay(`redis://:${password}@127.0.0.1:${port}`)));
-    const settings = {
-      REDIS_MODE: 'sentinel' as const,
-      REDIS_URL: relays.map(({ url }) => url).join(','),
-      REDIS_SENTINEL_NAME: 'limits',
-      REDIS_SENTINEL_PASSWORD: sentinelPassword,
-      REDIS_PREFIX: 'test',
-      REDIS_TIMEOUT_MS: timeoutMs,
-    };
-    const redis = openRedis(settings, () => undefined) as GatewayRedis & {
-      connector: { failoverDetector: { disconnect(): void } };
-      once(event: 'end', ended: () => void): unknown;
-    };
-    try {
-      await waitFor('the master', () => redis.status === 'ready');
-      let hasEnded = false;
-      redis.once('end', () => {
-        hasEnded = true;
-      });
-      for (const relay of relays) relay.stall();
-      await master!.ask('CLIENT', 'KILL', 'TYPE', 'normal');
-      await waitFor('a sentinel to be asked', () => redis.status === 'connecting');
-      // What the client does with a sentinel's +switch-master.
-      redis.connector.failoverDetector.disconnect();
-      await waitFor('the end of the client', () => hasEnded);
-      for (const relay of relays) relay.mend();
-      await waitFor('the master again', () => redis.status === 'ready');
-    } finally {
-      redis.disconnect();
-      await Promise.all(relays.map((relay) => relay.stop()));
-    }
-  });
 
   it(
     'keeps limits; one that is lost fails no request, and the next one is used without a restart',

@@ -68,7 +68,7 @@ describe('while Redis can be read and not be written', () => {
         count.failed++;
         throw error;
       });
-    redis.on('ready', () => count.connected++);
+    (redis as unknown as Redis).on('ready', () => count.connected++);
     const log = { warn: (_fields: unknown, message?: string) => told.push(message ?? String(_fields)) };
     const limiter = new RateLimiter(redis, { count: () => 1 } as LiveGateways, log as unknown as Logger);
     const policy = ratePolicy(randomUUID(), { per_minute: 60_000, burst: 1_000 });

@@ -83,8 +83,6 @@ export interface GatewayRedis {
   /** Holds one of `most` slots for some time, or goes on holding it; returns 1, or 0 where all are held. */
   holdSlot(key: string, leaseUs: number, most: number, holder: string): Promise<number>;
   zrem(key: string, member: string): Promise<number>;
-  /** Calls `back` whenever it is connected, after an outage too: what it knew may be gone. */
-  on(event: 'ready', back: () => void): unknown;
   disconnect(): void;
 }
 
@@ -110,9 +108,6 @@ const connection = {
   autoResendUnfulfilledCommands: false,
 } satisfies RedisOptions;
 
-/** Pause before a replica is left again: whatever is written as soon as it is connected finds out that it still is one. */
-const readonlyRetryMs = 500;
-
 const retryDelayMs = (times: number) => Math.min(50 * times, 500);
 
 /**
@@ -134,7 +129,6 @@ export function openRedis(settings: RedisSettings, report: (error: unknown) => v
 }
 
 function serverOptions({ REDIS_PREFIX }: RedisSettings) {
-  let nextReadonlyMs = 0;
   return {
     ...connection,
     scripts,
@@ -142,12 +136,7 @@ function serverOptions({ REDIS_PREFIX }: RedisSettings) {
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
     // A master that became a replica while this connection stayed: a new one may lead to its successor.
-    reconnectOnError: (error: Error) => {
-      const nowMs = performance.now();
-      if (!error.message.startsWith('READONLY') || nowMs < nextReadonlyMs) return false;
-      nextReadonlyMs = nowMs + readonlyRetryMs;
-      return true;
-    },
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
 

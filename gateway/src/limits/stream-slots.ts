@@ -30,8 +30,6 @@ export class StreamSlots {
     this.#redis = redis;
     this.#gateways = gateways;
     this.#timer = setInterval(() => this.#renew(), renewEveryMs);
-    // One that comes back may know nothing, and other gateways would grant as many again.
-    redis.on('ready', () => this.#renew());
   }
 
   /** Takes a slot of a key, to be given back. Throws 429 with Retry-After where the key has none left. Waits no longer than REDIS_TIMEOUT_MS. */
@@ -66,10 +64,7 @@ export class StreamSlots {
    */
   #isInOwnPart(slot: Slot, own: ReadonlySet<Slot>): boolean {
     const part = Math.max(1, Math.floor(maxOfKey / this.#gateways.count()));
-    return own
-      .values()
-      .take(part)
-      .some((each) => each === slot);
+    return [...own].slice(0, part).includes(slot);
   }
 
   async #hold(slot: Slot, most: number): Promise<boolean> {
@@ -77,7 +72,7 @@ export class StreamSlots {
     return (await withTimeout(this.#redis.timeoutMs, held)) === 1;
   }
 
-  /** Holds what is open, whatever Redis has forgotten meanwhile. */
+  /** Holds what is open, whatever Redis has forgotten meanwhile: for up to 5 s other gateways may then grant as many again. */
   #renew(): void {
     for (const slots of this.#byKey.values()) {
       for (const slot of slots) void this.#hold(slot, Number.MAX_SAFE_INTEGER).catch(() => undefined);

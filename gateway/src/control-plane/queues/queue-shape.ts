@@ -1,6 +1,19 @@
 import type { Queue, QueuePause, QueueShare } from '@customer-platform/contracts/accounts';
 import type { MeasuredQueue, OwnerDepth, ProcessReport, ServiceName } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
+import type { Services } from '../services.ts';
+
+/** Returns every queue of every service that replies, and the services that are gone. */
+export async function readQueues(services: Services, now: Date): Promise<{ data: Queue[]; gone: ServiceName[] }> {
+  const [{ replies, gone }, processes] = await Promise.all([
+    services.askEach('measureQueues', {}),
+    services.processes(),
+  ]);
+  const data = replies.flatMap(({ service, reply }) =>
+    reply.queues.map((measured) => toQueue(service, measured, processes, now)),
+  );
+  return { data, gone };
+}
 
 /** Makes a queue of what its service measured and what its processes say. */
 export function toQueue(
@@ -41,32 +54,21 @@ export function toOwners(
   processes: readonly ProcessReport[],
   by: 'account' | 'endpoint',
 ): QueueShare[] {
-  const running = new Map<string, QueueShare>();
-  const nameOf = (account: string, endpoint?: string | null) =>
+  const nameOf = ({ account, endpoint }: { account: string; endpoint?: string | null | undefined }) =>
     `${account} ${by === 'endpoint' ? (endpoint ?? '') : ''}`;
-  for (const { account, endpoint, running: count } of processes.flatMap((process) => process.owners)) {
-    const name = nameOf(account, endpoint);
-    const none = {
-      account,
-      ...(by === 'endpoint' && endpoint && { endpoint }),
-      ready: 0,
-      running: 0,
-      waiting: 0,
-      dead: 0,
-    };
-    const owner = running.get(name) ?? none;
-    running.set(name, { ...owner, running: owner.running + count });
-  }
+  const reports = Map.groupBy(
+    processes.flatMap((process) => process.owners),
+    (owner) => nameOf(owner),
+  );
+  const runningOf = (name: string) => (reports.get(name) ?? []).reduce((sum, { running }) => sum + running, 0);
   const measuredOwners = owners.map((owner): QueueShare => {
-    const name = nameOf(owner.account, owner.endpoint);
-    const count = running.get(name)?.running ?? 0;
-    running.delete(name);
+    const running = runningOf(nameOf(owner));
     return {
       account: owner.account,
       ...(owner.endpoint && { endpoint: owner.endpoint }),
       ready: owner.ready,
-      running: count,
-      waiting: waitingOf(measured, owner.later, count),
+      running,
+      waiting: waitingOf(measured, owner.later, running),
       ...(measured.failedLater !== undefined && { failed_waiting: owner.failedLater ?? 0 }),
       dead: owner.dead,
       ...(owner.oldestAt && { oldest_due_at: toTimestamp(owner.oldestAt) }),
@@ -75,8 +77,14 @@ export function toOwners(
       ...(owner.failingSince && { failing_since: toTimestamp(owner.failingSince) }),
     };
   });
+  for (const owner of owners) reports.delete(nameOf(owner));
+  const others = [...reports].map(([name, [first]]): QueueShare => {
+    const { account, endpoint } = first!;
+    const named = by === 'endpoint' && endpoint ? { account, endpoint } : { account };
+    return { ...named, ready: 0, running: runningOf(name), waiting: 0, dead: 0 };
+  });
   const depth = (owner: QueueShare) => owner.ready + owner.running + owner.waiting + owner.dead;
-  return [...measuredOwners, ...running.values()].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
+  return [...measuredOwners, ...others].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
 }
 
 /** Returns the entries that wait: those that run under a lease are due later too, at the end of it. */

@@ -2,12 +2,10 @@ import { type AuditEntry, adminOperations } from '@customer-platform/contracts/a
 import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import type { PrefetchCall } from '@customer-platform/service-kit';
-import { requireAccount } from '../../accounts/require-account.ts';
 import { implement } from '../admin-operation.ts';
 import { type Done, recordAround } from '../audit/record-change.ts';
-import { type Services, serviceNamed } from '../services.ts';
-import { toOwners, toQueue } from './queue-shape.ts';
-import { readQueues } from './read-queues.ts';
+import { requireAccount, type Services, serviceNamed } from '../services.ts';
+import { readQueues, toOwners, toQueue } from './queue-shape.ts';
 
 /** Lists the queues of every service that replies: all, or those that need attention. */
 export const listQueues = implement(adminOperations.listQueues, {
