@@ -7,14 +7,13 @@ export interface Figure {
   holds: boolean | undefined;
 }
 
-/** Benchmark: measures within 90 s (lists: 180 s, messages: 600 s) and returns its figures in display order. */
+/** Benchmark: measures and returns its figures in display order. What it starts is stopped when it ends: see harness.ts. */
 export interface Bench {
   name: string;
   summary: string;
   /** Minutes that it takes, where those are many: it runs only when it is named. */
   takesMinutes?: number;
-  /** `beside` names systems of others to be measured in the same run, where the bench knows them and the machine has them. */
-  measure(beside: readonly string[]): Promise<Figure[]>;
+  measure(): Promise<Figure[]>;
 }
 
 /** Returns a figure that must be at most `most`; both in `unit`. */

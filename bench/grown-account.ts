@@ -1,11 +1,9 @@
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
-import { type CalendarAccount, openAccount } from './calendar-account.ts';
-import type { Child } from './child-process.ts';
-import { insertDeliveries } from './many-deliveries.ts';
-import { someDocument } from './many-passages.ts';
+import { type CalendarAccount, openAccount, slotMinutes, slotsOfDay } from './calendar-account.ts';
+import type { Receiver } from './harness.ts';
 import { copyContacts, dealPlacesOf, fillTables, insertContacts, insertDeals, insertOrders } from './many-rows.ts';
-import { type Customer, customer } from './webhooks.ts';
+import { type Customer, customersOf } from './webhooks.ts';
 
 /** Rows at scale 1. */
 const rows = {
@@ -19,9 +17,10 @@ const rows = {
 };
 const deliveryDays = 20;
 const teammates = 10;
-const slotMinutes = 15;
-/** Appointments of a teammate on one day: from 8 to 18. */
-const slotsOfDay = 40;
+/** Number of words, with frequencies as in a language: the n-th is half as frequent as the one at n ÷ 2. */
+const vocabulary = 50_000;
+const wordsOfPassage = 120;
+const syllables = ['ba', 'co', 'di', 'fu', 'ge', 'la', 'mo', 'ni', 'pe', 'ru', 'sa', 'te', 'vo', 'wi', 'za', 'ka'];
 
 /** The event that an audience asks about. */
 export const countedEvent = 'cart.abandoned';
@@ -34,23 +33,19 @@ export interface GrownAccount extends Customer {
 
 /** Creates accounts with `scale` times the rows of scale 1, as if they had come over time. */
 export async function grownAccount(
-  platform: ProcessPlatform,
-  sql: postgres.Sql,
-  receiver: Child,
+  { platform, sql, receiver }: { platform: ProcessPlatform; sql: postgres.Sql; receiver: Receiver },
   scale: number,
 ): Promise<GrownAccount> {
-  const made = await customer(platform, receiver);
+  const [made] = (await customersOf(platform, receiver, 1)) as [Customer];
   await fillContacts(sql, made.id, scale);
-  const places = await dealPlacesOf(platform.gatewayUrl, made.key);
+  const places = await dealPlacesOf(made.client);
   await fillTables(sql, ['crm.deals'], (tx) => insertDeals(tx, made.id, rows.deals * scale, places));
   const ordered = ['catalogue.orders', 'catalogue.order_lines'];
   await fillTables(sql, ordered, (tx) => insertOrders(tx, made.id, rows.orders * scale));
   await fillMessages(sql, made.id, rows.messages * scale);
-  await insertDeliveries(sql, [made], { count: rows.deliveries * scale, triesEach: 1, days: deliveryDays });
+  await fillDeliveries(sql, made, rows.deliveries * scale);
   const calendar = await openAccount(platform, teammates, ['08:00', '18:00']);
-  const shape = { duration_minutes: slotMinutes, slot_interval_minutes: slotMinutes, window_days: 365 };
-  const body = { ...shape, name: 'Call', staff: calendar.teammates };
-  const { id: bookingType } = await calendar.client.createBookingType({ body });
+  const bookingType = await calendar.bookingType();
   await fillAppointments(sql, calendar, bookingType, rows.appointments * scale);
   for (let file = 0; file < scale; file++) await readFile(made, file);
   return { ...made, calendar, bookingType };
@@ -90,6 +85,31 @@ async function fillMessages(sql: postgres.Sql, accountId: string, count: number)
   });
 }
 
+/** Inserts events, a delivery of each and its try, evenly over the days before now. */
+async function fillDeliveries(sql: postgres.Sql, { id, endpoint }: Customer, count: number): Promise<void> {
+  await fillTables(sql, ['webhooks.events', 'webhooks.deliveries', 'webhooks.tries'], async (tx) => {
+    await tx`
+      create temporary table made on commit drop as
+      select uuidv7(-age) as event_id, uuidv7(-age) as id, date_trunc('milliseconds', now() - age) as at, ${count} - n + 1 as sequence
+      from generate_series(1, ${count}::int) as n
+      cross join lateral (select make_interval(secs => n * ${(deliveryDays * 86_400) / count}::float8) as age) as aged`;
+    await tx`
+      insert into webhooks.events (account_id, id, sequence, type, envelope, matched, taken_at)
+      select ${id}::uuid, event_id, sequence, 'contact.created',
+        '{"id":"' || event_id || '","filler":"' || repeat('x', 300) || '"}', 1, at
+      from made order by sequence`;
+    await tx`
+      insert into webhooks.event_counters (account_id, last) values (${id}, ${count})
+      on conflict (account_id) do update set last = excluded.last`;
+    await tx`
+      insert into webhooks.deliveries (account_id, id, endpoint_id, event_id, event, url, status, step, tries_made, response_status, created_at)
+      select ${id}::uuid, id, ${endpoint}::uuid, event_id, 'contact.created', '', 'delivered', 1, 1, 204, at from made order by sequence`;
+    await tx`
+      insert into webhooks.tries (account_id, delivery_id, number, at, status, duration_ms, is_manual)
+      select ${id}::uuid, id, 1, at, 204, 5, false from made order by sequence`;
+  });
+}
+
 /** Inserts appointments of the past, of one contact, without a gap: each teammate's days are full. */
 async function fillAppointments(
   sql: postgres.Sql,
@@ -123,7 +143,7 @@ async function fillAppointments(
 
 /** Uploads a file of a thousand passages, and waits until it is read. */
 async function readFile({ client }: Customer, number: number): Promise<void> {
-  const file = new File([someDocument(number, rows.passages)], `${number}.md`);
+  const file = new File([someDocument(rows.passages)], `${number}.md`);
   const { id: source_id } = await client.uploadFile({ body: { file } });
   const read = async () => {
     const { status, error } = await client.getSource({ params: { source_id } });
@@ -131,4 +151,35 @@ async function readFile({ client }: Customer, number: number): Promise<void> {
     return status === 'ready';
   };
   await waitFor('a file to be read', read, 60_000);
+}
+
+/** Returns a random word. */
+const someWord = () => wordOf(vocabulary ** Math.random() - 1);
+
+/** Returns the word of a rank: all differ, and none is an inflection of another. */
+function wordOf(rank: number): string {
+  const digits = [...(Math.floor(rank) + 4_096).toString(16)];
+  return `${digits.map((digit) => syllables[Number.parseInt(digit, 16)]).join('')}x`;
+}
+
+/** Returns a Markdown document of passages of 120 words, each under its own heading. */
+function someDocument(passages: number): string {
+  const words = (count: number) => Array.from({ length: count }, someWord).join(' ');
+  return Array.from({ length: passages }, () => `# ${words(2)}\n\n${words(wordsOfPassage)}\n\n`).join('');
+}
+
+/** Returns queries of 3 to 12 words: of common words, of rare ones, of both, and with words that occur nowhere. */
+export function someQueries(count: number): string[] {
+  const common = () => wordOf(Math.random() * 30);
+  const rare = () => wordOf(5_000 + Math.random() * (vocabulary - 5_000));
+  const kinds = [
+    common,
+    rare,
+    () => (Math.random() < 0.5 ? common() : rare()),
+    () => (Math.random() < 0.3 ? `nobody${Math.floor(Math.random() * 1e6)}` : someWord()),
+  ];
+  return Array.from({ length: count }, (_, index) => {
+    const length = 3 + Math.floor(Math.random() * 10);
+    return Array.from({ length }, kinds[index % kinds.length]!).join(' ');
+  });
 }

@@ -1,25 +1,22 @@
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
-import postgres from 'postgres';
-import { firstDay, mateEmail } from './calendar-account.ts';
-import { type Child, startChild } from './child-process.ts';
-import { atMost, type Bench, type Figure, percentile, told } from './figures.ts';
-import { countedEvent, type GrownAccount, grownAccount } from './grown-account.ts';
+import type postgres from 'postgres';
+import { bookableSlot, dateOf, mateEmail } from './calendar-account.ts';
+import { createdMs } from './delays.ts';
+import { atMost, type Bench, type Figure, median, told } from './figures.ts';
+import { countedEvent, type GrownAccount, grownAccount, someQueries } from './grown-account.ts';
+import { connect, type Receiver, startPlatform, startReceiver, stopAll } from './harness.ts';
 import { inTurn, type Kind } from './in-turn.ts';
-import { closedLoop, requestBytes } from './load.ts';
-import { someQueries } from './many-passages.ts';
-import { startPlatform } from './platform.ts';
+import { closedLoop, requestBytes, several } from './load.ts';
 import { untilIdle } from './process-usage.ts';
-import { arrivalsAt, createdMs } from './webhooks.ts';
 
 const scales = [1, 10, 100];
 const calls = 100;
 /** Warm-up calls of each kind, not counted: connections are opened and query plans settle. */
 const warming = 20;
-/** Milliseconds that the counted calls of one kind may take in total: a slow one is measured with fewer calls. */
-const patienceMs = 5_000;
 const moveRounds = 5;
 const moving = 200;
-const dayMs = 86_400_000;
+/** The same at every scale. */
+const queries = someQueries(calls);
 
 /** Median time of each kind of call, in milliseconds, by what it is called. */
 type Times = Map<string, { ms: number; readsAll?: true }>;
@@ -27,7 +24,7 @@ type Times = Map<string, { ms: number; readsAll?: true }>;
 interface Setting {
   platform: ProcessPlatform;
   sql: postgres.Sql;
-  receiver: Child;
+  receiver: Receiver;
   account: GrownAccount;
 }
 
@@ -63,35 +60,28 @@ function growthFigure(what: string, times: number[], readsAll?: true): Figure {
 }
 
 async function timesAt(scale: number): Promise<Times> {
-  const [receiver, platform] = [await startChild('receiver.ts'), await startPlatform()];
-  const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
-  try {
-    const began = performance.now();
-    const account = await grownAccount(platform, sql, receiver, scale);
-    await sql`checkpoint`;
-    console.log(`${scale} ×: rows made in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
-    const setting = { platform, sql, receiver, account };
-    const pids = platform.processNames.map((name) => platform.pidOf(name)!);
-    await untilIdle(pids, 60_000);
-    const audience = await audienceTimes(setting);
-    // Each that came into the audience is an event, and an account's own wait for each other.
-    await waitFor(
-      'the outbox to be empty',
-      async () => (await sql`select from cdp.outbox limit 1`).length === 0,
-      60_000,
-    );
-    await untilIdle(pids, 60_000);
-    return new Map([
-      ...(await timesOf(kindsOf(setting, audience.id), platform.gatewayUrl)),
-      ...(await deliveryTimes(setting)),
-      ...audience.times,
-      ...(await duplicateTimes(setting)),
-    ]);
-  } finally {
-    await sql.end();
-    await platform.stop();
-    await receiver.stop();
-  }
+  const [receiver, platform] = [await startReceiver(), await startPlatform()];
+  const sql = connect(platform);
+  const began = performance.now();
+  const account = await grownAccount({ platform, sql, receiver }, scale);
+  await sql`checkpoint`;
+  console.log(`${scale} ×: rows made in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
+  const setting = { platform, sql, receiver, account };
+  const pids = platform.processNames.map((name) => platform.pidOf(name)!);
+  await untilIdle(pids, 60_000);
+  const audience = await audienceTimes(setting);
+  // Each that came into the audience is an event, and an account's own wait for each other.
+  const isPublished = async () => (await sql`select from cdp.outbox limit 1`).length === 0;
+  await waitFor('the outbox to be empty', isPublished, 60_000);
+  await untilIdle(pids, 60_000);
+  const times: Times = new Map([
+    ...(await timesOf(kindsOf(setting, audience.id), platform.gatewayUrl)),
+    ...(await deliveryTimes(setting)),
+    ...audience.times,
+    ...(await duplicateTimes(setting)),
+  ]);
+  await stopAll();
+  return times;
 }
 
 function kindsOf({ platform, account }: Setting, audienceId: string): GrowingKind[] {
@@ -107,8 +97,7 @@ function kindsOf({ platform, account }: Setting, audienceId: string): GrowingKin
     return { what, request: (index) => requests[index % requests.length]! };
   };
   const ofCalendar = { apiKey: calendar.key };
-  const day = (number: number) => new Date(firstDay() + number * dayMs).toISOString().slice(0, 10);
-  const freeTimes = `booking_type=${bookingType}&from=${day(60)}&to=${day(90)}&limit=1000`;
+  const freeTimes = `booking_type=${bookingType}&from=${dateOf(60)}&to=${dateOf(90)}&limit=1000`;
   return [
     get('contacts', '/v1/cdp/contacts?limit=50'),
     get('contacts with a tag that half have', '/v1/cdp/contacts?limit=50&tag=newsletter'),
@@ -129,52 +118,46 @@ function kindsOf({ platform, account }: Setting, audienceId: string): GrowingKin
     get('events', '/v1/events?limit=50'),
     get('appointments', '/v1/calendar/appointments?limit=50', ofCalendar),
     get('free times of 30 days', `/v1/calendar/free-times?${freeTimes}`, { ...ofCalendar, rows: 1_000 }),
-    { what: 'a booking', request: (index) => calendar.booking({ type: bookingType, ...slotOf(index) }) },
+    {
+      what: 'a booking',
+      request: (index) => {
+        const [staff, startsAt] = [mateEmail(index % 10), bookableSlot(Math.floor(index / 10))];
+        return calendar.booking({ type: bookingType, startsAt, staff });
+      },
+    },
     post('a deal', '/v1/crm/deals', [{ title: 'Tea' }]),
     post(
       'a search of passages',
       '/v1/agents/knowledge/search',
-      someQueries(calls).map((query) => ({ query })),
+      queries.map((query) => ({ query })),
     ),
   ];
 }
 
-/** Returns a time and a teammate that no other index has. */
-function slotOf(index: number): { startsAt: Date; staff: string } {
-  const [mate, slot] = [index % 10, Math.floor(index / 10)];
-  const startsAt = new Date(firstDay() + Math.floor(slot / 40) * dayMs + (8 * 60 + (slot % 40) * 15) * 60_000);
-  return { startsAt, staff: mateEmail(mate) };
-}
-
 /** Returns the median time of each kind. */
 async function timesOf(kinds: GrowingKind[], url: string): Promise<Times> {
-  const latencies = await inTurn(url, kinds, { warming, counted: calls, patienceMs });
+  const latencies = await inTurn(url, kinds, { warming, counted: calls });
   return new Map(
-    kinds.map(({ what, readsAll }, index) => [
-      what,
-      { ms: percentile(latencies[index]!, 0.5), ...(readsAll ? { readsAll } : {}) },
-    ]),
+    kinds.map(({ what, readsAll }, index) => [what, { ms: median(latencies[index]!), ...(readsAll && { readsAll }) }]),
   );
 }
 
 /** Measures contacts that are made one after the other, and their way to the endpoint. */
 async function deliveryTimes({ platform, receiver, account }: Setting): Promise<Times> {
-  await arrivalsAt(receiver);
+  await receiver.arrivals();
   const made: number[] = [];
   const delays: number[] = [];
   for (let call = 0; call < calls + warming; call++) {
-    let left = 1;
-    const load = { url: platform.gatewayUrl, connections: 1, next: () => (left-- > 0 ? account.request : undefined) };
-    const { latenciesMs, statuses } = await closedLoop(load);
-    if (statuses[201] !== 1) throw new Error(`a contact got ${JSON.stringify(statuses)}`);
-    const arrived = await waitFor('the webhook', async () => (await arrivalsAt(receiver))[0], 10_000);
+    const next = several(1, () => account.request);
+    const { latenciesMs } = await closedLoop({ url: platform.gatewayUrl, connections: 1, next, expected: 201 });
+    const arrived = await waitFor('the webhook', async () => (await receiver.arrivals())[0], 10_000);
     if (call < warming) continue;
-    made.push(latenciesMs[0]!);
+    made.push(...latenciesMs);
     delays.push(arrived.at - createdMs(arrived.id));
   }
   return new Map([
-    ['a contact', { ms: percentile(made, 0.5) }],
-    ['from a contact to the first try of its webhook', { ms: percentile(delays, 0.5) }],
+    ['a contact', { ms: median(made) }],
+    ['from a contact to the first try of its webhook', { ms: median(delays) }],
   ]);
 }
 
@@ -195,7 +178,7 @@ async function audienceTimes(setting: Setting): Promise<{ id: string; times: Tim
     id,
     times: new Map([
       ['an audience that a hundredth belong to, until it is ready', { ms: readyMs, readsAll: true }],
-      [`${moving} events that move a contact in each, until all have`, { ms: percentile(movedMs, 0.5) }],
+      [`${moving} events that move a contact in each, until all have`, { ms: median(movedMs) }],
     ]),
   };
 }

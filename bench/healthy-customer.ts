@@ -2,194 +2,139 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@customer-platform/client';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
-import type { Child } from './child-process.ts';
+import { type Round as Delays, delaysAt } from './delays.ts';
+import type { Receiver } from './harness.ts';
 import { type LoadResponse, openLoop, requestBytes } from './load.ts';
-import { inboundRequest, type MessageProvider } from './message-provider.ts';
+import { inboundRequest } from './messages.ts';
 import { watchProcessors } from './process-usage.ts';
 
 const phone = '+4930901820';
 export const requestsPerSecond = 20;
-/** Requests to Catalogue only, whose connections fall silent: they are measured separately. */
-const catalogueRequestsPerSecond = 2;
 /** Connections, enough that a slow response delays no other request. */
 const connections = 32;
-/** Connections, enough that no request waits for one while Catalogue does not respond for 10 s. */
-const catalogueConnections = 30;
-
 /** Milliseconds after which everything that starts at once has started. */
 const settledAfterMs = 5_000;
 
 /** Customer that uses several modules moderately and whose endpoint responds at once. */
 export interface HealthyCustomer {
   id: string;
+  url: string;
   /** Returns the next request of the mix; with `hasEvent` a 2xx leads to one event for its endpoint. */
   next(): { request: Buffer; hasEvent: boolean };
-  nextOfCatalogue(): Buffer;
 }
 
-/** Result of a round; times in ms. */
-export interface Round {
+/** Result of a round; times in ms, and delays from an event's timestamp to its arrival at the endpoint. */
+export interface Round extends Delays {
   latenciesMs: number[];
   /** Latencies of responses after the first five seconds. */
   settledMs: number[];
   statuses: Record<number, number>;
   /** Beginnings of the bodies of non-2xx responses. */
   refusals: string[];
-  /** From an event's timestamp to its arrival at the endpoint. */
-  delaysMs: number[];
   /** Share of CPU time used by all processes while requests were sent: near 1, the machine limits the figures. */
   busy: number;
-  /** Number of expected webhooks. */
-  expected: number;
-  /** Responses of Catalogue in order: status, time since the round began, and latency, in milliseconds. */
-  catalogue: { status: number; at: number; ms: number }[];
 }
 
 /** Creates the customer, with one resource of each kind that the requests need. */
-export async function healthyCustomer(
-  platform: ProcessPlatform,
-  provider: MessageProvider,
-  receiver: Child,
-): Promise<HealthyCustomer> {
+export async function healthyCustomer(platform: ProcessPlatform, receiver: Receiver): Promise<HealthyCustomer> {
+  const { gatewayUrl: url } = platform;
   const { id, key } = await platform.account();
-  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
+  const client = createClient({ baseUrl: url, apiKey: key });
   const contact = await client.createContact({ body: { name: 'Ada', phone } });
-  const settings = { url: `${provider.url}/sms` };
+  const settings = { url: `${receiver.url}/send/sms` };
   const channel = await client.putChannel({ params: { channel: 'sms' }, body: { provider: 'http', settings } });
-  const hook = { hookUrl: channel.hook_url, secret: String(channel.settings.secret) };
+  const hook = { url: channel.hook_url, secret: String(channel.settings.secret) };
   const channels = [{ channel: 'sms' as const, body: 'Your parcel is on its way.' }];
   const message = await client.sendMessage({ body: { to: phone, channels } });
   const events = ['contact.*', 'deal.*', 'message.*'] as const;
   await client.createEndpoint({ body: { url: receiver.url, events: [...events] } });
 
-  const authorization = `Bearer ${key}`;
-  const get = (path: string) => () => requestBytes(platform.gatewayUrl, `GET ${path}`, { authorization });
-  const post = (path: string, body: object) => () =>
-    requestBytes(platform.gatewayUrl, `POST ${path}`, { authorization }, JSON.stringify(body));
-  const mix = [
-    ...Array(3).fill({ make: get('/v1/cdp/contacts') }),
-    ...Array(3).fill({ make: get(`/v1/cdp/contacts/${contact.id}`) }),
-    ...Array(3).fill({ make: post('/v1/cdp/contacts', { name: 'Grace' }), hasEvent: true }),
-    ...Array(2).fill({ make: get('/v1/crm/deals') }),
-    ...Array(3).fill({ make: post('/v1/crm/deals', { title: 'Tea', contact: contact.id }), hasEvent: true }),
-    { make: get('/v1/messages') },
-    { make: get(`/v1/messages/${message.id}`) },
-    ...Array(2).fill({ make: post('/v1/messages', { to: phone, channels }), hasEvent: true }),
-    { make: () => inboundRequest(platform.gatewayUrl, hook, phone), hasEvent: true },
-    { make: () => uploadRequest(platform.gatewayUrl, authorization) },
-  ] as { make(): Buffer; hasEvent?: true }[];
-  if (mix.length !== requestsPerSecond) throw new Error(`a second's mix has ${mix.length} requests`);
-  const ofCatalogue = [
-    get('/v1/catalogue/products'),
-    post('/v1/catalogue/orders', {
-      contact: contact.id,
-      items: [{ sku: 'tea', name: 'Tea', quantity: 1, unit_price_minor: 450 }],
-    }),
-  ];
-  let made = 0;
-  let madeOfCatalogue = 0;
-  return {
-    id,
-    next: () => {
-      // Seven is coprime with the length of the mix: its kinds alternate instead of coming in a row.
-      const { make, hasEvent = false } = mix[(made++ * 7) % mix.length]!;
-      return { request: make(), hasEvent };
-    },
-    nextOfCatalogue: () => ofCatalogue[madeOfCatalogue++ % ofCatalogue.length]!(),
+  const headers = { authorization: `Bearer ${key}` };
+  const get = (path: string) => ({ make: () => requestBytes(url, `GET ${path}`, headers), hasEvent: false });
+  const post = (path: string, body: object) => {
+    const text = JSON.stringify(body);
+    return { make: () => requestBytes(url, `POST ${path}`, headers, text), hasEvent: true };
   };
+  const kinds = [
+    { times: 3, ...get('/v1/cdp/contacts') },
+    { times: 3, ...get(`/v1/cdp/contacts/${contact.id}`) },
+    { times: 3, ...post('/v1/cdp/contacts', { name: 'Grace' }) },
+    { times: 2, ...get('/v1/crm/deals') },
+    { times: 3, ...post('/v1/crm/deals', { title: 'Tea', contact: contact.id }) },
+    { times: 1, ...get('/v1/messages') },
+    { times: 1, ...get(`/v1/messages/${message.id}`) },
+    { times: 2, ...post('/v1/messages', { to: phone, channels }) },
+    { times: 1, make: () => inboundRequest(url, hook, phone), hasEvent: true },
+    { times: 1, make: () => uploadRequest(url, headers), hasEvent: false },
+  ];
+  const mix = kinds.flatMap(({ times, ...kind }) => Array<typeof kind>(times).fill(kind));
+  let made = 0;
+  const next = () => {
+    // Seven is coprime with the length of the mix, 20: its kinds alternate instead of coming in a row.
+    const { make, hasEvent } = mix[(made++ * 7) % mix.length]!;
+    return { request: make(), hasEvent };
+  };
+  return { id, url, next };
 }
 
 /** Returns the upload of a small text file, never the same twice. */
-function uploadRequest(gatewayUrl: string, authorization: string): Buffer {
+function uploadRequest(url: string, headers: Record<string, string>): Buffer {
   const boundary = 'healthy';
   const name = randomUUID();
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}.txt"\r\n`;
   const body = `${head}Content-Type: text/plain\r\n\r\nWe deliver from Monday to Saturday. ${name}\r\n--${boundary}--\r\n`;
-  const headers = {
-    authorization,
+  const ofUpload = {
+    ...headers,
     'content-type': `multipart/form-data; boundary=${boundary}`,
     'content-length': String(body.length),
   };
-  return Buffer.concat([requestBytes(gatewayUrl, 'POST /v1/agents/knowledge/files', headers), Buffer.from(body)]);
+  return Buffer.concat([requestBytes(url, 'POST /v1/agents/knowledge/files', ofUpload), Buffer.from(body)]);
 }
 
 /** Sends at a steady rate for `forMs`, then waits at most 20 s for the webhooks; those that do not arrive are missing. */
 export async function steadyRound(
-  bench: { platform: ProcessPlatform; sql: postgres.Sql; receiver: Child },
-  customer: HealthyCustomer,
+  { customer, sql, receiver }: { customer: HealthyCustomer; sql: postgres.Sql; receiver: Receiver },
   forMs: number,
 ): Promise<Round> {
-  const { gatewayUrl } = bench.platform;
-  await arrivalsAt(bench.receiver);
+  await receiver.arrivals();
   const beganAt = new Date();
   const began = performance.now();
   const withEvent = new WeakSet<Buffer>();
-  const round: Round = {
-    busy: 0,
-    latenciesMs: [],
-    settledMs: [],
-    statuses: {},
-    refusals: [],
-    delaysMs: [],
-    expected: 0,
-    catalogue: [],
-  };
+  const [settledMs, refusals]: [number[], string[]] = [[], []];
+  let expected = 0;
   const next = () => {
     const { request, hasEvent } = customer.next();
     if (hasEvent) withEvent.add(request);
     return request;
   };
   const onResponse = ({ status, body, ms }: LoadResponse, request: Buffer) => {
-    if (performance.now() - began > settledAfterMs) round.settledMs.push(ms);
+    if (performance.now() - began > settledAfterMs) settledMs.push(ms);
     const isMade = status >= 200 && status < 300;
-    if (!isMade) round.refusals.push(`${firstLine(request)}: ${status} ${body.toString('utf8', 0, 200)}`);
-    else if (withEvent.has(request)) round.expected++;
+    if (!isMade) refusals.push(`${firstLine(request)}: ${status} ${body.toString('utf8', 0, 200)}`);
+    else if (withEvent.has(request)) expected++;
   };
-  const ofCatalogue = { next: customer.nextOfCatalogue, connections: catalogueConnections };
-  const processors = watchProcessors();
-  const [result] = await Promise.all([
-    openLoop({ url: gatewayUrl, connections, next, onResponse }, requestsPerSecond, forMs),
-    openLoop(
-      {
-        url: gatewayUrl,
-        ...ofCatalogue,
-        onResponse: ({ status, ms }) => round.catalogue.push({ status, at: performance.now() - began, ms }),
-      },
-      catalogueRequestsPerSecond,
-      forMs,
-    ),
-  ]);
-  round.busy = processors.stop();
-  round.latenciesMs = result.latenciesMs;
-  round.statuses = result.statuses;
-  round.delaysMs = await webhookDelays(bench, customer, beganAt, round.expected);
-  return round;
+  const busy = watchProcessors();
+  const load = { url: customer.url, connections, next, onResponse };
+  const { latenciesMs, statuses } = await openLoop(load, requestsPerSecond, forMs);
+  const round = { latenciesMs, settledMs, statuses, refusals, busy: busy() };
+  const madeAt = await eventsSince(sql, customer, { beganAt, expected });
+  return { ...round, ...(await delaysAt(receiver, madeAt)), sent: expected };
 }
 
 function firstLine(request: Buffer): string {
   return request.toString('latin1', 0, request.indexOf('\r\n')).replace(' HTTP/1.1', '');
 }
 
-/** Waits until all events of the customer since `beganAt` have reached its endpoint, and returns the delay of each. */
-async function webhookDelays(
-  { sql, receiver }: { sql: postgres.Sql; receiver: Child },
+/** Waits at most 20 s for the expected events of the customer; returns when each was made, in epoch milliseconds, by its id. */
+async function eventsSince(
+  sql: postgres.Sql,
   { id }: HealthyCustomer,
-  beganAt: Date,
-  expected: number,
-): Promise<number[]> {
-  const arrivedAt = new Map<string, number>();
-  const delaysMs = async () => {
-    for (const { id, at } of await arrivalsAt(receiver)) if (!arrivedAt.has(id)) arrivedAt.set(id, at);
-    const rows = await sql<{ id: string; at: string }[]>`
-      select id, envelope::json->>'timestamp' as at from webhooks.events
-      where account_id = ${id} and taken_at >= ${beganAt} and type ~ '^(contact|deal|message)[.]'`;
-    return rows.flatMap(({ id, at }) => (arrivedAt.has(id) ? [arrivedAt.get(id)! - Date.parse(at)] : []));
-  };
-  const all = async () => ((await delaysMs()).length >= expected ? true : undefined);
-  await waitFor('all webhooks', all, 20_000).catch(() => undefined); // missing ones are counted
-  return await delaysMs();
-}
-
-async function arrivalsAt({ url }: Child): Promise<{ id: string; at: number }[]> {
-  return (await (await fetch(`${url}/report`)).json()) as { id: string; at: number }[];
+  { beganAt, expected }: { beganAt: Date; expected: number },
+): Promise<Map<string, number>> {
+  const events = () => sql<{ id: string; at: string }[]>`
+    select id, envelope::json->>'timestamp' as at from webhooks.events
+    where account_id = ${id} and taken_at >= ${beganAt} and type ~ '^(contact|deal|message)[.]'`;
+  const isComplete = async () => (await events()).length >= expected;
+  await waitFor('all events', isComplete, 20_000).catch(() => undefined); // missing ones are counted
+  return new Map((await events()).map(({ id, at }) => [id, Date.parse(at)]));
 }

@@ -8,22 +8,18 @@ export interface Kind {
   rows?: number;
 }
 
-/** Calls of each kind: so many that warm up and are not counted, so many that count, and the milliseconds that these may take in total. */
-interface Calls {
-  warming: number;
-  counted: number;
-  patienceMs: number;
-}
+/** Milliseconds that the counted calls of one kind may take in total: a slow kind is measured with fewer calls. */
+const patienceMs = 5_000;
 
 /**
- * Sends calls of all kinds in turn, one at a time: none has the caches for itself, and a prepared plan must suit the values of every filter. A
- * slow kind is measured with fewer calls. Returns the counted latencies of each kind, in their order. Throws where a response is no 2xx, or a
+ * Sends calls of all kinds in turn, one at a time: none has the caches for itself, and a prepared plan must suit the values of every filter. Of
+ * each kind `warming` calls are not counted. Returns the counted latencies of each kind, in their order. Throws where a response is no 2xx, or a
  * list has other rows.
  */
 export async function inTurn(
   url: string,
   kinds: readonly Kind[],
-  { warming, counted, patienceMs }: Calls,
+  { warming, counted }: { warming: number; counted: number },
 ): Promise<number[][]> {
   const all = kinds.map((kind) => ({ kind, sent: 0, latenciesMs: [] as number[], spentMs: 0 }));
   const waiting = [...all];

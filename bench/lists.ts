@@ -1,11 +1,11 @@
-import { createClient } from '@customer-platform/client';
+import { type Client, createClient } from '@customer-platform/client';
 import type { ProcessPlatform } from '@customer-platform/testkit';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
+import { connect, startPlatform } from './harness.ts';
 import { inTurn } from './in-turn.ts';
-import { closedLoop, requestBytes } from './load.ts';
+import { closedLoop, requestBytes, several } from './load.ts';
 import { copyContacts, dealPlacesOf, fillTables, insertContacts, insertDeals, insertOrders } from './many-rows.ts';
-import { startPlatform } from './platform.ts';
 
 const many = 1_000_000;
 const few = 10_000;
@@ -13,8 +13,6 @@ const limit = 50;
 const calls = 200;
 /** Warm-up calls of each list, not counted: connections are opened and query plans settle. */
 const warming = 10;
-/** Milliseconds that the counted calls of one list may take in total: a slow list is measured with fewer calls. */
-const patienceMs = 5_000;
 const deepPage = 10_000;
 const deepRounds = 5;
 const deepCalls = 40;
@@ -22,6 +20,7 @@ const deepCalls = 40;
 interface Account {
   id: string;
   key: string;
+  client: Client;
 }
 
 /** Request of a list, and the number of rows that its first page must have for a valid measurement. */
@@ -39,23 +38,22 @@ export const listsBench: Bench = {
   summary: `pages of ${limit} of ${many} contacts, deals and orders of one account, beside another with ${few} of each`,
   async measure() {
     const platform = await startPlatform();
-    const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
-    try {
-      const [large, small] = [await platform.account(), await platform.account()];
-      const began = performance.now();
-      await fillContacts(sql, [large, small]);
-      await fillDealsAndOrders(platform, sql, [large, small]);
-      const seconds = (performance.now() - began) / 1_000;
-      const lists = await listsOf(platform, sql, large, small);
-      return [
-        ...(await firstPages(platform, lists)),
-        ...(await deepPages(platform, sql, large)),
-        told('making these rows', seconds, 's'),
-      ];
-    } finally {
-      await sql.end();
-      await platform.stop();
-    }
+    const sql = connect(platform);
+    const account = async () => {
+      const { id, key } = await platform.account();
+      return { id, key, client: createClient({ baseUrl: platform.gatewayUrl, apiKey: key }) };
+    };
+    const [large, small] = [await account(), await account()];
+    const began = performance.now();
+    await fillContacts(sql, [large, small]);
+    await fillDealsAndOrders(sql, [large, small]);
+    const seconds = (performance.now() - began) / 1_000;
+    const lists = await listsOf(sql, large, small);
+    return [
+      ...(await firstPages(platform, lists)),
+      ...(await deepPages(platform, sql, large)),
+      told('making these rows', seconds, 's'),
+    ];
   },
 };
 
@@ -73,21 +71,20 @@ async function fillContacts(sql: postgres.Sql, accounts: Accounts): Promise<void
 }
 
 /** Inserts deals, orders and what they belong to. */
-async function fillDealsAndOrders(platform: ProcessPlatform, sql: postgres.Sql, accounts: Accounts): Promise<void> {
-  const places = new Map<Account, Awaited<ReturnType<typeof dealPlacesOf>>>();
-  for (const account of accounts) places.set(account, await dealPlacesOf(platform.gatewayUrl, account.key));
+async function fillDealsAndOrders(sql: postgres.Sql, accounts: Accounts): Promise<void> {
+  const places = await Promise.all(accounts.map(({ client }) => dealPlacesOf(client)));
   await fillTables(sql, ['crm.deals'], async (tx) => {
-    for (const [account, count] of eachCount(accounts)) await insertDeals(tx, account.id, count, places.get(account)!);
+    for (const [index, [{ id }, count]] of eachCount(accounts).entries())
+      await insertDeals(tx, id, count, places[index]!);
   });
   await fillTables(sql, ['catalogue.orders', 'catalogue.order_lines'], async (tx) => {
     for (const [{ id }, count] of eachCount(accounts)) await insertOrders(tx, id, count);
   });
 }
 
-async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Account, small: Account): Promise<List[]> {
-  const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: large.key });
-  const [pipeline] = (await client.listPipelines({})).data;
-  const [firstStage, , lastStage] = pipeline!.stages.map(({ id }) => id);
+async function listsOf(sql: postgres.Sql, large: Account, small: Account): Promise<List[]> {
+  const { pipeline, stages } = await dealPlacesOf(large.client);
+  const [firstStage, , lastStage] = stages;
   const [busy, usual] = await sql<{ id: string }[]>`
     select id from cdp.contacts where account_id = ${large.id} and number in (1, 4711) order by number`;
   const of =
@@ -121,7 +118,7 @@ async function listsOf(platform: ProcessPlatform, sql: postgres.Sql, large: Acco
     ofSmall('q in 10,000 of the other, none of its own', '&q=company77', 0),
     deals('', ''),
     deals('status', '&status=won'),
-    deals('pipeline', `&pipeline=${pipeline!.id}`),
+    deals('pipeline', `&pipeline=${pipeline}`),
     deals('stage of 500,000', `&stage=${firstStage}`),
     deals('stage of 10', `&stage=${lastStage}`, 10),
     deals('stage and status in none', `&stage=${lastStage}&status=lost`, 0),
@@ -147,7 +144,7 @@ async function firstPages({ gatewayUrl: url }: ProcessPlatform, lists: List[]): 
     const request = requestFor(url, list);
     return { what: list.what, rows: list.rows, request: () => request };
   });
-  const latencies = await inTurn(url, kinds, { warming, counted: calls, patienceMs });
+  const latencies = await inTurn(url, kinds, { warming, counted: calls });
   return lists.map(({ what, isTold }, index) => {
     const p99 = percentile(latencies[index]!, 0.99);
     return isTold ? told(`${what}: p99`, p99, 'ms') : atMost(`${what}: p99`, p99, 20, 'ms');
@@ -173,15 +170,10 @@ async function deepPages(platform: ProcessPlatform, sql: postgres.Sql, account: 
     const ratios: number[] = [];
     for (let round = 0; round <= deepRounds; round++) {
       let sent = 0;
-      const next = () => (sent < deepCalls * 2 ? requests[sent++ % 2] : undefined);
-      const { latenciesMs, statuses } = await closedLoop({ url, connections: 1, next });
-      if (statuses[200] !== deepCalls * 2) throw new Error(`${path} got ${JSON.stringify(statuses)}`);
+      const next = several(deepCalls * 2, () => requests[sent++ % 2]!);
+      const { latenciesMs } = await closedLoop({ url, connections: 1, next, expected: 200 });
       if (round === 0) continue; // warms up
-      const p50 = (which: 0 | 1) =>
-        percentile(
-          latenciesMs.filter((_, index) => index % 2 === which),
-          0.5,
-        );
+      const p50 = (which: 0 | 1) => median(latenciesMs.filter((_, index) => index % 2 === which));
       first.push(p50(0));
       ratios.push(p50(1) / p50(0));
     }

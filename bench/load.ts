@@ -22,6 +22,8 @@ export interface Load {
   url: string;
   connections: number;
   next(): Buffer | undefined;
+  /** Status that every response must have: refusals are cheap and would improve the figures. */
+  expected?: number;
   /** Called with every response and its request. */
   onResponse?(response: LoadResponse, request: Buffer): void;
 }
@@ -39,7 +41,15 @@ export function requestBytes(url: string, target: string, headers: Record<string
   return Buffer.from(`${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Keeps `connections` busy: each sends its next request as soon as it gets a response, until the time is over or none is left. */
+/** Returns `next` for so many requests. */
+export function several(count: number, next: () => Buffer): () => Buffer | undefined {
+  return () => (count-- > 0 ? next() : undefined);
+}
+
+/**
+ * Keeps `connections` busy: each sends its next request as soon as it gets a response, until the time is over or none is left. Throws if
+ * a response has not the expected status.
+ */
 export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
   const lines = await openLines(load);
   const result = emptyResult();
@@ -52,15 +62,13 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
     }
   };
   await Promise.all(lines.map(worker));
-  result.seconds = (performance.now() - began) / 1_000;
-  for (const line of lines) line.close();
-  return result;
+  return finish(result, { load, lines, began });
 }
 
 /**
  * Sends `perSecond` requests a second however long responses take, for `durationMs`, then waits for those in flight. A request's
  * latency counts from when it is sent, or from when it began to wait if no connection is free. Due requests are sent each
- * millisecond and with each response, so that they come evenly rather than in bursts.
+ * millisecond and with each response, so that they come evenly rather than in bursts. Throws if a response has not the expected status.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
   const free = await openLines(load);
@@ -93,9 +101,7 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   while (under.size > 0) await Promise.all(under);
-  result.seconds = (performance.now() - began) / 1_000;
-  for (const line of lines) line.close();
-  return result;
+  return finish(result, { load, lines, began });
 }
 
 function emptyResult(): LoadResult {
@@ -107,6 +113,15 @@ function note(result: LoadResult, load: Load, response: LoadResponse, request: B
   result.statuses[response.status] = (result.statuses[response.status] ?? 0) + 1;
   result.latenciesMs.push(response.ms);
   load.onResponse?.(response, request);
+}
+
+function finish(result: LoadResult, { load, lines, began }: { load: Load; lines: Line[]; began: number }): LoadResult {
+  result.seconds = (performance.now() - began) / 1_000;
+  for (const line of lines) line.close();
+  const { statuses, responses } = result;
+  if (load.expected !== undefined && statuses[load.expected] !== responses)
+    throw new Error(`every response should be ${load.expected}: ${JSON.stringify(statuses)}`);
+  return result;
 }
 
 async function openLines({ url, connections }: Load): Promise<Line[]> {

@@ -1,8 +1,5 @@
-import { createClient } from '@customer-platform/client';
+import type { Client } from '@customer-platform/client';
 import type postgres from 'postgres';
-
-/** Number of duplicate pairs by the field that is matched first: see `insertContacts`. */
-export const pairsAmongContacts = { email: 1_000, external_id: 2_000, name: 1_000, phone: 1_045 };
 
 const firstNames =
   'Maria,Ada,Grace,Alan,Edsger,Barbara,Donald,Frances,John,Margaret,Niklaus,Radia,Ken,Sophie,Tim,Hedy,Linus,Karen,Dennis,Jean'.split(
@@ -94,8 +91,8 @@ interface DealPlaces {
 }
 
 /** Returns where a new account's deals can be. */
-export async function dealPlacesOf(gatewayUrl: string, apiKey: string): Promise<DealPlaces> {
-  const [pipeline] = (await createClient({ baseUrl: gatewayUrl, apiKey }).listPipelines({})).data;
+export async function dealPlacesOf(client: Client): Promise<DealPlaces> {
+  const [pipeline] = (await client.listPipelines({})).data;
   return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };
 }
 

@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@customer-platform/client';
+import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
-import postgres from 'postgres';
-import { manyReminders } from './due-reminders.ts';
-import { atLeast, atMost, type Bench, exactly, type Figure, median, percentile, told } from './figures.ts';
+import type postgres from 'postgres';
+import { arrivedFigure, byTurns, delayOf, delaysAt, disturbedFigures, type Round } from './delays.ts';
+import { atLeast, atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
+import { connect, type Receiver, startPlatform, startReceiver, watchCpu } from './harness.ts';
 import { closedLoop, openLoop, requestBytes } from './load.ts';
-import { inboundRequest, type MessageProvider, startMessageProvider } from './message-provider.ts';
-import { startPlatform } from './platform.ts';
-import { cpuSeconds, cpuSecondsWithChildren, parentOf, untilIdle } from './process-usage.ts';
+import { untilIdle } from './process-usage.ts';
 
 const accounts = 10;
 const rounds = 3;
@@ -29,64 +30,60 @@ interface Sender {
 
 interface Setting {
   platform: ProcessPlatform;
-  provider: MessageProvider;
+  provider: Receiver;
   sql: postgres.Sql;
   senders: Sender[];
 }
 
 export const messagesBench: Bench = {
   name: 'messages',
-  summary: 'messages taken and sent through a provider on the same machine, and reminders that are due at once',
+  summary: 'messages taken and sent through a provider on the same machine',
   async measure() {
-    const provider = await startMessageProvider();
-    let platform: ProcessPlatform | undefined;
-    let sql: postgres.Sql | undefined;
-    try {
-      platform = await startPlatform();
-      sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
-      const senders: Sender[] = [];
-      for (let index = 0; index < accounts; index++) senders.push(await sender(platform, provider, index));
-      const setting = { platform, provider, sql, senders };
-      return [
-        ...(await accepting(setting)),
-        ...(await latency(setting)),
-        ...(await hookLatencies(setting)),
-        ...(await manyReminders(platform, provider, sql)),
-      ];
-    } finally {
-      await sql?.end();
-      await platform?.stop();
-      await provider.stop();
-    }
+    const provider = await startReceiver();
+    const platform = await startPlatform();
+    const senders: Sender[] = [];
+    for (let index = 0; index < accounts; index++) senders.push(await sender(platform, provider, index));
+    const setting = { platform, provider, sql: connect(platform), senders };
+    return [...(await accepting(setting)), ...(await latency(setting)), ...(await hookLatencies(setting))];
   },
 };
 
-async function sender(platform: ProcessPlatform, provider: MessageProvider, index: number): Promise<Sender> {
+async function sender(platform: ProcessPlatform, provider: Receiver, index: number): Promise<Sender> {
   const { id, key } = await platform.account();
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   const sendOn = async (channel: 'sms' | 'whatsapp') => {
-    const settings = { url: `${provider.url}/${channel}/${index}` };
+    const settings = { url: `${provider.url}/send/${channel}/${index}` };
     const channelSet = await client.putChannel({ params: { channel }, body: { provider: 'http', settings } });
     const body = JSON.stringify({ to: phone, channels: [{ channel, body: 'Your parcel is on its way.' }] });
     const send = requestBytes(platform.gatewayUrl, 'POST /v1/messages', { authorization: `Bearer ${key}` }, body);
-    return { send, hookUrl: channelSet.hook_url, secret: String(channelSet.settings.secret) };
+    return { send, hook: { url: channelSet.hook_url, secret: String(channelSet.settings.secret) } };
   };
   const [sms, whatsapp] = [await sendOn('sms'), await sendOn('whatsapp')];
-  return { id, sms: sms.send, whatsapp: whatsapp.send, inbound: () => inboundRequest(platform.gatewayUrl, sms, phone) };
+  const inbound = () => inboundRequest(platform.gatewayUrl, sms.hook, phone);
+  return { id, sms: sms.send, whatsapp: whatsapp.send, inbound };
+}
+
+/** Returns a request to a channel's hook with an inbound message from `phone`, signed now like the channel's provider. */
+export function inboundRequest(gatewayUrl: string, hook: { url: string; secret: string }, phone: string): Buffer {
+  const at = new Date();
+  const id = randomUUID();
+  const body = JSON.stringify({ type: 'inbound', from: phone, body: 'When does it come?', id, at: at.toISOString() });
+  const seconds = Math.floor(at.getTime() / 1_000);
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatureHeader(id, seconds, body, [signingKeyOf(hook.secret)]),
+  };
+  return requestBytes(gatewayUrl, `POST ${new URL(hook.url).pathname}`, headers, body);
 }
 
 /** Measures inbound messages at a steady rate, until each is accepted and has become an event. */
 async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figure[]> {
-  const latenciesMs: number[] = [];
   let made = 0;
-  const load = { url: platform.gatewayUrl, connections, next: () => senders[made++ % accounts]!.inbound() };
-  for (const [round, forMs] of [warmingMs, steadyMs].entries()) {
-    const result = await openLoop(load, sendsPerSecond, forMs);
-    if (result.statuses[200] !== result.responses) {
-      throw new Error(`not all that was written was taken: ${JSON.stringify(result.statuses)}`);
-    }
-    if (round > 0) latenciesMs.push(...result.latenciesMs);
-  }
+  const next = () => senders[made++ % accounts]!.inbound();
+  const load = { url: platform.gatewayUrl, connections, next, expected: 200 };
+  await openLoop(load, sendsPerSecond, warmingMs);
+  const { latenciesMs } = await openLoop(load, sendsPerSecond, steadyMs);
   const waiting = () => sql`select 1 from messaging.inbound_messages where due_at is not null limit 1`;
   await waitFor('all that was written to be an event', async () => (await waiting()).length === 0, 30_000);
   const what = `${sendsPerSecond} inbound messages/s, to the response of the hook`;
@@ -98,28 +95,22 @@ async function hookLatencies({ platform, sql, senders }: Setting): Promise<Figur
 
 /** Measures the maximum send rate; a round's CPU time counts until all messages are sent and their events published. */
 async function accepting({ platform, provider, sql, senders }: Setting): Promise<Figure[]> {
-  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  const server = parentOf(row!.pid);
   const pids = serviceNames.map((name) => platform.pidOf(name)!);
-  const used = () => [...pids.map(cpuSeconds), cpuSecondsWithChildren(server)];
   const [accepted, sent, micros]: [number[], number[], number[][]] = [[], [], []];
   let made = 0;
   const next = () => senders[made++ % accounts]!.sms;
+  const load = { url: platform.gatewayUrl, connections, next, expected: 202 };
+  const isPublished = async () => (await sql`select 1 from messaging.outbox limit 1`).length === 0;
   for (let round = 0; round <= rounds; round++) {
-    const before = used();
+    const used = watchCpu(platform, [...serviceNames, 'postgres']);
     const began = performance.now();
-    const load = { url: platform.gatewayUrl, connections, next };
-    const { responses, seconds, statuses } = await closedLoop(load, round === 0 ? warmingMs : acceptMs);
-    if (statuses[202] !== responses) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
+    const { responses, seconds } = await closedLoop(load, round === 0 ? warmingMs : acceptMs);
     await waitFor('all messages to be sent', async () => (await underWay(sql)) === 0, 40_000);
     const sentSeconds = (performance.now() - began) / 1_000;
-    await waitFor(
-      'the outbox to be empty',
-      async () => (await sql`select 1 from messaging.outbox limit 1`).length === 0,
-    );
-    const costs = used().map((seconds, index) => ((seconds - before[index]!) / responses) * 1e6);
+    await waitFor('the outbox to be empty', isPublished);
+    const costs = used(responses);
     await untilIdle(pids, 3_000);
-    const arrived = new Set((await provider.arrivals()).map(({ message }) => message)).size;
+    const arrived = new Set((await provider.arrivals()).map(({ id }) => id)).size;
     if (arrived !== responses) throw new Error(`${responses} messages were taken and ${arrived} of them sent`);
     if (round === 0) continue; // warms up
     accepted.push(responses / seconds);
@@ -142,86 +133,52 @@ async function underWay(sql: postgres.Sql): Promise<number> {
   return row!.count;
 }
 
-/** Disturbances of a round: nothing, a hanging provider of one account, or a hanging second channel of every account. */
-const disturbances = {
-  calm: undefined,
-  account: { prefix: `/sms/${accounts - 1}`, channel: 'sms' },
-  channel: { prefix: '/whatsapp', channel: 'whatsapp' },
+/** What a tenth of a round is sent to: like the rest, or to the hanging provider of one account or of every account's other channel. */
+const tenths = {
+  calm: { channel: 'sms' },
+  account: { channel: 'sms', hangs: `/send/sms/${accounts - 1}` },
+  channel: { channel: 'whatsapp', hangs: '/send/whatsapp' },
 } as const;
-type Disturbance = keyof typeof disturbances;
+type Tenth = (typeof tenths)[keyof typeof tenths];
 
-/** Measures sends at a steady rate, alternately undisturbed and with every tenth to a provider that hangs. */
+/** Measures the time from the acceptance of a message to the call of its provider; undisturbed, and with a tenth that hangs. */
 async function latency(setting: Setting): Promise<Figure[]> {
-  const taken = { p50: [] as number[], p99: [] as number[] };
-  const measured: Record<Disturbance, typeof taken> = {
-    calm: taken,
-    account: structuredClone(taken),
-    channel: structuredClone(taken),
-  };
-  let sent = 0;
-  let arrived = 0;
-  for (let round = 0; round <= rounds; round++) {
-    for (const disturbance of Object.keys(disturbances) as Disturbance[]) {
-      const result = await steadyRound(setting, disturbance, round === 0 ? warmingMs : steadyMs);
-      if (round === 0) break; // warms up
-      measured[disturbance].p50.push(percentile(result.delaysMs, 0.5));
-      measured[disturbance].p99.push(percentile(result.delaysMs, 0.99));
-      sent += result.sent;
-      arrived += result.delaysMs.length;
-    }
-  }
-  const { calm, account, channel } = measured;
+  const kinds = Object.values(tenths).map((tenth) => () => steadyRound(setting, tenth));
+  const [calm, account, channel] = (await byTurns(kinds)) as [Round[], Round[], Round[]];
   const what = `${sendsPerSecond} sends/s, accepted to provider called`;
-  const besides = (where: string, { p50, p99 }: typeof taken) => [
-    told(`with 10 % of it ${where}, the others: p50`, median(p50), 'ms'),
-    atMost(`with 10 % of it ${where}, the others: p99 ÷ undisturbed`, median(p99) / median(calm.p99), 2),
-    told(`with 10 % of it ${where}, the others: p99`, median(p99), 'ms'),
-  ];
   return [
-    told(`${what}: p50`, median(calm.p50), 'ms'),
-    atMost(`${what}: p99`, median(calm.p99), 250, 'ms'),
-    ...besides('to an account whose provider hangs', account),
-    ...besides('on another channel of the same accounts, which hangs', channel),
-    exactly('messages on channels that respond that were sent', `${arrived} of ${sent}`, `${sent} of ${sent}`),
+    told(`${what}: p50`, delayOf(calm, 0.5), 'ms'),
+    atMost(`${what}: p99`, delayOf(calm, 0.99), 250, 'ms'),
+    ...disturbedFigures('to an account whose provider hangs', account, calm),
+    ...disturbedFigures('on another channel of the same accounts, which hangs', channel, calm),
+    arrivedFigure('messages on channels that respond that were sent', [...calm, ...account, ...channel]),
   ];
 }
 
 /** Returns the delays of the messages on channels that respond, from when their requests arrived. */
-async function steadyRound({ platform, provider, sql, senders }: Setting, disturbance: Disturbance, forMs: number) {
-  const hangs = disturbances[disturbance];
-  if (hangs) await provider.hang(hangs.prefix);
+async function steadyRound({ platform, provider, sql, senders }: Setting, tenth: Tenth): Promise<Round> {
+  const hanging = 'hangs' in tenth ? tenth.hangs : undefined;
+  if (hanging) await provider.hang(hanging);
   await provider.arrivals();
   const began = new Date();
   let made = 0;
   const next = () => {
     const [turn, place] = [Math.floor(made / accounts), made++ % accounts];
-    const isOther = disturbance === 'channel' && place === accounts - 1;
+    const isOther = tenth.channel === 'whatsapp' && place === accounts - 1;
     return isOther ? senders[turn % place]!.whatsapp : senders[place]!.sms;
   };
-  const load = { url: platform.gatewayUrl, connections, next };
-  const { responses, statuses } = await openLoop(load, sendsPerSecond, forMs);
-  if (statuses[202] !== responses) throw new Error(`not all messages were taken: ${JSON.stringify(statuses)}`);
-  const rows = await sql<{ id: string; account_id: string; created_at: Date; channel: string }[]>`
-    select id, account_id, created_at, steps -> 0 ->> 'channel' as channel from messaging.messages where created_at >= ${began}`;
+  const load = { url: platform.gatewayUrl, connections, next, expected: 202 };
+  const { responses } = await openLoop(load, sendsPerSecond, steadyMs);
+  const rows = await sql<{ id: string; created_at: Date; path: string }[]>`
+    select id, created_at, '/send/' || (steps -> 0 ->> 'channel') || '/' || array_position(${senders.map(({ id }) => id)}::uuid[], account_id) - 1 as path
+    from messaging.messages where created_at >= ${began}`;
   if (rows.length !== responses) throw new Error(`${responses} messages were taken, and ${rows.length} are stored`);
-  const hanging = senders.at(-1)!.id;
-  const isMeasured = (row: { account_id: string; channel: string }) =>
-    row.channel === 'sms' && !(disturbance === 'account' && row.account_id === hanging);
-  const acceptedAt = new Map(rows.filter(isMeasured).map(({ id, created_at }) => [id, created_at.getTime()]));
-  const delaysMs: number[] = [];
-  let hung = 0;
-  const allSent = async () => {
-    for (const { path, message, at } of await provider.arrivals()) {
-      if (hangs && path.startsWith(hangs.prefix)) hung++;
-      const since = acceptedAt.get(message);
-      if (since !== undefined) delaysMs.push(at - since);
-      acceptedAt.delete(message); // counts once
-    }
-    return acceptedAt.size === 0;
-  };
-  await waitFor('all messages to be sent', allSent, 20_000).catch(() => undefined); // missing ones are counted
+  const measured = rows.filter(({ path }) => hanging === undefined || !path.startsWith(hanging));
+  const acceptedAt = new Map(measured.map(({ id, created_at }) => [id, created_at.getTime()]));
+  const round = await delaysAt(provider, acceptedAt, hanging);
   await provider.release();
-  if (hangs && hung === 0) throw new Error('the provider that was to hang got no message: nothing was disturbed');
+  if (hanging && round.hung === 0)
+    throw new Error('the provider that was to hang got no message: nothing was disturbed');
   await waitFor('what hung to end', async () => (await underWay(sql)) === 0, 30_000);
-  return { delaysMs, sent: delaysMs.length + acceptedAt.size };
+  return round;
 }

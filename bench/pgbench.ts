@@ -8,7 +8,7 @@ import type { LoggedStatement } from './statement-log.ts';
 /** Script for pgbench and the values of its variables. */
 export interface Script {
   text: string;
-  variables: Record<string, string>;
+  variables: Record<string, string | number>;
 }
 
 /** Returns whether pgbench is on this machine's PATH. */
@@ -21,7 +21,7 @@ export function hasPgbench(): boolean {
  * `expressionOf` returns the SQL of each run; undefined keeps them constant too.
  */
 export function scriptOf(
-  [first, second]: [LoggedStatement[], LoggedStatement[]],
+  [first, second]: readonly [LoggedStatement[], LoggedStatement[]],
   preamble: string[],
   expressionOf: (value: string, other: string, define: (value: string) => string) => string | undefined,
 ): Script {
@@ -34,14 +34,14 @@ export function scriptOf(
     return `:${name}`;
   };
   const statements = first.map(({ text, parameters }, index) => {
-    const others = second[index]?.parameters ?? [];
-    return `${text.replace(/\$(\d+)/g, (_match, number: string) => {
-      const value = parameters[Number(number) - 1] ?? null;
-      const other = others[Number(number) - 1] ?? null;
+    const sql = text.replace(/\$(\d+)/g, (_match, number: string) => {
+      const place = Number(number) - 1;
+      const [value, other] = [parameters[place] ?? null, second[index]?.parameters[place] ?? null];
       if (value === null) return 'null';
       const expression = other !== null && other !== value ? expressionOf(value, other, define) : undefined;
       return expression ?? define(value);
-    })};`;
+    });
+    return `${sql};`;
   });
   return { text: [...preamble, 'begin;', ...statements, 'commit;', ''].join('\n'), variables };
 }
@@ -50,40 +50,27 @@ export function scriptOf(
 export async function runPgbench(
   databaseUrl: string,
   searchPath: string,
-  script: Script,
-  options: { clients: number; seconds: number; variables: Record<string, string | number> },
+  { text, variables }: Script,
+  { clients, seconds }: { clients: number; seconds: number },
 ): Promise<{ perSecond: number; transactions: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   try {
     const file = join(folder, 'transaction.sql');
-    writeFileSync(file, script.text);
+    writeFileSync(file, text);
+    const defined = Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`);
+    const counts = [`--client=${clients}`, '--jobs=2', `--time=${seconds}`];
     const { hostname, port, username, password, pathname } = new URL(databaseUrl);
-    const variables = Object.entries({ ...script.variables, ...options.variables });
-    const { stdout } = await promisify(execFile)(
-      'pgbench',
-      [
-        '--no-vacuum',
-        '--protocol=prepared',
-        '--file',
-        file,
-        `--client=${options.clients}`,
-        '--jobs=2',
-        `--time=${options.seconds}`,
-        ...variables.map(([name, value]) => `--define=${name}=${value}`),
-      ],
-      {
-        timeout: (options.seconds + 20) * 1_000,
-        env: {
-          PATH: process.env.PATH,
-          PGHOST: hostname,
-          PGPORT: port,
-          PGUSER: username,
-          PGPASSWORD: decodeURIComponent(password),
-          PGDATABASE: pathname.slice(1),
-          PGOPTIONS: `-c search_path=${searchPath}`,
-        },
-      },
-    );
+    const env = {
+      PATH: process.env.PATH,
+      PGHOST: hostname,
+      PGPORT: port,
+      PGUSER: username,
+      PGPASSWORD: decodeURIComponent(password),
+      PGDATABASE: pathname.slice(1),
+      PGOPTIONS: `-c search_path=${searchPath}`,
+    };
+    const args = ['--no-vacuum', '--protocol=prepared', `--file=${file}`, ...counts, ...defined];
+    const { stdout } = await promisify(execFile)('pgbench', args, { timeout: (seconds + 20) * 1_000, env });
     const number = (pattern: RegExp) => {
       const found = pattern.exec(stdout)?.[1];
       if (found === undefined) throw new Error(`pgbench did not say ${pattern}: ${stdout}`);

@@ -1,126 +1,92 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Returns the fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
-function statOf(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the command in brackets and may have spaces: count fields after it.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+/** Returns the CPU time of processes and their children so far in seconds, ended children included: PostgreSQL's, for example. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const ticks = withChildren(pids).map(({ fields, isChild }) => {
+    const [user, system, ofEndedUser, ofEndedSystem] = fields.slice(11, 15).map(Number) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    return user + system + (isChild ? 0 : ofEndedUser + ofEndedSystem);
+  });
+  return sum(ticks) / ticksPerSecond;
 }
 
-/** Returns the CPU time of a process so far in seconds: user and system, all threads. */
-export function cpuSeconds(pid: number): number {
-  const fields = statOf(pid);
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+/** Returns the memory of processes and their children in MiB, of what several processes share each its part. */
+export function proportionalMebibytes(pids: readonly number[]): number {
+  return sum(withChildren(pids).map(({ pid }) => mebibytesOf(pid, 'smaps_rollup', 'Pss')));
 }
 
-/** Starts measuring the machine's CPUs; `stop` returns the share of their time, 0 to 1, that all processes used since. */
-export function watchProcessors(): { stop(): number } {
-  const sums = () => {
-    let [busy, idle] = [0, 0];
-    for (const { times } of cpus()) {
-      busy += times.user + times.nice + times.sys + times.irq;
-      idle += times.idle;
-    }
-    return { busy, idle };
+/** Begins to measure the greatest resident memory of a process; the function that it returns returns it in MiB. */
+export function watchMemory(pid: number): () => number {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5'); // resets VmHWM, see proc(5)
+  return () => mebibytesOf(pid, 'status', 'VmHWM');
+}
+
+/** Begins to measure the machine's CPUs; the function that it returns returns the share of their time, 0 to 1, that was used since. */
+export function watchProcessors(): () => number {
+  const times = () => {
+    const all = cpus().map(({ times: { user, nice, sys, irq, idle } }) => ({ busy: user + nice + sys + irq, idle }));
+    return { busy: sum(all.map(({ busy }) => busy)), idle: sum(all.map(({ idle }) => idle)) };
   };
-  const before = sums();
-  return {
-    stop() {
-      const { busy, idle } = sums();
-      return (busy - before.busy) / Math.max(1, busy - before.busy + idle - before.idle);
-    },
-  };
-}
-
-/** Returns the parent of a process. */
-export function parentOf(pid: number): number {
-  return Number(statOf(pid)[1]);
-}
-
-/** Returns the CPU time of a process and its children, including ended ones: of PostgreSQL, for example. */
-export function cpuSecondsWithChildren(pid: number): number {
-  const own = statOf(pid);
-  const ownTicks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(own[index]), 0);
-  const ticksOfChild = (child: number) => [11, 12].reduce((sum, index) => sum + Number(statOf(child)[index]), 0);
-  return (ownTicks + sumOfChildren(pid, ticksOfChild)) / ticksPerSecond;
-}
-
-/** Returns a sum over the running children of a process. */
-function sumOfChildren(pid: number, of: (child: number) => number): number {
-  let sum = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      if (parentOf(Number(name)) === pid) sum += of(Number(name));
-    } catch (error) {
-      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error; // it has ended meanwhile
-    }
-  }
-  return sum;
-}
-
-/** Returns the resident memory of a process in MiB. */
-export function residentMebibytes(pid: number): number {
-  const mebibytes = residentOf(pid);
-  if (mebibytes === undefined) throw new Error(`/proc/${pid}/status names no VmRSS: the process has ended`);
-  return mebibytes;
-}
-
-/** Returns the resident memory of a process's children in MiB. */
-export const childrensMebibytes = (pid: number): number => sumOfChildren(pid, (child) => residentOf(child) ?? 0);
-
-/** Returns the memory of a process and its children in MiB, of what several processes share each its part. */
-export function proportionalMebibytes(pid: number): number {
-  return proportionOf(pid) + sumOfChildren(pid, proportionOf);
-}
-
-function proportionOf(pid: number): number {
-  return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
-}
-
-function residentOf(pid: number): number | undefined {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return kibibytes === undefined ? undefined : Number(kibibytes) / 1024;
-}
-
-/**
- * Samples a process's memory, or another value of `look`, every 100 ms until stopped or the process ends; `stop` returns the
- * maximum in MiB, and throws if the process has ended.
- */
-export function watchMemory(pid: number, look: (pid: number) => number = residentMebibytes): { stop(): number } {
-  let most = look(pid);
-  const update = () => {
-    most = Math.max(most, look(pid));
-  };
-  const timer = setInterval(() => {
-    try {
-      update();
-    } catch {
-      clearInterval(timer); // it has ended: `stop` throws
-    }
-  }, 100);
-  return {
-    stop() {
-      clearInterval(timer);
-      update();
-      return most;
-    },
+  const before = times();
+  return () => {
+    const now = times();
+    const busy = now.busy - before.busy;
+    return busy / Math.max(1, busy + now.idle - before.idle);
   };
 }
 
 /** Waits until the processes together use less than a twentieth of a CPU, at most `timeoutMs`. */
 export async function untilIdle(pids: readonly number[], timeoutMs: number): Promise<void> {
-  const used = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
   const lookEveryMs = 400;
   const deadline = performance.now() + timeoutMs;
-  for (let before = used(); performance.now() < deadline; ) {
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
-    const now = used();
+  for (let before = cpuSeconds(pids); performance.now() < deadline; ) {
+    await sleep(lookEveryMs);
+    const now = cpuSeconds(pids);
     if (now - before < (lookEveryMs / 1_000) * 0.05) return;
     before = now;
   }
+}
+
+export function sum(numbers: Iterable<number>): number {
+  let all = 0;
+  for (const one of numbers) all += one;
+  return all;
+}
+
+/** Returns the named processes and their running children, with the fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
+function withChildren(pids: readonly number[]): { pid: number; isChild: boolean; fields: string[] }[] {
+  const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return running.flatMap((name) => {
+    const pid = Number(name);
+    const fields = statOf(pid);
+    const isChild = !pids.includes(pid);
+    return fields && (!isChild || pids.includes(Number(fields[1]))) ? [{ pid, isChild, fields }] : [];
+  });
+}
+
+/** Returns undefined where the process has ended. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the command in brackets and may have spaces: count fields after it.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code!)) return undefined;
+    throw error;
+  }
+}
+
+function mebibytesOf(pid: number, file: 'smaps_rollup' | 'status', field: string): number {
+  const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'))?.[1];
+  if (kibibytes === undefined) throw new Error(`/proc/${pid}/${file} has no ${field}: the process has ended`);
+  return Number(kibibytes) / 1024;
 }

@@ -3,18 +3,16 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bookingBench } from './booking.ts';
-import { eventsBench, senderPeers } from './events.ts';
+import { eventsBench } from './events.ts';
 import { type Bench, type Figure, tableLines } from './figures.ts';
 import { freeTimesBench } from './free-times.ts';
 import { gatewayBench } from './gateway.ts';
 import { growthBench } from './growth.ts';
+import { stopAll } from './harness.ts';
 import { idleBench } from './idle.ts';
 import { listsBench } from './lists.ts';
 import { messagesBench } from './messages.ts';
 import { neighboursBench } from './neighbours.ts';
-import { gatewayPeers } from './peers/gateways.ts';
-import { stopPeers } from './peers/peer.ts';
-import { stopPlatforms } from './platform.ts';
 import { soakBench } from './soak.ts';
 import { webhooksBench } from './webhooks.ts';
 
@@ -31,8 +29,6 @@ const benches: Bench[] = [
   growthBench,
   soakBench,
 ];
-/** Systems of others that `--beside` names. */
-const peers = [...Object.keys(gatewayPeers), ...senderPeers];
 const page = join(import.meta.dirname, '../docs/performance.md');
 
 /** Returns where and when figures were measured, including the machine's other load. */
@@ -52,7 +48,7 @@ function write(bench: Bench, table: string): void {
 }
 
 /** Runs the named benches, by default all that do not take long. Returns whether every target was met. */
-async function run(names: string[], { beside, isWritten }: { beside: string[]; isWritten: boolean }): Promise<boolean> {
+async function run(names: string[], isWritten: boolean): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
     throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
@@ -62,7 +58,7 @@ async function run(names: string[], { beside, isWritten }: { beside: string[]; i
   for (const bench of benches.filter(isWanted)) {
     const loadBefore = loadavg()[0]!;
     console.log(`\n${bench.name}: ${bench.summary}`);
-    const figures = await bench.measure(beside);
+    const figures = await bench.measure().finally(stopAll);
     const head = ['| what | measured | target | holds |', '|:-|-:|-:|:-|'];
     const table = [`${circumstances(loadBefore)}`, '', ...head, ...tableLines(figures)].join('\n');
     console.log(table);
@@ -78,18 +74,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     isBrokenOff = true;
     process.on('uncaughtException', () => undefined); // errors of connections to servers that are being stopped
-    void Promise.allSettled([stopPlatforms(), stopPeers()]).finally(() => process.exit(130));
+    void stopAll().finally(() => process.exit(130));
   });
 }
 const { values, positionals } = parseArgs({
-  options: { write: { type: 'boolean', default: false }, beside: { type: 'string', default: '' } },
+  options: { write: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const beside = values.beside.split(',').filter(Boolean);
-const strangers = beside.filter((name) => !peers.includes(name));
-if (strangers.length > 0) throw new Error(`${strangers.join(', ')} cannot be measured beside: ${peers.join(', ')} can`);
-const allHold = await run(positionals, { beside, isWritten: values.write }).catch((error: unknown) => {
-  // A bench fails when its platform is stopped: that must not end this process before all platforms are stopped.
+const allHold = await run(positionals, values.write).catch((error: unknown) => {
+  // A bench fails when its platform is stopped: that must not end this process before everything is stopped.
   if (isBrokenOff) return false;
   throw error;
 });

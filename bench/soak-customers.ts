@@ -1,10 +1,8 @@
 import { createClient } from '@customer-platform/client';
-import { type ProcessPlatform, rawRequest } from '@customer-platform/testkit';
-import { firstDay, openAccount } from './calendar-account.ts';
-import type { Child } from './child-process.ts';
-import type { MessageProvider } from './message-provider.ts';
+import type { ProcessPlatform } from '@customer-platform/testkit';
+import { firstDay, openAccount, slotMinutes } from './calendar-account.ts';
+import { type Receiver, sandboxKey } from './harness.ts';
 
-const slotMs = 15 * 60_000;
 /** Each with a year of such slots: more than an hour of bookings needs. */
 const teammates = 4;
 
@@ -27,20 +25,16 @@ export interface SoakCustomer {
 }
 
 /** Creates a customer with a calendar, a message provider, a sandbox with an agent, and an endpoint that gets everything. */
-export async function soakCustomers(
-  platform: ProcessPlatform,
-  { receiver, provider }: { receiver: Child; provider: MessageProvider },
-): Promise<SoakCustomer[]> {
-  const { id, key, client, contact, teammates: staff } = await openAccount(platform, teammates, ['00:00', '24:00']);
-  const shape = { duration_minutes: 15, slot_interval_minutes: 15, window_days: 365 };
-  const type = await client.createBookingType({ body: { ...shape, name: 'Call', staff } });
-  const settings = { url: `${provider.url}/soak` };
+export async function soakCustomers(platform: ProcessPlatform, receiver: Receiver): Promise<SoakCustomer[]> {
+  const account = await openAccount(platform, teammates, ['00:00', '24:00']);
+  const { id, key, client, contact } = account;
+  const type = await account.bookingType();
+  const settings = { url: `${receiver.url}/send` };
   await client.putChannel({ params: { channel: 'sms' }, body: { provider: 'http', settings } });
   await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
   const audience = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'soak' }] };
   await client.createAudience({ body: { name: 'Soak', rules: audience } });
-  const mix = liveMix(contact, type.id, staff);
-  return [{ key, next: mix }, await sandboxOf(platform, { id, receiver })];
+  return [{ key, next: liveMix(contact, type, account.teammates) }, await sandboxOf(platform, id, receiver)];
 }
 
 /** Returns the requests of a live account in turn: most read, as with every customer. */
@@ -54,7 +48,8 @@ function liveMix(contact: string, bookingType: number, staff: readonly string[])
   };
   const get = (path: string) => (): SoakRequest => ({ method: 'GET', path });
   const booking = () => {
-    const starts_at = new Date(firstDay() + Math.floor(made / staff.length) * slotMs).toISOString();
+    const slot = Math.floor(made / staff.length);
+    const starts_at = new Date(firstDay() + slot * slotMinutes * 60_000).toISOString();
     return { contact, booking_type: bookingType, starts_at, staff: staff[made % staff.length] };
   };
   const mix: (() => SoakRequest)[] = [
@@ -77,15 +72,8 @@ function liveMix(contact: string, bookingType: number, staff: readonly string[])
 }
 
 /** Creates a customer's sandbox, where providers and the AI are simulated: messages with receipts and plans with steps. */
-async function sandboxOf(
-  platform: ProcessPlatform,
-  { id, receiver }: { id: string; receiver: Child },
-): Promise<SoakCustomer> {
-  const path = `/admin/accounts/${id}/keys`;
-  const body = { name: 'sandbox', mode: 'test', scopes: ['*'] };
-  const made = await rawRequest(platform.adminUrl, 'POST', path, { body, key: platform.adminToken });
-  if (made.status !== 201) throw new Error(`no key was made: ${made.text}`);
-  const { key } = made.body as { key: string };
+async function sandboxOf(platform: ProcessPlatform, id: string, receiver: Receiver): Promise<SoakCustomer> {
+  const key = await sandboxKey(platform, id);
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
   const contact = (await client.createContact({ body: { name: 'Ada', phone: '+4930901820' } })).id;

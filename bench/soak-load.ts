@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, type ClientRequest, request as httpRequest } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Made, SoakCustomer, SoakRequest } from './soak-customers.ts';
 
@@ -13,11 +14,12 @@ const pauseMs = 1_000;
 /** Part of the clients that go away before they have their response, half of them from a stream; streams live so long at most. */
 const leaving = 0.1;
 const streamMs = 5_000;
+const eventStream: SoakRequest = { method: 'GET', path: '/v1/events/stream' };
 
 /** A response as far as it is looked at. */
 interface Reply {
   status: number;
-  id: string | undefined;
+  id?: string;
 }
 
 /** Mixed traffic of several customers at a steady rate. Clients repeat what fails; a tenth of them go away in the middle of it. */
@@ -30,11 +32,11 @@ export class SoakLoad {
   /** Resources that a response said were made. */
   readonly made: { kind: Made; id: string }[] = [];
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'fifo' });
-  readonly #url: URL;
+  readonly #gatewayUrl: string;
   readonly #customers: readonly SoakCustomer[];
 
   constructor(gatewayUrl: string, customers: readonly SoakCustomer[]) {
-    this.#url = new URL(gatewayUrl);
+    this.#gatewayUrl = gatewayUrl;
     this.#customers = customers;
   }
 
@@ -59,12 +61,12 @@ export class SoakLoad {
   }
 
   async #one(index: number): Promise<void> {
-    const customer = this.#customers[index % this.#customers.length]!;
-    const request = customer.next();
-    if (Math.random() < leaving) return await this.#leave(customer, request);
-    const key = request.method === 'POST' ? randomUUID() : undefined;
+    const { key, next } = this.#customers[index % this.#customers.length]!;
+    const request = next();
+    if (Math.random() < leaving) return await this.#leave(key, request);
+    const idempotencyKey = request.method === 'POST' ? randomUUID() : undefined;
     for (let attempt = 0; ; attempt++) {
-      const reply = await this.#send(customer, request, key).catch((error: Error) => error);
+      const reply = await this.#send(key, request, idempotencyKey).catch((error: Error) => error);
       if (!(reply instanceof Error) && reply.status < 300) {
         if (request.makes) this.made.push({ kind: request.makes, id: reply.id! });
         return;
@@ -82,40 +84,34 @@ export class SoakLoad {
   }
 
   /** Sends a request, or opens a stream of events, and goes away before it is done. */
-  async #leave(customer: SoakCustomer, request: SoakRequest): Promise<void> {
+  async #leave(key: string, request: SoakRequest): Promise<void> {
     this.left++;
     const isStream = Math.random() < 0.5;
-    const sent = this.#begin(customer, isStream ? { method: 'GET', path: '/v1/events/stream' } : request);
+    const sent = this.#begin(key, isStream ? eventStream : request);
     sent.on('response', (response) => response.resume().on('error', () => undefined)).on('error', () => undefined);
     await sleep(isStream ? Math.random() * streamMs : Math.random() * 30);
     sent.destroy();
   }
 
-  #begin({ key }: SoakCustomer, { method, path, body }: SoakRequest, idempotencyKey?: string): ClientRequest {
+  #begin(key: string, { method, path, body }: SoakRequest, idempotencyKey?: string): ClientRequest {
     const text = body && JSON.stringify(body);
-    const { hostname, port } = this.#url;
     const headers: Record<string, string | number> = {
       authorization: `Bearer ${key}`,
-      ...(text ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) } : {}),
-      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+      ...(text && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
     };
-    const agent = path === '/v1/events/stream' ? false : this.#agent;
-    return httpRequest({ agent, hostname, port, method, path, headers, timeout: timeoutMs }).end(text);
+    const agent = path === eventStream.path ? false : this.#agent;
+    return httpRequest(`${this.#gatewayUrl}${path}`, { agent, method, headers, timeout: timeoutMs }).end(text);
   }
 
-  #send(customer: SoakCustomer, request: SoakRequest, idempotencyKey: string | undefined): Promise<Reply> {
+  async #send(key: string, request: SoakRequest, idempotencyKey: string | undefined): Promise<Reply> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-    const sent = this.#begin(customer, request, idempotencyKey);
+    const sent = this.#begin(key, request, idempotencyKey);
     sent.on('timeout', () => sent.destroy(new Error('timeout'))).on('error', reject);
     sent.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-      response.on('end', () => {
-        const status = response.statusCode!;
-        const id = request.makes && status < 300 ? String(JSON.parse(Buffer.concat(chunks).toString()).id) : undefined;
-        resolve({ status, id });
-      });
+      const status = response.statusCode!;
+      json(response).then((body) => resolve({ status, id: (body as { id: string }).id }), reject);
     });
-    return promise;
+    return await promise;
   }
 }

@@ -1,15 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ProcessPlatform, rawRequest, waitFor } from '@customer-platform/testkit';
-import postgres from 'postgres';
-import { type Child, startChild } from './child-process.ts';
+import type postgres from 'postgres';
 import { atMost, type Bench, exactly, type Figure, told } from './figures.ts';
-import { type MessageProvider, startMessageProvider } from './message-provider.ts';
-import { startPlatform } from './platform.ts';
-import { proportionalMebibytes } from './process-usage.ts';
+import { connect, type Receiver, servers, startPlatform, startReceiver } from './harness.ts';
+import { proportionalMebibytes, sum } from './process-usage.ts';
 import { soakCustomers } from './soak-customers.ts';
 import { SoakLoad } from './soak-load.ts';
-import { arrivalsAt } from './webhooks.ts';
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 60);
 const requestsPerSecond = 40;
@@ -18,15 +15,13 @@ const minuteMs = 60_000;
 const idleMs = 45_000;
 /** Longest wait until everything that was sent has been done: longer than the pause before any repetition. */
 const drainMs = 180_000;
-const servers = ['postgres', 'nats', 'redis'] as const;
 
 interface Setting {
   platform: ProcessPlatform;
   sql: postgres.Sql;
-  receiver: Child;
-  provider: MessageProvider;
+  receiver: Receiver;
   load: SoakLoad;
-  /** Ids of the events that arrived at the endpoint. */
+  /** Ids of the events that arrived at the endpoint, and of the messages at the provider. */
   arrived: Set<string>;
 }
 
@@ -35,18 +30,10 @@ export const soakBench: Bench = {
   summary: `mixed traffic of ${minutes} minutes, a tenth of the clients going away, and a kill every minute`,
   takesMinutes: minutes,
   async measure() {
-    const [receiver, provider] = [await startChild('receiver.ts'), await startMessageProvider()];
+    const receiver = await startReceiver();
     const platform = await startPlatform();
-    const sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
-    try {
-      const customers = await soakCustomers(platform, { receiver, provider });
-      const load = new SoakLoad(platform.gatewayUrl, customers);
-      return await soak({ platform, sql, receiver, provider, load, arrived: new Set() });
-    } finally {
-      await sql.end();
-      await platform.stop();
-      await Promise.all([receiver.stop(), provider.stop()]);
-    }
+    const load = new SoakLoad(platform.gatewayUrl, await soakCustomers(platform, receiver));
+    return await soak({ platform, sql: connect(platform), receiver, load, arrived: new Set() });
   },
 };
 
@@ -92,7 +79,7 @@ async function kill(platform: ProcessPlatform, name: string): Promise<void> {
 }
 
 async function collectArrivals({ receiver, arrived }: Setting): Promise<void> {
-  for (const { id } of await arrivalsAt(receiver)) arrived.add(id);
+  for (const { id } of await receiver.arrivals()) arrived.add(id);
 }
 
 /** Waits until nothing is left to do, and then until nothing is kept open; returns how much is left. */
@@ -103,7 +90,6 @@ async function drained(setting: Setting): Promise<string> {
   };
   await waitFor('everything to be done', async () => (await left()) === 0 || undefined, drainMs).catch(() => undefined);
   await sleep(idleMs);
-  await setting.provider.arrivals();
   return String(await left());
 }
 
@@ -128,10 +114,9 @@ async function leftInQueues({ adminUrl, adminToken }: ProcessPlatform): Promise<
 /** Memory of a platform's processes, and their open files and sockets. */
 function held(platform: ProcessPlatform) {
   const pids = platform.processNames.map((name) => platform.pidOf(name)!);
-  const mebibytes = (of: readonly number[]) => sum(of.map(proportionalMebibytes));
   return {
-    processMebibytes: mebibytes(pids),
-    serverMebibytes: mebibytes(servers.map((name) => platform.pidOf(name)!)),
+    processMebibytes: proportionalMebibytes(pids),
+    serverMebibytes: proportionalMebibytes(servers.map((name) => platform.pidOf(name)!)),
     files: sum(pids.map((pid) => readdirSync(`/proc/${pid}/fd`).length)),
   };
 }
@@ -162,10 +147,4 @@ async function openTransactions(sql: postgres.Sql): Promise<number> {
     select count(*)::int as count from pg_stat_activity
     where datname = current_database() and state like 'idle in transaction%'`;
   return row!.count;
-}
-
-function sum(numbers: Iterable<number>): number {
-  let all = 0;
-  for (const one of numbers) all += one;
-  return all;
 }

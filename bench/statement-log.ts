@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 
@@ -21,27 +21,18 @@ export async function statementsOf(
   work: () => Promise<unknown>,
 ): Promise<LoggedStatement[]> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
-  const reload = async (statements: string[]) => {
-    for (const statement of statements) await sql.unsafe(statement);
-    await sql`select pg_reload_conf()`;
-  };
   try {
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     const file = readlinkSync(`/proc/${row!.pid}/fd/2`);
-    await reload(Object.entries(settings).map(([name, value]) => `alter system set ${name} = '${value}'`));
+    for (const [name, value] of Object.entries(settings)) await sql.unsafe(`alter system set ${name} = '${value}'`);
+    await sql`select pg_reload_conf()`;
     await waitFor('the settings', async () => (await sql`show log_statement`)[0]!.log_statement === 'all');
-    const log = openSync(file, 'r');
-    try {
-      const from = fstatSync(log).size;
-      await work();
-      const bytes = Buffer.alloc(fstatSync(log).size - from);
-      readSync(log, bytes, 0, bytes.length, from);
-      return parseLog(bytes.toString(), application);
-    } finally {
-      closeSync(log);
-      await reload(Object.keys(settings).map((name) => `alter system reset ${name}`));
-    }
+    const from = statSync(file).size;
+    await work();
+    return parseLog(readFileSync(file).subarray(from).toString(), application);
   } finally {
+    await sql`alter system reset all`;
+    await sql`select pg_reload_conf()`;
     await sql.end();
   }
 }
@@ -52,12 +43,12 @@ export function transactionsOf(statements: readonly LoggedStatement[]): LoggedSt
   const committed: LoggedStatement[][] = [];
   for (const statement of statements) {
     const { session, text } = statement;
-    const under = open.get(session);
     if (/^begin\b/i.test(text)) open.set(session, []);
-    else if (/^(commit|rollback)\b/i.test(text)) {
-      if (under && /^commit/i.test(text)) committed.push(under);
+    else if (/^rollback\b/i.test(text)) open.delete(session);
+    else if (/^commit\b/i.test(text)) {
+      committed.push(open.get(session) ?? []);
       open.delete(session);
-    } else under?.push(statement);
+    } else open.get(session)?.push(statement);
   }
   return committed;
 }

@@ -1,22 +1,44 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { listenAndTell } from './listen.ts';
 
-// Accepts deliveries: /report returns the arrivals by path since the last call; requests under /hang are accepted and never
-// get a response.
-let arrivals: { path: string; id: string; at: number }[] = [];
-const hanging = new Set<ServerResponse>();
+// Takes webhooks at any path and, under /send, messages like an account's own provider, each at once. GET /report returns the arrivals
+// since the last call; GET /hang?prefix=/send/sms makes requests to paths with this prefix hang, until GET /release.
+const arrivals: { path: string; id: string; at: number }[] = [];
+let hangingPrefix: string | undefined = '/hang';
+const hanging = new Set<() => void>();
 
 listenAndTell((request, response) => {
-  const path = request.url ?? '';
-  request.resume();
-  if (path === '/report') {
-    response.end(JSON.stringify(arrivals));
-    arrivals = [];
-    return;
-  }
-  arrivals.push({ path, id: String(request.headers['webhook-id']), at: performance.timeOrigin + performance.now() });
-  if (path.startsWith('/hang')) {
-    hanging.add(response);
-    response.on('close', () => hanging.delete(response));
-  } else request.on('end', () => response.writeHead(204).end());
+  const at = performance.timeOrigin + performance.now();
+  const path = request.url!;
+  if (request.method === 'GET') return command(path, response);
+  if (path.startsWith('/send')) return void takeMessage(request, response, path, at);
+  arrivals.push({ path, id: String(request.headers['webhook-id']), at });
+  request.resume().on('end', () => respond(path, response, () => response.writeHead(204).end()));
 });
+
+function command(path: string, response: ServerResponse): void {
+  const { pathname, searchParams } = new URL(path, 'http://receiver');
+  if (pathname === '/hang') hangingPrefix = searchParams.get('prefix')!;
+  if (pathname === '/release') {
+    hangingPrefix = undefined;
+    for (const end of hanging) end();
+  }
+  response.end(JSON.stringify(pathname === '/report' ? arrivals.splice(0) : []));
+}
+
+async function takeMessage(request: IncomingMessage, response: ServerResponse, path: string, at: number) {
+  const { message, attempt } = (await json(request)) as { message: string; attempt: string };
+  arrivals.push({ path, id: message, at });
+  respond(path, response, () =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: attempt })),
+  );
+}
+
+/** Ends a response at once, or not before the release where its path hangs. */
+function respond(path: string, response: ServerResponse, end: () => void): void {
+  if (hangingPrefix !== undefined && path.startsWith(hangingPrefix)) {
+    hanging.add(end);
+    response.on('close', () => hanging.delete(end));
+  } else end();
+}
