@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { arrivedFigure, createdMs, delayOf, type Round } from './delays.ts';
 import { atLeast, atMost, type Bench, type Figure, median } from './figures.ts';
 import { pidsOf, type Receiver, startPlatform, startReceiver } from './harness.ts';
 import { closedLoop, type Load, type LoadResult, openLoop, several } from './load.ts';
 import { cpuSeconds } from './process-usage.ts';
+import { arrivedFigure, byTurns, createdMs, delayOf, type Round } from './rounds.ts';
 import { customersOf } from './webhooks.ts';
 
 const accounts = 10;
-const rounds = 3;
 const fullContacts = 3_000;
 /** Contacts before the first round, and the rest after them: what runs for days has its code compiled and its start behind it. */
 const warmUpContacts = 3_000;
@@ -64,9 +63,7 @@ export const eventsBench: Bench = {
 };
 
 async function steadyFigures(subject: Subject, { perSecond, seconds, cpuMs, delayMs }: Rate): Promise<Figure[]> {
-  const all: EventsRound[] = [];
-  for (let index = 0; index < rounds; index++)
-    all.push(await round(subject, () => openLoop(subject.load, perSecond, seconds * 1_000)));
+  const [all] = await byTurns([() => round(subject, () => openLoop(subject.load, perSecond, seconds * 1_000))]);
   const delay = `${perSecond} contacts/s, contact to first try`;
   const ofDelay = delayMs && [
     atMost(`${delay}: p50`, delayOf(all, 0.5), delayMs.p50, 'ms'),
@@ -80,8 +77,7 @@ async function steadyFigures(subject: Subject, { perSecond, seconds, cpuMs, dela
 }
 
 async function fullFigures(subject: Subject): Promise<Figure[]> {
-  const all: EventsRound[] = [];
-  for (let index = 0; index < rounds; index++) all.push(await atFullLoad(subject, fullContacts));
+  const [all] = await byTurns([() => atFullLoad(subject, fullContacts)]);
   const perSecond = fullContacts / medianOf(all, 'seconds');
   return [
     atLeast(`contacts made and delivered, ${connections} connections`, perSecond, 1_000, '/s'),

@@ -2,6 +2,7 @@ import { atMost, type Bench, type Figure, median, percentile, told } from './fig
 import { type Child, startChild, startPlatform } from './harness.ts';
 import { closedLoop, type LoadResult, openLoop, requestBytes } from './load.ts';
 import { cpuSeconds, watchMemory } from './process-usage.ts';
+import { byTurns } from './rounds.ts';
 
 const rounds = 5;
 const connections = 32;
@@ -10,9 +11,13 @@ const roundMs = 1_500;
 /** The GET that is measured; whatever is behind the gateway responds with the same kilobyte. */
 const measuredGet = 'GET /v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
 
-/** What the GET is sent to: the gateway, a proxy that checks nothing on Express or node:http, or the service itself. */
-type Name = 'gateway' | 'express' | 'http' | 'direct';
-type Subjects = Record<Name, Child & { request: Buffer }>;
+/** What the GET is sent to. */
+interface Subject extends Child {
+  request: Buffer;
+}
+
+/** The gateway, proxies that check nothing on Express and on node:http, and the service itself. */
+type Subjects = Record<'gateway' | 'express' | 'http' | 'direct', Subject>;
 
 /**
  * Measures the gateway's overhead for a GET. Behind it is a service that costs next to nothing, instead of calendar; the key,
@@ -39,38 +44,30 @@ export const gatewayBench: Bench = {
   },
 };
 
-/** Measures the named subjects by turns; returns what each round gave. */
-async function byTurns<Value>(names: Name[], measure: (name: Name) => Promise<Value>): Promise<Record<Name, Value[]>> {
-  const measured: Record<Name, Value[]> = { gateway: [], express: [], http: [], direct: [] };
-  for (let round = 0; round < rounds; round++) for (const name of names) measured[name].push(await measure(name));
-  return measured;
-}
-
 /** Measures CPU time per request at full load; also the gateway's memory and its maximum requests per second. */
-async function cost(subjects: Subjects): Promise<{ figures: Figure[]; maxPerSecond: number }> {
-  const names: Name[] = ['gateway', 'express', 'http'];
-  const saturate = ({ url, request }: Subjects[Name], durationMs: number): Promise<LoadResult> =>
+async function cost({ gateway, express, http }: Subjects): Promise<{ figures: Figure[]; maxPerSecond: number }> {
+  const saturate = ({ url, request }: Subject, durationMs: number): Promise<LoadResult> =>
     closedLoop({ url, connections, next: () => request, expected: 200 }, durationMs);
-  for (const name of names) await saturate(subjects[name], warmUpMs);
-  const memory = watchMemory(subjects.gateway.pid);
-  const measured = await byTurns(names, async (name) => {
-    const pids = [subjects[name].pid];
-    const before = cpuSeconds(pids);
-    const { responses, seconds } = await saturate(subjects[name], roundMs);
-    return { micros: ((cpuSeconds(pids) - before) / responses) * 1e6, perSecond: responses / seconds };
-  });
-  const micros = (name: Name) => median(measured[name].map((each) => each.micros));
-  const maxPerSecond = median(measured.gateway.map(({ perSecond }) => perSecond));
+  const round = (subject: Subject) => async () => {
+    const before = cpuSeconds([subject.pid]);
+    const { responses, seconds } = await saturate(subject, roundMs);
+    return { micros: ((cpuSeconds([subject.pid]) - before) / responses) * 1e6, perSecond: responses / seconds };
+  };
+  for (const subject of [gateway, express, http]) await saturate(subject, warmUpMs);
+  const memory = watchMemory(gateway.pid);
+  const measured = await byTurns([round(gateway), round(express), round(http)], rounds);
+  const [ofGateway, onExpress, onHttp] = measured.map((each) => median(each.map(({ micros }) => micros))) as [
+    number,
+    number,
+    number,
+  ];
+  const maxPerSecond = median(measured[0].map(({ perSecond }) => perSecond));
   const figures = [
-    atMost(
-      'CPU of a GET, gateway ÷ bare http-proxy-middleware on Express',
-      micros('gateway') / micros('express'),
-      1.25,
-    ),
-    told('CPU of a GET, gateway ÷ bare http-proxy-middleware on node:http', micros('gateway') / micros('http')),
-    told('CPU of a GET: gateway', micros('gateway'), 'µs'),
-    told('CPU of a GET: bare on Express', micros('express'), 'µs'),
-    told('CPU of a GET: bare on node:http', micros('http'), 'µs'),
+    atMost('CPU of a GET, gateway ÷ bare http-proxy-middleware on Express', ofGateway / onExpress, 1.25),
+    told('CPU of a GET, gateway ÷ bare http-proxy-middleware on node:http', ofGateway / onHttp),
+    told('CPU of a GET: gateway', ofGateway, 'µs'),
+    told('CPU of a GET: bare on Express', onExpress, 'µs'),
+    told('CPU of a GET: bare on node:http', onHttp, 'µs'),
     told(`most GETs a second of one gateway process (${connections} connections)`, maxPerSecond, '/s'),
     atMost('gateway memory under that load', memory(), 150, 'MiB'),
   ];
@@ -78,19 +75,20 @@ async function cost(subjects: Subjects): Promise<{ figures: Figure[]; maxPerSeco
 }
 
 /** Measures the added latency compared with direct requests, at half of the gateway's maximum rate, and that of the bare proxy. */
-async function delay(subjects: Subjects, perSecond: number): Promise<Figure[]> {
-  const measured = await byTurns(['gateway', 'direct', 'express'], async (name) => {
-    const { url, request } = subjects[name];
-    return (await openLoop({ url, connections, next: () => request, expected: 200 }, perSecond, roundMs)).latenciesMs;
-  });
-  const time = (name: Name, share: number) => median(measured[name].map((each) => percentile(each, share)));
-  const added = (name: Name, share: number) => time(name, share) - time('direct', share);
+async function delay({ gateway, direct, express }: Subjects, perSecond: number): Promise<Figure[]> {
+  const round =
+    ({ url, request }: Subject) =>
+    async () =>
+      (await openLoop({ url, connections, next: () => request, expected: 200 }, perSecond, roundMs)).latenciesMs;
+  const [ofGateway, ofDirect, ofExpress] = await byTurns([round(gateway), round(direct), round(express)], rounds);
+  const time = (measured: number[][], share: number) => median(measured.map((each) => percentile(each, share)));
+  const added = (measured: number[][], share: number) => time(measured, share) - time(ofDirect, share);
   return [
-    atMost(`time added at half of its most (${perSecond}/s): p50`, added('gateway', 0.5), 0.5, 'ms'),
-    atMost(`time added at half of its most (${perSecond}/s): p99`, added('gateway', 0.99), 4, 'ms'),
-    told('time added by the bare proxy on Express at that rate: p50', added('express', 0.5), 'ms'),
-    told('time added by the bare proxy on Express at that rate: p99', added('express', 0.99), 'ms'),
-    told('time with nothing between: p50', time('direct', 0.5), 'ms'),
-    told('time with nothing between: p99', time('direct', 0.99), 'ms'),
+    atMost(`time added at half of its most (${perSecond}/s): p50`, added(ofGateway, 0.5), 0.5, 'ms'),
+    atMost(`time added at half of its most (${perSecond}/s): p99`, added(ofGateway, 0.99), 4, 'ms'),
+    told('time added by the bare proxy on Express at that rate: p50', added(ofExpress, 0.5), 'ms'),
+    told('time added by the bare proxy on Express at that rate: p99', added(ofExpress, 0.99), 'ms'),
+    told('time with nothing between: p50', time(ofDirect, 0.5), 'ms'),
+    told('time with nothing between: p99', time(ofDirect, 0.99), 'ms'),
   ];
 }

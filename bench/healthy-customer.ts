@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@customer-platform/client';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
-import { type Round as Delays, delaysAt } from './delays.ts';
 import type { Receiver } from './harness.ts';
 import { type LoadResponse, openLoop, requestBytes } from './load.ts';
 import { inboundRequest } from './messages.ts';
 import { watchProcessors } from './process-usage.ts';
+import { type Round as Delays, delaysAt } from './rounds.ts';
 
 const phone = '+4930901820';
 export const requestsPerSecond = 20;

@@ -45,8 +45,7 @@ export const listsBench: Bench = {
     };
     const [large, small] = [await account(), await account()];
     const began = performance.now();
-    await fillContacts(sql, [large, small]);
-    await fillDealsAndOrders(sql, [large, small]);
+    await fill(sql, [large, small]);
     const seconds = (performance.now() - began) / 1_000;
     const lists = await listsOf(sql, large, small);
     return [
@@ -57,28 +56,22 @@ export const listsBench: Bench = {
   },
 };
 
-type Accounts = readonly [large: Account, small: Account];
-const eachCount = ([large, small]: Accounts) => [[large, many] as const, [small, few] as const];
-
-async function fillContacts(sql: postgres.Sql, accounts: Accounts): Promise<void> {
+/** Inserts contacts, their copies, deals and orders of both accounts. */
+async function fill(sql: postgres.Sql, [large, small]: readonly [Account, Account]): Promise<void> {
+  const of = async ({ id, client }: Account, count: number) => ({ id, count, places: await dealPlacesOf(client) });
+  const filled = [await of(large, many), await of(small, few)];
   await fillTables(sql, ['cdp.contacts'], async (tx) => {
-    for (const [{ id }, count] of eachCount(accounts)) await insertContacts(tx, id, count);
+    for (const { id, count } of filled) await insertContacts(tx, id, count);
   });
   await fillTables(sql, ['crm.contacts', 'catalogue.contacts'], async (tx) => {
-    for (const { id } of accounts)
+    for (const { id } of filled)
       for (const service of ['crm', 'catalogue'] as const) await copyContacts(tx, service, id);
   });
-}
-
-/** Inserts deals, orders and what they belong to. */
-async function fillDealsAndOrders(sql: postgres.Sql, accounts: Accounts): Promise<void> {
-  const places = await Promise.all(accounts.map(({ client }) => dealPlacesOf(client)));
   await fillTables(sql, ['crm.deals'], async (tx) => {
-    for (const [index, [{ id }, count]] of eachCount(accounts).entries())
-      await insertDeals(tx, id, count, places[index]!);
+    for (const { id, count, places } of filled) await insertDeals(tx, id, count, places);
   });
   await fillTables(sql, ['catalogue.orders', 'catalogue.order_lines'], async (tx) => {
-    for (const [{ id }, count] of eachCount(accounts)) await insertOrders(tx, id, count);
+    for (const { id, count } of filled) await insertOrders(tx, id, count);
   });
 }
 

@@ -46,23 +46,25 @@ export function several(count: number, next: () => Buffer): () => Buffer | undef
   return () => (count-- > 0 ? next() : undefined);
 }
 
+/** Request, and the time from which its latency counts. */
+interface Due {
+  request: Buffer;
+  dueAt: number;
+}
+
 /**
  * Keeps `connections` busy: each sends its next request as soon as it gets a response, until the time is over or none is left. Throws if
  * a response has not the expected status.
  */
 export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
   const lines = await openLines(load);
-  const result = emptyResult();
   const began = performance.now();
-  const worker = async (line: Line) => {
-    while (performance.now() - began < durationMs) {
-      const request = load.next();
-      if (request === undefined) return;
-      note(result, load, await line.send(request, performance.now()), request);
-    }
+  const take = (): Due | undefined => {
+    const dueAt = performance.now();
+    const request = dueAt - began < durationMs ? load.next() : undefined;
+    return request && { request, dueAt };
   };
-  await Promise.all(lines.map(worker));
-  return finish(result, { load, lines, began });
+  return await sendOver(lines, load, take);
 }
 
 /**
@@ -71,56 +73,52 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
  * millisecond and with each response, so that they come evenly rather than in bursts. Throws if a response has not the expected status.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
-  const free = await openLines(load);
-  const lines = [...free];
-  const result = emptyResult();
-  const waiting: { request: Buffer; dueAt: number }[] = [];
-  const under = new Set<Promise<void>>();
+  const lines = await openLines(load);
+  const waiting: Due[] = [];
+  const idle: ((due?: Due) => void)[] = [];
   const began = performance.now();
   let made = 0;
-  const sendDue = () => {
+  const makeDue = () => {
     const dueAt = performance.now();
+    const isOver = dueAt - began >= durationMs;
     for (const due = (Math.min(dueAt - began, durationMs) * perSecond) / 1_000; made < due; made++) {
       const request = load.next();
       if (request === undefined) break;
       waiting.push({ request, dueAt });
     }
-    while (waiting.length > 0 && free.length > 0) send(free.pop()!, waiting.shift()!);
+    while (idle.length > 0 && (waiting.length > 0 || isOver)) idle.pop()!(waiting.shift());
+    return isOver;
   };
-  const send = (line: Line, { request, dueAt }: { request: Buffer; dueAt: number }) => {
-    const sent: Promise<void> = line.send(request, dueAt).then((response) => {
-      under.delete(sent);
-      free.push(line);
-      note(result, load, response, request);
-      sendDue();
-    });
-    under.add(sent);
+  const take = () => {
+    const isOver = makeDue();
+    return waiting.shift() ?? (isOver ? undefined : new Promise<Due | undefined>((resolve) => idle.push(resolve)));
   };
-  while (performance.now() - began < durationMs) {
-    sendDue();
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  while (under.size > 0) await Promise.all(under);
-  return finish(result, { load, lines, began });
+  const timer = setInterval(makeDue, 1);
+  return await sendOver(lines, load, take).finally(() => clearInterval(timer));
 }
 
-function emptyResult(): LoadResult {
-  return { seconds: 0, responses: 0, statuses: {}, latenciesMs: [] };
-}
-
-function note(result: LoadResult, load: Load, response: LoadResponse, request: Buffer): void {
-  result.responses++;
-  result.statuses[response.status] = (result.statuses[response.status] ?? 0) + 1;
-  result.latenciesMs.push(response.ms);
-  load.onResponse?.(response, request);
-}
-
-function finish(result: LoadResult, { load, lines, began }: { load: Load; lines: Line[]; began: number }): LoadResult {
+/** Sends over each connection the requests that it takes, one after the other, until it gets none. */
+async function sendOver(
+  lines: readonly Line[],
+  load: Load,
+  take: () => Promise<Due | undefined> | Due | undefined,
+): Promise<LoadResult> {
+  const result: LoadResult = { seconds: 0, responses: 0, statuses: {}, latenciesMs: [] };
+  const began = performance.now();
+  const sendEach = async (line: Line) => {
+    for (let due = await take(); due; due = await take()) {
+      const response = await line.send(due.request, due.dueAt);
+      result.responses++;
+      result.statuses[response.status] = (result.statuses[response.status] ?? 0) + 1;
+      result.latenciesMs.push(response.ms);
+      load.onResponse?.(response, due.request);
+    }
+  };
+  await Promise.all(lines.map(sendEach));
   result.seconds = (performance.now() - began) / 1_000;
   for (const line of lines) line.close();
-  const { statuses, responses } = result;
-  if (load.expected !== undefined && statuses[load.expected] !== responses)
-    throw new Error(`every response should be ${load.expected}: ${JSON.stringify(statuses)}`);
+  const wrong = Object.keys(result.statuses).some((status) => load.expected && Number(status) !== load.expected);
+  if (wrong) throw new Error(`every response should be ${load.expected}: ${JSON.stringify(result.statuses)}`);
   return result;
 }
 

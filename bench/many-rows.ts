@@ -38,30 +38,22 @@ export async function fillTables(
 /**
  * Inserts `count` contacts into an account that has none, numbered from 1, created one per second, the last one now. All have an
  * external id, a phone, an email and a name that is unique in its email's domain; half of them the tag newsletter, half vip, ten in a
- * million board; one in twenty is called Maria, four in a million Zebulon. Among the first 10,010, pairs share an external id (1 to
- * 2,000), an email (to 4,000), a phone (to 6,000), a name in another notation (to 8,000), or all of it (to 10,000); the last ten share
- * one phone.
+ * million board; one in twenty is called Maria, four in a million Zebulon. Of those numbered from 4,001 to 10,000, each two share a phone.
  */
 export async function insertContacts(tx: postgres.TransactionSql, accountId: string, count: number): Promise<void> {
   await tx`
     insert into cdp.contacts (account_id, id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-    select ${accountId}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n,
-      'customer-' || case when n <= 2000 or shares_all then pair else n end,
-      case when (n between 6001 and 8000 or shares_all) and n % 2 = 1 then upper(replace(name, ' ', '  ')) else name end,
-      '+49301' || lpad(case when n between 4001 and 6000 or shares_all then pair when n between 10001 and 10010 then 10010
-        else n end::text, 7, '0'),
-      'person' || case when n between 2001 and 4000 or shares_all then pair else n end || '@company' || (n - 1) / 10000 || '.example',
+    select ${accountId}::uuid, uuidv7(make_interval(secs => n - ${count}::int)), n, 'customer-' || n,
+      case when n % 250000 = 77 then 'Zebulon Quirke' else (${firstNames}::text[])[1 + n % 20] || ' '
+        || (${lastNames}::text[])[1 + n / 20 % 25] || (${endings}::text[])[1 + n / 500 % 20] end,
+      '+49301' || lpad((case when n between 4001 and 10000 then (n + 1) / 2 * 2 else n end)::text, 7, '0'),
+      'person' || n || '@company' || (n - 1) / 10000 || '.example',
       array_remove(array[case when n % 2 = 0 then 'newsletter' end, case when n / 10 % 2 = 0 then 'vip' end,
         case when n % 100000 = 7 then 'board' end], null),
       jsonb_build_object('plan', case when n % 3 = 0 then 'pro' else 'free' end, 'visits', n % 100),
       at, at
     from generate_series(1, ${count}::int) as n
-    cross join lateral (select (n + 1) / 2 * 2 as pair, n between 8001 and 10000 as shares_all,
-      date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as with_pair
-    cross join lateral (select case when n between 6001 and 10000 then pair else n end as named) as with_named
-    cross join lateral (select case when n % 250000 = 77 then 'Zebulon Quirke' else
-      (${firstNames}::text[])[1 + named % 20] || ' ' || (${lastNames}::text[])[1 + named / 20 % 25]
-        || (${endings}::text[])[1 + named / 500 % 20] end as name) as with_name
+    cross join lateral (select date_trunc('milliseconds', now() + make_interval(secs => n - ${count}::int)) as at) as made
     order by n`;
   await tx`insert into cdp.contact_numbers (account_id, last) values (${accountId}, ${count})`;
 }

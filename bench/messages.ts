@@ -3,11 +3,11 @@ import { createClient } from '@customer-platform/client';
 import { signatureHeader, signingKeyOf } from '@customer-platform/outbound';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
-import { arrivedFigure, byTurns, delayOf, delaysAt, disturbedFigures, type Round } from './delays.ts';
 import { atLeast, atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
 import { connect, type Receiver, startPlatform, startReceiver, watchCpu } from './harness.ts';
 import { closedLoop, openLoop, requestBytes } from './load.ts';
 import { untilIdle } from './process-usage.ts';
+import { arrivedFigure, byTurns, delayOf, delaysAt, disturbedFigures, type Round } from './rounds.ts';
 
 const accounts = 10;
 const rounds = 3;
@@ -144,7 +144,7 @@ type Tenth = (typeof tenths)[keyof typeof tenths];
 /** Measures the time from the acceptance of a message to the call of its provider; undisturbed, and with a tenth that hangs. */
 async function latency(setting: Setting): Promise<Figure[]> {
   const kinds = Object.values(tenths).map((tenth) => () => steadyRound(setting, tenth));
-  const [calm, account, channel] = (await byTurns(kinds)) as [Round[], Round[], Round[]];
+  const [calm, account, channel] = await byTurns(kinds);
   const what = `${sendsPerSecond} sends/s, accepted to provider called`;
   return [
     told(`${what}: p50`, delayOf(calm, 0.5), 'ms'),

@@ -1,6 +1,6 @@
 import { createClient } from '@customer-platform/client';
 import type { ProcessPlatform } from '@customer-platform/testkit';
-import type { HostileSetting } from './children/hostile-customers.ts';
+import type { HostileSetting, Outcome } from './children/hostile-customers.ts';
 import { atMost, type Bench, exactly, type Figure, percentile, told } from './figures.ts';
 import { type Child, connect, sandboxKey, startChild, startPlatform, startReceiver } from './harness.ts';
 import { healthyCustomer, type Round, requestsPerSecond, steadyRound } from './healthy-customer.ts';
@@ -11,25 +11,17 @@ const aloneMs = 15_000;
 const hostileMs = 35_000;
 const hangingAccounts = 6;
 
-/** Outcome of each hostility, reported by the hostile process. */
-interface Outcome {
-  name: string;
-  counts: Record<string, number>;
-  error?: string;
-}
-
 export const neighboursBench: Bench = {
   name: 'neighbours',
   summary: 'a healthy customer alone, then beside hostile customers',
   async measure() {
     const platform = await startPlatform();
     const [receiver, hanging] = [await startReceiver(), await startReceiver()];
-    const hostile = await startChild('hostile-customers.ts');
     const bench = { sql: connect(platform), receiver, customer: await healthyCustomer(platform, receiver) };
     const setting = await hostileSetting(platform, hanging.url);
     await steadyRound(bench, warmingMs);
     const alone = await steadyRound(bench, aloneMs);
-    await fetch(`${hostile.url}/start`, { method: 'POST', body: JSON.stringify(setting) });
+    const hostile = await startChild('hostile-customers.ts', JSON.stringify(setting));
     const beside = await steadyRound(bench, hostileMs);
     return figuresOf(alone, beside, await outcomesOf(hostile));
   },
@@ -38,28 +30,27 @@ export const neighboursBench: Bench = {
 async function hostileSetting(platform: ProcessPlatform, hangingUrl: string): Promise<HostileSetting> {
   const { gatewayUrl, databaseUrl } = platform;
   const [texts, growing, slow] = [await platform.account(), await platform.account(), await platform.account()];
-  const hanging: HostileSetting['hanging'] = [];
-  for (let index = 0; index < hangingAccounts; index++) hanging.push(await platform.account());
+  const hangingKeys: string[] = [];
+  while (hangingKeys.length < hangingAccounts) hangingKeys.push((await platform.account()).key);
   const ofGrowing = createClient({ baseUrl: gatewayUrl, apiKey: growing.key });
   const { id: contact } = await ofGrowing.createContact({ body: { name: 'Grown' } });
   const ofSlow = createClient({ baseUrl: gatewayUrl, apiKey: slow.key });
   const body = { provider: 'http' as const, settings: { url: hangingUrl } };
-  const { hook_url } = await ofSlow.putChannel({ params: { channel: 'sms' }, body });
-  const testKey = await sandboxKey(platform, slow.id);
+  const hookPath = new URL((await ofSlow.putChannel({ params: { channel: 'sms' }, body })).hook_url).pathname;
   return {
     gatewayUrl,
     databaseUrl,
     hangingUrl,
-    texts,
+    textsKey: texts.key,
     growing: { ...growing, contact },
-    hanging,
-    slow: { ...slow, testKey, hookPath: new URL(hook_url).pathname },
+    hangingKeys,
+    slow: { key: slow.key, testKey: await sandboxKey(platform, slow.id), hookPath },
   };
 }
 
 /** Ends all hostilities. Throws if one failed or did nothing. */
 async function outcomesOf(hostile: Child): Promise<Outcome[]> {
-  const outcomes = (await (await fetch(`${hostile.url}/stop`)).json()) as Outcome[];
+  const outcomes = (await (await fetch(hostile.url)).json()) as Outcome[];
   for (const { name, counts, error } of outcomes) {
     if (error !== undefined) throw new Error(`${name}: ${error}`);
     if (Object.keys(counts).length === 0) throw new Error(`${name}: nothing was done`);

@@ -1,11 +1,11 @@
 import { type Client, createClient } from '@customer-platform/client';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 import type postgres from 'postgres';
-import { arrivedFigure, byTurns, delayOf, delaysAt, disturbedFigures, type Round } from './delays.ts';
 import { atLeast, atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
 import { connect, type Receiver, startPlatform, startReceiver, watchCpu } from './harness.ts';
 import { openLoop, requestBytes } from './load.ts';
 import { untilIdle } from './process-usage.ts';
+import { arrivedFigure, byTurns, delayOf, delaysAt, disturbedFigures, type Round } from './rounds.ts';
 
 const accounts = 10;
 const drains = 3;
@@ -65,11 +65,11 @@ export async function customersOf(platform: ProcessPlatform, receiver: Receiver,
 async function latency(setting: Setting): Promise<Figure[]> {
   const calmTenth = setting.customers.slice(-1);
   const [oneTenth, crowdTenth] = [await bareAccounts(setting, 1), await bareAccounts(setting, crowd.accounts)];
-  const [calm, one, many] = (await byTurns([
+  const [calm, one, many] = await byTurns([
     () => steadyRound(setting, calmTenth),
     () => disturbedRound(setting, oneTenth, 1),
     () => disturbedRound(setting, crowdTenth, crowd.endpoints),
-  ])) as [SteadyRound[], SteadyRound[], SteadyRound[]];
+  ]);
   const what = `${eventsPerSecond} events/s, event to first try`;
   const taken = median(calm.map(({ takenMs }) => percentile(takenMs, 0.5)));
   return [

@@ -1,18 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { request as httpRequest, type RequestOptions } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { listenAndTell } from './listen.ts';
 
-// Hostile customers, in a process of their own so that their cost is not mistaken for slow responses. POST /start with the setting starts
-// all of them; GET /stop ends them and returns the responses that each got, with an error if one failed.
-
-/** Account and its live key. */
-interface Account {
-  id: string;
-  key: string;
-}
+// Hostile customers, in a process of their own so that their cost is not mistaken for slow responses. All start at once, in the setting of
+// the first argument. A request ends them and gets the outcomes of each.
 
 /** Environment of hostile customers: everything is on loopback. */
 export interface HostileSetting {
@@ -20,24 +13,28 @@ export interface HostileSetting {
   databaseUrl: string;
   /** URL that accepts requests under `/hang` and never responds. */
   hangingUrl: string;
-  texts: Account;
-  growing: Account & { contact: string };
-  /** Accounts with the maximum number of endpoints each. */
-  hanging: Account[];
-  slow: Account & { testKey: string; hookPath: string };
+  textsKey: string;
+  growing: { id: string; key: string; contact: string };
+  /** Keys of accounts with the maximum number of endpoints each. */
+  hangingKeys: string[];
+  slow: { key: string; testKey: string; hookPath: string };
 }
 
-/** One run of a hostility: until the signal. `add` counts outcomes by name, statuses or actions. */
+/** Outcomes of a hostility: how often each status or action came, and the error if it failed. */
+export interface Outcome {
+  name: string;
+  counts: Record<string, number>;
+  error?: string;
+}
+
+/** One run of a hostility: until the signal. `add` counts outcomes by name. */
 interface Run {
   setting: HostileSetting;
   signal: AbortSignal;
   add(outcome: string | number, count?: number): void;
 }
 
-interface Hostility {
-  name: string;
-  run(run: Run): Promise<void>;
-}
+type Hostility = (run: Run) => Promise<unknown>;
 
 interface HostileRequest {
   key: string;
@@ -57,100 +54,87 @@ interface SlowRequest extends Pick<RequestOptions, 'localAddress'> {
 
 const mebibyte = 1_048_576;
 const hangingEndpointsOfAccount = 20;
-const unknownKeys = 90_000;
 const jsonType = { 'content-type': 'application/json' };
 /** Client address of hostile hook calls: hooks are limited by client address, so it differs from the healthy customer's providers. */
 const localAddress = '127.0.0.66';
 const aByteASecond = { length: mebibyte / 2, piece: Buffer.from(' '), everyMs: 1_000 };
 
-const hostilities: Hostility[] = [
-  twiceASecond('template texts', ({ texts }) => {
+const hostilities: Record<string, Hostility> = {
+  'template texts': twiceASecond(({ textsKey: key }) => {
     // Texts that take minutes in a pattern with backtracking: within the limit, over it, and as long as a body may be.
     const spaces = (count: number) => `{{${' '.repeat(count)}`;
     const bodies = [spaces(3_000), '{{'.repeat(2_000), spaces(8_000), spaces(1_000_000)];
     return bodies.map((text) => {
       const body = JSON.stringify({ appointment_booked: { body: text } });
-      return { key: texts.key, method: 'PATCH', path: '/v1/messages/templates', body };
+      return { key, method: 'PATCH', path: '/v1/messages/templates', body };
     });
   }),
-  twiceASecond(`bodies of ${unknownKeys.toLocaleString('en-GB')} unknown keys`, ({ texts }) => {
-    const keys = Array.from({ length: unknownKeys }, (_, index) => `"k${index}":0`);
+  'bodies of 90,000 unknown keys': twiceASecond(({ textsKey: key }) => {
+    const keys = Array.from({ length: 90_000 }, (_, index) => `"k${index}":0`);
     const body = `{${keys.join(',')}}`;
     const paths = ['/v1/cdp/contacts', '/v1/crm/deals', '/v1/messages'];
-    return paths.map((path) => ({ key: texts.key, method: 'POST', path, body }));
+    return paths.map((path) => ({ key, method: 'POST', path, body }));
   }),
   // Every field and tag changes each time: the event carries all of it twice.
-  twiceASecond('PATCHes of a contact at its bounds', ({ growing: { key, contact } }) =>
+  'PATCHes of a contact at its bounds': twiceASecond(({ growing: { key, contact } }) =>
     ['a', 'b'].map((letter) => {
       const fields = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, letter.repeat(990)]));
       const tags = Array.from({ length: 100 }, (_, index) => `${letter.repeat(95)}${index}`);
       return { key, method: 'PATCH', path: `/v1/cdp/contacts/${contact}`, body: JSON.stringify({ fields, tags }) };
     }),
   ),
-  { name: 'events over the limit of the bus, put into two outboxes', run: oversizedEvents },
-  {
-    name: 'hanging endpoints',
-    run: async (run) => void (await Promise.all(run.setting.hanging.map((account) => keepHanging(run, account)))),
-  },
-  keptOpen('400 slow bodies of a customer with a key', ({ slow: { key } }) => {
+  'events over the limit of the bus, put into two outboxes': oversizedEvents,
+  'hanging endpoints': (run) => Promise.all(run.setting.hangingKeys.map((key) => keepHanging(run, key))),
+  '400 slow bodies of a customer with a key': keptOpen(({ slow: { key } }) => {
     const headers = { ...jsonType, authorization: `Bearer ${key}` };
     return [
       ...Array<SlowRequest>(200).fill({ ...aByteASecond, path: '/v1/cdp/contacts', headers }),
       ...Array<SlowRequest>(200).fill({ ...aByteASecond, path: '/v1/messages', headers }),
     ];
   }),
-  keptOpen('200 slow bodies of hooks without a key', ({ slow: { hookPath } }) => {
+  '200 slow bodies of hooks without a key': keptOpen(({ slow: { hookPath } }) => {
     const hook = { ...aByteASecond, headers: jsonType, localAddress };
     return [
       ...Array<SlowRequest>(150).fill({ ...hook, path: hookPath }),
       ...Array<SlowRequest>(50).fill({ ...hook, path: '/hooks/messages/nobody' }),
     ];
   }),
-  {
-    name: 'hooks with unknown tokens',
-    run: (run) => {
-      const body = { length: 2, piece: Buffer.from('{}'), everyMs: 1, headers: jsonType, localAddress };
-      return atPace(20, run.signal, async (index) => {
-        run.add(await sendSlowly(run, { ...body, path: `/hooks/messages/unknown-${index}` }));
-      });
-    },
+  'hooks with unknown tokens': (run) => {
+    const body = { length: 2, piece: Buffer.from('{}'), everyMs: 1, headers: jsonType, localAddress };
+    return atPace(20, run.signal, async (index) => {
+      run.add(await sendSlowly(run, { ...body, path: `/hooks/messages/unknown-${index}` }));
+    });
   },
   // Two of the live account and two of its sandbox, each just fast enough not to be refused.
-  keptOpen('four slow uploads of a customer', ({ slow: { key, testKey } }) => {
+  'four slow uploads of a customer': keptOpen(({ slow: { key, testKey } }) => {
     const piece = { length: 10 * mebibyte, piece: Buffer.alloc(2_048, 'a'), everyMs: 250 };
     return [key, key, testKey, testKey].map((bearer) => {
       const headers = { 'content-type': 'multipart/form-data; boundary=slow', authorization: `Bearer ${bearer}` };
       return { ...piece, path: '/v1/agents/knowledge/files', headers };
     });
   }),
-];
+};
 
 /** Returns a hostility that sends requests in turn, two a second. */
-function twiceASecond(name: string, requestsOf: (setting: HostileSetting) => HostileRequest[]): Hostility {
-  return {
-    name,
-    run: (run) => {
-      const requests = requestsOf(run.setting);
-      return atPace(2, run.signal, async (index) =>
-        run.add((await send(run, requests[index % requests.length]!)).status),
-      );
-    },
+function twiceASecond(requestsOf: (setting: HostileSetting) => HostileRequest[]): Hostility {
+  return (run) => {
+    const requests = requestsOf(run.setting);
+    return atPace(2, run.signal, async (index) =>
+      run.add((await send(run, requests[index % requests.length]!)).status),
+    );
   };
 }
 
 /** Returns a hostility that keeps slow requests open; each is sent again 2 s after it has ended. */
-function keptOpen(name: string, requestsOf: (setting: HostileSetting) => SlowRequest[]): Hostility {
-  return {
-    name,
-    run: async (run) => {
-      const keepOne = async (request: SlowRequest) => {
-        while (!run.signal.aborted) {
-          run.add(await sendSlowly(run, request));
-          await pause(2_000, run.signal);
-        }
-      };
-      await Promise.all(requestsOf(run.setting).map(keepOne));
-    },
+function keptOpen(requestsOf: (setting: HostileSetting) => SlowRequest[]): Hostility {
+  return (run) => {
+    const keepOne = async (request: SlowRequest) => {
+      while (!run.signal.aborted) {
+        run.add(await sendSlowly(run, request));
+        await pause(2_000, run.signal);
+      }
+    };
+    return Promise.all(requestsOf(run.setting).map(keepOne));
   };
 }
 
@@ -178,7 +162,7 @@ async function oversizedEvents({ setting: { databaseUrl, growing }, add }: Run):
 }
 
 /** Keeps as many endpoints as an account may have that never respond; the oldest is constantly replaced, so that there is always a new one. */
-async function keepHanging(run: Run, { key }: Account): Promise<void> {
+async function keepHanging(run: Run, key: string): Promise<void> {
   const endpoints: string[] = [];
   const create = async () => {
     const body = JSON.stringify({ url: `${run.setting.hangingUrl}/hang`, events: ['contact.*'] });
@@ -272,30 +256,24 @@ async function sendSlowly(
   }
 }
 
+const setting = JSON.parse(process.argv[2]!) as HostileSetting;
 const end = new AbortController();
-let running: Promise<{ name: string; counts: Record<string, number>; error?: string }>[] = [];
 
-function start(setting: HostileSetting): void {
-  running = hostilities.map(async ({ name, run }) => {
-    const counts: Record<string, number> = {};
-    const add = (outcome: string | number, count = 1) => {
-      counts[outcome] = (counts[outcome] ?? 0) + count;
-    };
-    try {
-      await run({ setting, signal: end.signal, add });
-    } catch (error) {
-      if (!end.signal.aborted) return { name, counts, error: String(error) };
-    }
-    return { name, counts };
-  });
+async function outcomeOf([name, run]: [string, Hostility]): Promise<Outcome> {
+  const counts: Record<string, number> = {};
+  const add = (outcome: string | number, count = 1) => {
+    counts[outcome] = (counts[outcome] ?? 0) + count;
+  };
+  try {
+    await run({ setting, signal: end.signal, add });
+  } catch (error) {
+    if (!end.signal.aborted) return { name, counts, error: String(error) };
+  }
+  return { name, counts };
 }
 
-listenAndTell(async (request, response) => {
-  if (request.url === '/start') {
-    start((await json(request)) as HostileSetting);
-    response.writeHead(204).end();
-    return;
-  }
+const running = Promise.all(Object.entries(hostilities).map(outcomeOf));
+listenAndTell(async (_request, response) => {
   end.abort();
-  response.setHeader('content-type', 'application/json').end(JSON.stringify(await Promise.all(running)));
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(await running));
 });

@@ -2,7 +2,6 @@ import { waitFor } from '@customer-platform/testkit';
 import { atMost, exactly, type Figure, median, percentile, told } from './figures.ts';
 import type { Receiver } from './harness.ts';
 
-const rounds = 3;
 /** Longest wait for what was sent; what has not arrived by then is missing. */
 const patienceMs = 20_000;
 
@@ -35,14 +34,14 @@ export async function delaysAt(
   return { delaysMs: [...delays.values()], sent: madeAt.size, hung };
 }
 
-/** Measures several kinds of rounds by turns, three of each, after one of the first kind that warms up. */
-export async function byTurns<Measured>(kinds: readonly (() => Promise<Measured>)[]): Promise<Measured[][]> {
+/** Measures several kinds of rounds by turns, after one of the first kind that warms up; returns those of each kind. */
+export async function byTurns<Measured>(kinds: readonly (() => Promise<Measured>)[], rounds = 3) {
   await kinds[0]!();
   const measured: Measured[][] = kinds.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, measure] of kinds.entries()) measured[index]!.push(await measure());
   }
-  return measured;
+  return measured as [Measured[], Measured[], Measured[]];
 }
 
 /** Returns the median of the rounds' percentiles. */
