@@ -85,7 +85,7 @@ export async function startChild(file: string, ...args: string[]): Promise<Child
 }
 
 /** Request that a receiver got: a webhook's id is its event's, a message's its own; `at` is in epoch milliseconds. */
-export interface Arrival {
+interface Arrival {
   path: string;
   id: string;
   at: number;

@@ -16,7 +16,7 @@ const connections = 32;
 const settledAfterMs = 5_000;
 
 /** Customer that uses several modules moderately and whose endpoint responds at once. */
-export interface HealthyCustomer {
+interface HealthyCustomer {
   id: string;
   url: string;
   /** Returns the next request of the mix; with `hasEvent` a 2xx leads to one event for its endpoint. */
