@@ -54,6 +54,6 @@ function pathOf({ operation, parameters }: Command, positionals: string[]): stri
   // As a segment of a URL these would name another path than the operation's.
   const misleading = positionals.findIndex((each) => ['', '.', '..'].includes(each));
   if (misleading >= 0) throw new Error(`<${parameters[misleading]}> must not be "${positionals[misleading]}"`);
-  let index = 0;
-  return operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(positionals[index++]!));
+  const path = operation?.path ?? '';
+  return path.replace(/\{(\w+)\}/g, (_all, name) => encodeURIComponent(positionals[parameters.indexOf(name)]!));
 }

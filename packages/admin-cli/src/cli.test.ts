@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Platform, rawRequest, startPlatform } from '@customer-platform/testkit';
+import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runCommand } from './cli.ts';
 
@@ -34,16 +34,8 @@ async function json(...args: string[]) {
 
 describe('the admin tool', () => {
   it('makes, shows, changes and lists accounts', async () => {
-    const account = await json(
-      'accounts',
-      'create',
-      '--name',
-      'Acme',
-      '--timezone',
-      'Europe/Berlin',
-      '--plan',
-      '{"name":"x"}',
-    );
+    const flags = ['--name', 'Acme', '--timezone', 'Europe/Berlin', '--plan', '{"name":"x"}'];
+    const account = await json('accounts', 'create', ...flags);
     expect(account).toMatchObject({ name: 'Acme', timezone: 'Europe/Berlin', country: 'DE', plan: { name: 'x' } });
     await json('accounts', 'update', account.id, '--status', 'suspended', '--rate-limit', '{"burst":5}');
     expect(await json('accounts', 'get', account.id)).toMatchObject({ status: 'suspended', rate_limit: { burst: 5 } });
@@ -56,17 +48,9 @@ describe('the admin tool', () => {
 
   it('issues, rotates and revokes keys', async () => {
     const account = await json('accounts', 'create', '--name', 'Keys');
-    const flags = [
-      '--name',
-      'k',
-      '--mode',
-      'live',
-      '--scopes',
-      'calendar:read,calendar:write',
-      '--scopes',
-      'crm.deals:read',
-    ];
-    const key = await json('keys', 'create', account.id, ...flags, '--allowed-addresses', '10.0.0.0/8');
+    const scopes = ['--scopes', 'calendar:read,calendar:write', '--scopes', 'crm.deals:read'];
+    const flags = ['--name', 'k', '--mode', 'live', ...scopes, '--allowed-addresses', '10.0.0.0/8'];
+    const key = await json('keys', 'create', account.id, ...flags);
     expect(key).toMatchObject({
       scopes: ['calendar:read', 'calendar:write', 'crm.deals:read'],
       allowed_addresses: ['10.0.0.0/8'],
@@ -85,17 +69,11 @@ describe('the admin tool', () => {
     expect((await json('members', 'list', account.id)).data).toEqual([{ ...member, active: false }]);
   });
 
-  it('shows addresses with invalid keys', async () => {
-    const wrong = `cp_live_${'0'.repeat(40)}`;
-    for (let count = 0; count < 3; count++) await rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key: wrong });
-    const { data } = await json('addresses', 'list');
-    expect(data).toEqual([{ address: '127.0.0.1', invalid_keys: 3, last_at: expect.any(String) }]);
-  });
-
-  it('prints for people: a line a field, a table for lists', async () => {
-    const one = await run('accounts', 'create', '--name', 'Readable');
-    expect(one.output).toMatch(/^id\s+[0-9a-f-]{36}$/m);
-    expect(one.output).toMatch(/^name\s+Readable$/m);
+  it('prints for people: a line a field, a secret with its only response, a table for lists', async () => {
+    const { id } = await json('accounts', 'create', '--name', 'Readable');
+    const key = await run('keys', 'create', id, '--name', 'k', '--mode', 'test', '--scopes', '*');
+    expect(key.output).toMatch(/^key\s+cp_test_\w+$/m);
+    expect((await run('keys', 'list', id)).output).not.toContain('cp_test_');
     const list = await run('accounts', 'list', '--limit', '1');
     expect(list.output).toMatch(/^id\s+name\s+status/);
     expect(list.output).toMatch(/^more: --starting-after [0-9a-f-]{36}$/m);
@@ -105,8 +83,6 @@ describe('the admin tool', () => {
     const refused = await run('accounts', 'get', 'nobody');
     expect(refused.exitCode).toBe(1);
     expect(refused.output).toMatch(/^refused \(404 not_found\): /);
-    const machines = await run('accounts', 'create', '--name', '', '--json');
-    expect([machines.exitCode, JSON.parse(machines.output).error.field]).toEqual([1, 'name']);
     const locked = await runCommand(['accounts', 'list'], { ...env(), ADMIN_TOKEN: 'wrong' }, nowhere);
     expect([locked.exitCode, locked.output]).toEqual([1, expect.stringContaining('401 invalid_key')]);
     const unreachable = await runCommand(['accounts', 'list'], { ...env(), ADMIN_URL: 'http://127.0.0.1:1' }, nowhere);
@@ -116,27 +92,6 @@ describe('the admin tool', () => {
     ]);
     const tokenless = await runCommand(['accounts', 'list'], {}, nowhere);
     expect([tokenless.exitCode, tokenless.output]).toEqual([1, expect.stringContaining('ADMIN_TOKEN')]);
-  });
-
-  it('ends with 2 and its usage where it is used wrongly', async () => {
-    const wrong = [
-      [],
-      ['accounts'],
-      ['accounts', 'explode'],
-      ['accounts', 'create'],
-      ['accounts', 'create', '--nmae', 'x'],
-      ['accounts', 'get'],
-      ['accounts', 'list', '--limit', 'many'],
-      ['accounts', 'create', '--name', 'x', '--plan', 'big'],
-    ];
-    for (const args of wrong) {
-      const { exitCode, output } = await run(...args);
-      expect([args, exitCode]).toEqual([args, 2]);
-      expect(output).toContain('accounts');
-    }
-    expect((await run('--help')).exitCode).toBe(0);
-    const help = await run('keys', 'create', '--help');
-    expect([help.exitCode, help.output]).toEqual([0, expect.stringContaining('--allowed-addresses')]);
   });
 
   it('finds a local start by what that has written', async () => {

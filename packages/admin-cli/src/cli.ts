@@ -1,20 +1,11 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type CommandRequest, readArguments } from './arguments.ts';
 import { check, drawCheck } from './check.ts';
-import { checkCommand, findCommands, topCommand } from './commands.ts';
-import {
-  type ControlPlane,
-  failureOf,
-  findControlPlane,
-  type Refusal,
-  readResponse,
-  send,
-} from './control-plane-client.ts';
+import { checkCommand, commandUsage, findCommands, topCommand, usage } from './commands.ts';
+import { type ControlPlane, findControlPlane, type OperationKey, refusalOf, send } from './control-plane-client.ts';
 import { show } from './show.ts';
-import { jsonLine, printable } from './text.ts';
-import { printTop, showTop, type Terminal } from './top.ts';
-import { checkUsage, commandUsage, topUsage, usage } from './usage.ts';
+import { jsonLine } from './text.ts';
+import { runTop, type Terminal } from './top.ts';
 
 /** Result of a run of the tool; the exit code is 0 for done, 1 for refused or unreachable, 2 for wrong usage. */
 export interface Outcome {
@@ -36,9 +27,6 @@ export async function runCommand(
   platformDirectory: string,
   terminal?: Terminal,
 ): Promise<Outcome> {
-  if (args[0] === topCommand.name) return await runTop(args.slice(1), env, platformDirectory, terminal);
-  const columns = Math.max(terminal?.output.columns || Number(env.COLUMNS) || leastColumns, leastColumns);
-  if (args[0] === checkCommand.name) return await runCheck(args.slice(1), env, platformDirectory, columns);
   const { found, rest } = findCommands(args);
   if (found.length === 0) {
     const isAsked = args.includes('--help') || args[0] === 'help';
@@ -49,79 +37,36 @@ export async function runCommand(
   let request: CommandRequest;
   try {
     request = readArguments(found, rest);
+    const canDraw = terminal && (request.isJson || (terminal.input.isTTY && terminal.output.isTTY));
+    if (request.command === topCommand && !canDraw) throw new Error('top needs a terminal, or --json');
   } catch (error) {
     return { exitCode: 2, output: `${(error as Error).message}\n\n${commandUsage(found)}` };
   }
+  const columns = Math.max(terminal?.output.columns || Number(env.COLUMNS) || leastColumns, leastColumns);
   try {
-    return await perform(request, findControlPlane(env, platformDirectory), columns);
+    const plane = findControlPlane(env, platformDirectory);
+    if (request.command !== topCommand) return await perform(request, plane, columns);
+    await runTop(plane, terminal!, request.isJson);
+    return { exitCode: 0, output: '' };
   } catch (error) {
-    const { message } = error as Error;
-    return { exitCode: 1, output: request.isJson ? envelope(failureOf(error)) : message };
+    return { exitCode: 1, output: request.isJson ? jsonLine({ error: refusalOf(error) }) : (error as Error).message };
   }
 }
 
 async function perform(
-  { command: { operation }, path, fields, isJson }: CommandRequest,
+  { command, path, fields, isJson }: CommandRequest,
   plane: ControlPlane,
   columns: number,
 ): Promise<Outcome> {
-  const received = await send(plane, operation, { path, fields }, AbortSignal.timeout(timeoutMs));
-  const outcome = readResponse(received);
-  if ('refusal' in outcome) {
-    const { code, message } = outcome.refusal;
-    const text = `refused (${received.status} ${code}): ${printable(message)}`;
-    return { exitCode: 1, output: isJson ? envelope(outcome.refusal) : text };
-  }
-  if (isJson) return { exitCode: 0, output: received.text === '' ? '{}' : jsonLine(outcome.body) };
-  return { exitCode: 0, output: show(operation.key, outcome.body, { columns, now: received.now }) };
-}
-
-function envelope(error: Refusal): string {
-  return jsonLine({ error });
-}
-
-async function runCheck(
-  args: string[],
-  env: NodeJS.ProcessEnv,
-  platformDirectory: string,
-  columns: number,
-): Promise<Outcome> {
-  if (args.includes('--help')) return { exitCode: 0, output: checkUsage() };
-  let flags: { account?: string; json?: boolean };
-  try {
-    flags = parseArgs({ args, options: { account: { type: 'string' }, json: { type: 'boolean' } } }).values;
-  } catch (error) {
-    return { exitCode: 2, output: `${(error as Error).message}\n\n${checkUsage()}` };
-  }
-  try {
-    const rows = await check(findControlPlane(env, platformDirectory), flags.account);
+  if (command === checkCommand) {
+    const rows = await check(plane, fields.account as string | undefined);
     const exitCode = rows.some(({ verdict }) => verdict === 'unknown') ? 1 : 0;
-    return { exitCode, output: flags.json ? jsonLine({ rows }) : drawCheck(rows, columns).join('\n') };
-  } catch (error) {
-    return { exitCode: 1, output: flags.json ? envelope(failureOf(error)) : (error as Error).message };
+    return { exitCode, output: isJson ? jsonLine({ rows }) : drawCheck(rows, columns) };
   }
-}
-
-async function runTop(
-  args: string[],
-  env: NodeJS.ProcessEnv,
-  platformDirectory: string,
-  terminal: Terminal | undefined,
-): Promise<Outcome> {
-  if (args.includes('--help')) return { exitCode: 0, output: topUsage() };
-  const isJson = args.includes('--json');
-  const unknown = args.find((each) => each !== '--json');
-  if (unknown !== undefined) return { exitCode: 2, output: `top takes no "${unknown}"\n\n${topUsage()}` };
-  if (!terminal || (!isJson && !(terminal.input.isTTY && terminal.output.isTTY))) {
-    return { exitCode: 2, output: `top needs a terminal, or --json\n\n${topUsage()}` };
-  }
-  try {
-    const plane = findControlPlane(env, platformDirectory);
-    await (isJson ? printTop(plane, terminal.output) : showTop(plane, terminal));
-    return { exitCode: 0, output: '' };
-  } catch (error) {
-    return { exitCode: 1, output: isJson ? envelope(failureOf(error)) : (error as Error).message };
-  }
+  const operation = command.operation!;
+  const answer = await send(plane, { ...operation, path }, fields, AbortSignal.timeout(timeoutMs));
+  const output = isJson ? jsonLine(answer.body ?? {}) : show(operation.key as OperationKey, answer, columns);
+  return { exitCode: 0, output };
 }
 
 if (import.meta.main) {

@@ -1,100 +1,75 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
-import { type Flag, flagsOf } from './flags.ts';
+import { type Flag, flagName, flagsOf } from './flags.ts';
 
-/** A command: `accounts create`, derived from the operation createAccount. */
+/** A command: `accounts create`, derived from the operation createAccount, or one of the tool's own, without an operation. */
 export interface Command {
   /** One or two words. */
   name: string;
-  operation: Operation;
+  operation?: Operation;
   /** The operation's, unless the command is less than the operation. */
   summary: string;
+  description?: string | undefined;
   /** Names of the path parameters, which are plain arguments in this order. */
   parameters: string[];
   flags: Flag[];
   /** Fields that the command's name stands for; they have no flag. */
-  fixed: Record<string, string>;
-}
-
-type OperationKey = keyof typeof adminOperations;
-
-const verbs = [
-  'add',
-  'create',
-  'get',
-  'list',
-  'pause',
-  'remove',
-  'republish',
-  'resume',
-  'retry',
-  'revoke',
-  'rotate',
-  'update',
-] as const;
-
-/** Keys of a known verb and a noun of one word, from which a name can be derived. */
-type DerivedKey = {
-  [Key in OperationKey]: Key extends `${(typeof verbs)[number]}${infer Noun}`
-    ? Noun extends Capitalize<Lowercase<Noun>>
-      ? Key
-      : never
-    : never;
-}[OperationKey];
-
-interface Named {
-  name: string;
-  summary?: string;
   fixed?: Record<string, string>;
 }
 
-/** Names that are not derived. An operation whose name cannot be derived does not compile until it is here. */
-const named: Partial<Record<OperationKey, Named>> & Record<Exclude<OperationKey, DerivedKey>, Named> = {
+/** What differs from what is derived: `accounts list` of listAccounts, `dead drop` of dropDeadEvent. */
+const named: Partial<Record<keyof typeof adminOperations, Partial<Command>>> = {
   getQueue: { name: 'queues show' },
-  listDeadEvents: { name: 'dead list' },
   getDeadEvent: { name: 'dead show' },
-  requeueDeadEvents: { name: 'dead requeue' },
-  requeueDeadEvent: { name: 'dead requeue' },
-  dropDeadEvent: { name: 'dead drop' },
   listEndpoints: { name: 'endpoints failing', summary: 'List webhook endpoints that fail', fixed: { failing: 'true' } },
   listServices: { name: 'services' },
   listAudit: { name: 'audit' },
   getTrace: { name: 'trace' },
 };
 
-const tables: Record<string, Named | undefined> = named;
+/** The look at everything that can be wrong: it sends the requests of six commands. */
+export const checkCommand: Command = {
+  name: 'check',
+  summary: 'Show what to look at if customers complain, in the order of docs/operations.md',
+  description: 'Changes nothing. Each row has the command that shows all of it. Exit code 1: a row is unknown.',
+  parameters: [],
+  flags: [{ field: 'account', kind: 'text', isRequired: false, description: 'Only what concerns this account' }],
+};
 
-/** Every command that sends one request, in the order of the contracts. Two of one name differ in their parameters. */
-export const commands = Object.values<Operation>(adminOperations).map((operation): Command => {
-  const {
-    name,
-    summary = operation.summary,
-    fixed = {},
-  } = tables[operation.key] ?? { name: derivedName(operation.key) };
-  return {
-    name,
-    operation,
-    summary,
-    parameters: [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
-    flags: flagsOf(operation.body ?? operation.query).filter(({ field }) => !(field in fixed)),
-    fixed,
-  };
-});
-
-/** The live view, which is no operation: it repeats three of them. */
-export const topCommand = {
+/** The live view, which repeats three requests. */
+export const topCommand: Command = {
   name: 'top',
   summary: 'Show what needs attention and the deepest queues, redrawn every second',
   description: 'Needs a terminal; q or Ctrl-C ends it. With --json it prints one line of JSON a second instead.',
+  parameters: [],
+  flags: [],
 };
 
-/** The look at everything that can be wrong, which is no operation either: it sends six of them. */
-export const checkCommand = {
-  name: 'check',
-  summary: 'Show what to look at if customers complain, in the order of docs/operations.md',
-  description:
-    'Changes nothing. Each row has the command that shows all of it; --account asks for what concerns one account. Exit code 1: a row is unknown.',
-};
+/** Every command, in the order of the contracts, then the tool's own. Two of one name differ in their parameters. */
+export const commands: readonly Command[] = [
+  ...Object.values<Operation>(adminOperations).map(commandOf),
+  checkCommand,
+  topCommand,
+];
+
+function commandOf(operation: Operation): Command {
+  const { key, summary, description, path, body, query } = operation;
+  const given = named[key as keyof typeof named] ?? {};
+  return {
+    name: derivedName(key),
+    operation,
+    summary,
+    description,
+    parameters: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
+    flags: flagsOf(body ?? query).filter(({ field }) => !given.fixed?.[field]),
+    ...given,
+  };
+}
+
+function derivedName(key: string): string {
+  const [verb, noun = '', more] = key.split(/(?=[A-Z])/);
+  return `${more ? noun.toLowerCase() : noun.toLowerCase().replace(/s?$/, 's')} ${verb}`;
+}
 
 /** Returns the commands that the first words name, and the arguments after these; none for an unknown name. */
 export function findCommands(args: string[]): { found: Command[]; rest: string[] } {
@@ -106,12 +81,31 @@ export function findCommands(args: string[]): { found: Command[]; rest: string[]
   return { found: [], rest: args };
 }
 
-function derivedName(key: string): string {
-  const [, verb, noun] = /^([a-z]+)([A-Z]\w*)$/.exec(key)!;
-  return `${pluralOf(noun!.toLowerCase())} ${verb}`;
+/** Returns the tool's usage: all commands. */
+export function usage(): string {
+  return [
+    'admin <command> [arguments] [--flags] [--json] [--help]',
+    ...commands.map((each) => `  ${synopsis(each).padEnd(48)} ${each.summary}`),
+    '',
+    'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
+    'Exit codes: 0 done, 1 refused or no response, 2 used wrongly.',
+  ].join('\n');
 }
 
-function pluralOf(noun: string): string {
-  if (noun.endsWith('ss')) return `${noun}es`;
-  return noun.endsWith('s') ? noun : `${noun}s`;
+/** Returns the usage of the commands of one name, with their flags. */
+export function commandUsage(found: Command[]): string {
+  const usages = found.map((command) => {
+    const flags = command.flags.map(({ field, kind, isRequired, description }) => {
+      const name = `--${flagName(field)}${isRequired ? ' *' : ''}`;
+      return `  ${name.padEnd(24)} ${kind.padEnd(8)} ${description}`.trimEnd();
+    });
+    const about = [command.summary, command.description].filter(Boolean).map((line) => `  ${line}`);
+    return [synopsis(command), ...about, ...flags].join('\n');
+  });
+  return usages.join('\n\n');
+}
+
+function synopsis({ name, parameters, flags }: Command): string {
+  const required = flags.filter(({ isRequired }) => isRequired).map(({ field }) => `--${flagName(field)} <${field}>`);
+  return [name, ...parameters.map((parameter) => `<${parameter}>`), ...required].join(' ');
 }

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Operation } from '@customer-platform/contracts/core';
-import { z } from 'zod';
+import type { adminOperations } from '@customer-platform/contracts/accounts';
+import type { Operation, ResponseOf } from '@customer-platform/contracts/core';
+import { parseJson, printable } from './text.ts';
 
 /** The control plane's address and token. `source` is that of the URL. */
 export interface ControlPlane {
@@ -10,11 +11,15 @@ export interface ControlPlane {
   source: string;
 }
 
-/** A response. `now` is the control plane's time, by its Date header: ages are right whatever this machine's clock says. */
-export interface Received {
-  status: number;
-  text: string;
-  now: Date | undefined;
+export type OperationKey = keyof typeof adminOperations;
+
+/** Body of an operation's response. */
+export type Body<Key extends OperationKey> = ResponseOf<(typeof adminOperations)[Key]>;
+
+/** A response. `now` is the control plane's time, by its Date header; an empty body is undefined. */
+export interface Answer<Body> {
+  body: Body;
+  now: Date;
 }
 
 /** The error of an envelope, or one that stands for it where there is none. */
@@ -24,13 +29,19 @@ export interface Refusal {
   field?: string;
 }
 
-/** A failure to get any response. */
-export class Unreachable extends Error {
+/** A request that got no result; without a status it got no response. */
+class Refused extends Error {
   readonly refusal: Refusal;
-  constructor(message: string, code: string, cause?: unknown) {
-    super(message, { cause });
-    this.refusal = { code, message };
+  constructor(refusal: Refusal, status?: number, options?: ErrorOptions) {
+    const prefix = status === undefined ? '' : `refused (${status} ${refusal.code}): `;
+    super(prefix + printable(refusal.message), options);
+    this.refusal = refusal;
   }
+}
+
+/** Returns the refusal that an error stands for. */
+export function refusalOf(error: unknown): Refusal {
+  return error instanceof Refused ? error.refusal : { code: 'internal_error', message: (error as Error).message };
 }
 
 /**
@@ -38,14 +49,13 @@ export class Unreachable extends Error {
  * where the URL is from. Throws without a token.
  */
 export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): ControlPlane {
-  const demo = readJson(join(directory, 'demo.json'));
   const addressesFile = join(directory, 'addresses.json');
   const { admin } = readJson(addressesFile);
   const secrets = readJson(join(directory, 'secrets.json'));
-  const token = env.ADMIN_TOKEN || secrets.ADMIN_TOKEN || demo.admin_token;
+  const token = env.ADMIN_TOKEN || secrets.ADMIN_TOKEN || readJson(join(directory, 'demo.json')).admin_token;
   if (!token) {
     const message = 'ADMIN_TOKEN must be set, or the platform be started here with npm start';
-    throw new Unreachable(message, 'key_required');
+    throw new Refused({ code: 'key_required', message });
   }
   if (env.ADMIN_URL) return { url: env.ADMIN_URL, token, source: 'ADMIN_URL' };
   if (env.ADMIN_PORT) return { url: `http://127.0.0.1:${env.ADMIN_PORT}`, token, source: 'ADMIN_PORT' };
@@ -54,98 +64,44 @@ export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): Con
 }
 
 function readJson(file: string): Record<string, string | undefined> {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  if (!existsSync(file)) return {};
+  const json = parseJson(readFileSync(file, 'utf8'));
+  if (json === undefined) throw new Error(`${file} is not JSON`);
+  return json as Record<string, string>;
 }
 
-/** Sends a request and reads the whole response until `signal` aborts. Throws Unreachable if there is none. */
+/** Sends a request and reads its response. Throws if it is refused or `signal` aborts. */
 export async function send(
   { url, token, source }: ControlPlane,
-  operation: Operation,
-  { path, fields }: { path: string; fields: Record<string, unknown> },
-  signal: AbortSignal,
-): Promise<Received> {
-  const query = operation.method === 'GET' ? new URLSearchParams(textsOf(fields)).toString() : '';
-  const target = `${url.replace(/\/$/, '')}${path}${query === '' ? '' : `?${query}`}`;
-  try {
-    const response = await fetch(target, {
-      method: operation.method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(operation.body ? { body: JSON.stringify(fields) } : {}),
-      signal,
-    });
-    const date = Date.parse(response.headers.get('date') ?? '');
-    const now = Number.isNaN(date) ? undefined : new Date(date);
-    return { status: response.status, text: await response.text(), now };
-  } catch (cause) {
-    const tried = `no response from the control plane at ${url} (from ${source})`;
-    const remedy = 'start the platform, or set ADMIN_URL or ADMIN_PORT to its address';
-    throw new Unreachable(`${tried}; ${remedy}`, 'service_unavailable', cause);
-  }
-}
-
-/** An operation whose path has no parameters. */
-export type Listing<Schema> = Operation & { response: Schema };
-
-/** Returns the body of a response and its time, or why there is none. */
-export async function ask<Schema extends z.ZodType>(
-  plane: ControlPlane,
-  operation: Listing<Schema>,
+  { method, path, body }: Pick<Operation, 'method' | 'path' | 'body'>,
   fields: Record<string, unknown>,
   signal: AbortSignal,
-): Promise<{ body: z.output<Schema>; raw: unknown; now: Date | undefined } | { refusal: Refusal }> {
+): Promise<Answer<unknown>> {
+  const target = new URL(url.replace(/\/$/, '') + path);
+  if (method === 'GET') target.search = new URLSearchParams(fields as Record<string, string>).toString();
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   try {
-    const received = await send(plane, operation, { path: operation.path, fields }, signal);
-    const outcome = readResponse(received);
-    if ('refusal' in outcome) return outcome;
-    const parsed = operation.response.safeParse(outcome.body);
-    if (parsed.success) return { body: parsed.data, raw: outcome.body, now: received.now };
-    const message = `the response of ${operation.key} is of another version: ${z.prettifyError(parsed.error)}`;
-    return { refusal: { code: 'service_unavailable', message } };
-  } catch (error) {
-    return { refusal: failureOf(error) };
+    const response = await fetch(target, { method, headers, body: body ? JSON.stringify(fields) : null, signal });
+    const now = new Date(response.headers.get('date') ?? Date.now());
+    return { body: bodyOf(response.status, await response.text()), now };
+  } catch (cause) {
+    if (cause instanceof Refused) throw cause;
+    const tried = `no response from the control plane at ${url} (from ${source})`;
+    const message = `${tried}; start the platform, or set ADMIN_URL or ADMIN_PORT to its address`;
+    throw new Refused({ code: 'service_unavailable', message }, undefined, { cause });
   }
 }
 
-function textsOf(fields: Record<string, unknown>): [string, string][] {
-  return Object.entries(fields).map(([name, value]) => [name, String(value)]);
-}
-
-/** Returns a failure to get any response in the form of a refusal. */
-export function failureOf(error: unknown): Refusal {
-  if (error instanceof Unreachable) return error.refusal;
-  return { code: 'internal_error', message: (error as Error).message };
-}
-
-/** Returns the body of a response as JSON, or why it is refused. Something that is not JSON, such as a balancer's page, counts as refused. */
-export function readResponse({ status, text }: Received): { body: unknown } | { refusal: Refusal } {
-  const body = parsed(text);
+/** Throws for an envelope. Something that is not JSON, such as a balancer's page, counts as refused. */
+function bodyOf(status: number, text: string): unknown {
+  const body = parseJson(text);
+  const excerpt = text.length <= 500 ? text : `${text.slice(0, 500)}…`;
   if (status < 400) {
-    if (text === '') return { body: undefined };
-    if (body !== undefined) return { body };
-    return {
-      refusal: { code: 'service_unavailable', message: `${excerpt(text)} is not what a control plane returns` },
-    };
+    if (body !== undefined || text === '') return body;
+    const message = `${excerpt} is not what a control plane returns`;
+    throw new Refused({ code: 'service_unavailable', message }, status);
   }
-  const refusal = (body as { error?: Partial<Refusal> } | null | undefined)?.error;
-  if (typeof refusal?.code === 'string' && typeof refusal.message === 'string') {
-    return { refusal: { ...refusal, code: refusal.code, message: refusal.message } };
-  }
-  return { refusal: { code: status < 500 ? 'invalid_request' : 'service_unavailable', message: excerpt(text) } };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function excerpt(text: string): string {
-  return text.length <= 500 ? text : `${text.slice(0, 500)}…`;
+  const { error } = (body ?? {}) as { error?: Refusal };
+  const code = status < 500 ? 'invalid_request' : 'service_unavailable';
+  throw new Refused(error?.message ? error : { code, message: excerpt }, status);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from './text.ts';
 
 /** A command-line flag, read from a field of the contract. */
 export interface Flag {
@@ -9,17 +10,10 @@ export interface Flag {
   description: string;
 }
 
-interface JsonSchema {
-  $ref?: string;
+interface JsonSchema extends z.core.JSONSchema.BaseSchema {
   $defs?: Record<string, JsonSchema>;
-  type?: string;
-  enum?: unknown[];
   items?: JsonSchema;
-  default?: unknown;
-  description?: string;
-  examples?: unknown[];
   properties?: Record<string, JsonSchema>;
-  required?: string[];
 }
 
 /** Returns the flags of a body's or query's fields, in their order. */
@@ -30,12 +24,8 @@ export function flagsOf(schema: z.ZodObject | undefined): Flag[] {
   return Object.entries(properties).map(([field, property]) => {
     const named = property.$ref === undefined ? undefined : whole.$defs?.[property.$ref.replace('#/$defs/', '')];
     const described = { ...named, ...property };
-    return {
-      field,
-      kind: kindOf(described),
-      isRequired: required.includes(field),
-      description: describe(described),
-    };
+    const isRequired = required.includes(field);
+    return { field, kind: kindOf(described), isRequired, description: describe(described) };
   });
 }
 
@@ -45,26 +35,13 @@ export function flagName(field: string): string {
 }
 
 /** Parses a flag's texts as its field's value. Throws an Error that names the valid form. */
-export function flagValue(flag: Flag, texts: string[]): unknown {
+export function flagValue({ field, kind }: Flag, texts: string[]): unknown {
   const text = texts.at(-1)!;
-  switch (flag.kind) {
-    case 'list':
-      return texts.flatMap((entry) => entry.split(',')).filter((entry) => entry !== '');
-    case 'number':
-      if (Number.isFinite(Number(text)) && text.trim() !== '') return Number(text);
-      throw new Error(`--${flagName(flag.field)} must be a number, not "${text}"`);
-    case 'boolean':
-      if (text === 'true' || text === 'false') return text === 'true';
-      throw new Error(`--${flagName(flag.field)} must be true or false, not "${text}"`);
-    case 'json':
-      try {
-        return JSON.parse(text);
-      } catch (cause) {
-        throw new Error(`--${flagName(flag.field)} must be JSON, such as '{"per_minute":60,"burst":10}'`, { cause });
-      }
-    default:
-      return text;
-  }
+  if (kind === 'text') return text;
+  if (kind === 'list') return texts.flatMap((entry) => entry.split(',')).filter((entry) => entry !== '');
+  const value = parseJson(text);
+  if (kind === 'json' ? value !== undefined : typeof value === kind) return value;
+  throw new Error(`--${flagName(field)} must be ${kind === 'json' ? 'JSON' : `a ${kind}`}, not "${text}"`);
 }
 
 function kindOf({ type, items }: JsonSchema): Flag['kind'] {

@@ -32,7 +32,20 @@ export function liveProcess<Given extends object>(given: Given) {
   return { ...usual, started_at: '2026-11-18T12:00:00.000Z', migrations: '0007_pauses.sql', ...given };
 }
 
+/** A trace that failed after its request. */
+export function trace<const Given extends object>(given: Given) {
+  const times = { started_at: '2026-11-20T11:59:30.000Z', duration_ms: 5371 };
+  return {
+    trace_id: 'f'.repeat(32),
+    operation: 'bookAppointment',
+    status: 'error' as const,
+    ...times,
+    spans: 12,
+    ...given,
+  };
+}
+
 /** A page without a next one. */
-export function page<Item>(...data: Item[]) {
-  return { data, has_more: false, next: null };
+export function page<Items extends unknown[]>(...data: Items) {
+  return { data: data as Items[number][], has_more: false, next: null };
 }

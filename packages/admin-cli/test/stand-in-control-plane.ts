@@ -1,8 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
-import { type Seen, startStandIn } from '@customer-platform/testkit/stand-in-service';
+import { type Seen, type StandInService, startStandIn } from '@customer-platform/testkit/stand-in-service';
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { z } from 'zod';
+import { runCommand } from '../src/cli.ts';
 
 type OperationKey = keyof typeof adminOperations;
 
@@ -14,56 +17,55 @@ export interface AdminRequest {
   fields: unknown;
 }
 
+const token = 'a token of the operators, long enough';
 /** The time that its Date header says. */
 export const standInNow = new Date('2026-11-20T12:00:00.000Z');
 
 /**
- * A control plane that responds as it is told, and only what the contract allows: requests and responses are parsed by
- * the contract's schemas, so that neither a test's fixtures nor the tool can make up their own.
+ * Starts a control plane for a file's tests, which responds as each tells it, and only what the contract allows: requests and responses are
+ * parsed by the contract's schemas, so that neither a test's fixtures nor the tool can make up their own.
  */
-export async function startStandInControlPlane(token: string) {
-  const service = await startStandIn();
-  const bodies = new Map<string, unknown>();
-  const others = new Map<string, { status: number; body: string }>();
+export function useStandIn() {
+  let service: StandInService;
+  const responses = new Map<string, { status: number; body: string }>();
   const plane = {
-    url: service.url,
     seen: [] as AdminRequest[],
     /** Operations that get no response. */
-    held: new Set<OperationKey>(),
+    held: new Set<string>(),
     /** Gives an operation its response. Throws if the contract does not allow it. */
     give<Key extends OperationKey>(key: Key, body: ResponseInput<Key>): void {
-      const { response }: Operation = adminOperations[key];
-      bodies.set(key, response!.parse(body));
+      const { response, status }: Operation = adminOperations[key];
+      responses.set(key, { status, body: JSON.stringify(response!.parse(body)) });
     },
     /** Gives an operation another status and a body of any kind. */
     respondWith(key: OperationKey, status: number, body: unknown): void {
-      others.set(key, { status, body: typeof body === 'string' ? body : JSON.stringify(body) });
+      responses.set(key, { status, body: typeof body === 'string' ? body : JSON.stringify(body) });
     },
-    /** Forgets what was seen, given and held. */
-    reset(): void {
-      plane.seen.length = 0;
-      bodies.clear();
-      others.clear();
-      plane.held.clear();
-    },
-    stop: async () => await service.stop(),
   };
-  service.respond = (seen, response) => {
-    response.setHeader('date', standInNow.toUTCString());
-    const request = requestOf(seen, token);
-    if ('status' in request) return respond(response, request.status, JSON.stringify(request.body));
-    plane.seen.push(request);
-    const key = request.operation;
-    if ([...plane.held].some((held) => held === key)) return;
-    const other = others.get(key);
-    if (other) return respond(response, other.status, other.body);
-    const { status } = findOperation((each) => each.key === key)!;
-    respond(response, status, status === 204 ? '' : JSON.stringify(bodies.get(key)));
-  };
-  return plane;
+  beforeAll(async () => {
+    service = await startStandIn();
+    service.respond = (seen, response) => {
+      response.setHeader('date', standInNow.toUTCString());
+      const request = requestOf(seen, token);
+      if ('status' in request) return respond(response, request.status, JSON.stringify(request.body));
+      plane.seen.push(request);
+      if (plane.held.has(request.operation)) return;
+      const { status, body } = responses.get(request.operation) ?? { status: 204, body: '' };
+      respond(response, status, body);
+    };
+  });
+  beforeEach(() => {
+    plane.seen.length = 0;
+    plane.held.clear();
+    responses.clear();
+  });
+  afterAll(async () => await service.stop());
+  const env = () => ({ ADMIN_URL: service.url, ADMIN_TOKEN: token });
+  /** Runs a command in a terminal of 80 columns, or as `others` say. */
+  const run = async (args: string[], others: NodeJS.ProcessEnv = {}) =>
+    await runCommand(args, { ...env(), ...others }, tmpdir());
+  return { plane, env, run };
 }
-
-export type StandInControlPlane = Awaited<ReturnType<typeof startStandInControlPlane>>;
 
 type ResponseInput<Key extends OperationKey> = (typeof adminOperations)[Key] extends { response: infer Schema }
   ? z.input<Schema>
