@@ -78,7 +78,8 @@ function respond(response: ServerResponse, status: number, body: string): void {
 function requestOf({ method, url, headers, body }: Seen, token: string) {
   if (headers.authorization !== `Bearer ${token}`) return refused(401, 'invalid_key', 'the admin token is wrong');
   const { pathname, searchParams } = new URL(url, 'http://stand-in');
-  const operation = findOperation((each) => each.method === method && paramsOf(each.path, pathname) !== undefined);
+  const operations = Object.values<Operation>(adminOperations);
+  const operation = operations.find((each) => each.method === method && paramsOf(each.path, pathname));
   if (!operation) return refused(404, 'not_found', `there is no ${method} ${pathname}`);
   const schema = operation.body ?? operation.query ?? z.object({});
   const given = operation.body ? JSON.parse(body) : Object.fromEntries([...searchParams].map(fieldOf));
@@ -93,16 +94,10 @@ function refused(status: number, code: string, message: string) {
   return { status, body: { error: { code, message } } };
 }
 
-function findOperation(isWanted: (operation: Operation) => boolean): Operation | undefined {
-  return Object.values<Operation>(adminOperations).find(isWanted);
-}
-
 function paramsOf(template: string, pathname: string): Record<string, string> | undefined {
-  const [wanted, given] = [template.split('/'), pathname.split('/').map(decodeURIComponent)];
-  const names = wanted.map((segment) => /^\{(\w+)\}$/.exec(segment)?.[1]);
-  const fits = wanted.every((segment, index) => names[index] !== undefined || segment === given[index]);
-  if (!fits || wanted.length !== given.length) return undefined;
-  return Object.fromEntries(names.flatMap((name, index) => (name === undefined ? [] : [[name, given[index]!]])));
+  const pattern = new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+  const match = pattern.exec(pathname);
+  return match ? { ...match.groups } : undefined;
 }
 
 function fieldOf([name, text]: [string, string]): [string, unknown] {
