@@ -1,18 +1,12 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { blocks, type Crew, openCrew } from '../test/agents.ts';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { blocks, openCrew } from '../test/agents.ts';
 
-let platform: Platform;
-let crew: Crew;
-let agent: number;
-let plan: number;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  crew = await openCrew(platform);
-  agent = (await crew.liveAgent()).id;
-  const contact = await crew.account.client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
-  plan = (await crew.account.client.requestPlan({ params: { agent_id: agent }, body: { contact: contact.id } })).id;
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+const crew = await openCrew(platform);
+const agent = (await crew.liveAgent()).id;
+const contact = await crew.account.client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
+const plan = (await crew.account.client.requestPlan({ params: { agent_id: agent }, body: { contact: contact.id } })).id;
 afterAll(() => platform.stop());
 
 /** Maximum of an integer column, one more; maximum safe integer, one more; and a number beyond bigint. */

@@ -1,12 +1,9 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { addMember, emailOf, openDesk } from '../test/calendar.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  platform.clock.set('2026-06-01T08:00:00Z');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+platform.clock.set('2026-06-01T08:00:00Z');
 afterAll(() => platform.stop());
 
 describe('the Calendar service', () => {

@@ -1,14 +1,10 @@
-import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { addPlan, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
 import { listAgentRows } from './agents.sql.ts';
 
-let platform: Platform;
-let database: ReturnType<Platform['database']>;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
-  database = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+const database = platform.database('agents');
 afterAll(() => platform.stop());
 
 const planStatus = async (id: number) => {

@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../../test/knowledge.ts';
 import { comparableQuestion, hasSymbolsOf } from './comparable-question.ts';
 import { searchPassages } from './search.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 describe('a question as it is compared', () => {

@@ -1,11 +1,8 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 describe('an uploaded file', () => {

@@ -1,16 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
 import { candidateQueries } from './candidate-queries.ts';
 import { searchPassages } from './search.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 const textsOf = (found: { text: string }[]) => found.map(({ text }) => text);

@@ -1,12 +1,9 @@
-import { type Platform, pagesOf, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pagesOf, startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
 import { listSourceRows } from './sources.sql.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 const article = { kind: 'article', title: 'Returns', body: '# Returns\n\nWithin 30 days.' };

@@ -1,17 +1,12 @@
-import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { selectAgentOfPipeline, selectWorkedPipelines } from './planning.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-  sql = platform.database('agents');
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['agents'] });
+const sql = platform.database('agents');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
 });

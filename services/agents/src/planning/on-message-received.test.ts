@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Desk, type FakeAi, openDesk, startFakeAi } from '../../test/planning.ts';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, expect, it } from '@jest/globals';
+import { type Desk, openDesk, startFakeAi } from '../../test/planning.ts';
 import { type InboundRequest, insertInboundRequests } from '../plans/plan-requests.sql.ts';
 
-let platform: Platform;
-let ai: FakeAi;
-beforeAll(async () => {
-  ai = await startFakeAi();
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-}, 60_000);
+const ai = await startFakeAi();
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 afterAll(async () => {
-  await platform?.stop();
+  await platform.stop();
   await ai.stop();
 });
 

@@ -1,12 +1,11 @@
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type AiReply,
   apiKey,
   billed,
   type Desk,
-  type FakeAi,
   message,
   openDesk,
   planOf,
@@ -15,19 +14,15 @@ import {
   startFakeAi,
 } from '../../test/planning.ts';
 
-let platform: Platform;
-let ai: FakeAi;
-beforeAll(async () => {
-  ai = await startFakeAi();
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-}, 60_000);
+const ai = await startFakeAi();
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 beforeEach(() => {
   ai.requests = [];
   ai.replies = [];
   ai.otherwise = says(planOf());
 });
 afterAll(async () => {
-  await platform?.stop();
+  await platform.stop();
   await ai.stop();
 });
 

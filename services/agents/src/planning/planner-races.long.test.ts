@@ -1,25 +1,21 @@
 import { inTransaction, startService } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { billed, type Desk, type FakeAi, openDesk, planOf, says, startFakeAi } from '../../test/planning.ts';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { billed, type Desk, openDesk, planOf, says, startFakeAi } from '../../test/planning.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
 import { agents } from '../start.ts';
 import { reserveCall } from '../usage/ledger.ts';
 
-let platform: Platform;
-let ai: FakeAi;
-beforeAll(async () => {
-  ai = await startFakeAi();
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  // Noon in Berlin: what counts by day must not see midnight.
-  platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
-}, 60_000);
+const ai = await startFakeAi();
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+// Noon in Berlin: what counts by day must not see midnight.
+platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
 beforeEach(() => {
   ai.requests = [];
   ai.otherwise = says(planOf());
 });
 afterAll(async () => {
-  await platform?.stop();
+  await platform.stop();
   await ai.stop();
 });
 

@@ -1,29 +1,15 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  apiKey,
-  billed,
-  type FakeAi,
-  makeLiveAgent,
-  message,
-  openDesk,
-  planOf,
-  says,
-  startFakeAi,
-} from '../../test/planning.ts';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { apiKey, billed, makeLiveAgent, message, openDesk, planOf, says, startFakeAi } from '../../test/planning.ts';
 
-let platform: Platform;
-let ai: FakeAi;
-beforeAll(async () => {
-  ai = await startFakeAi();
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-}, 60_000);
+const ai = await startFakeAi();
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 beforeEach(() => {
   ai.requests = [];
   ai.otherwise = says(planOf());
 });
 afterAll(async () => {
-  await platform?.stop();
+  await platform.stop();
   await ai.stop();
 });
 

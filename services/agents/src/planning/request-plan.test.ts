@@ -1,17 +1,12 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, type FakeAi, openDesk, startFakeAi } from '../../test/planning.ts';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { openDesk, startFakeAi } from '../../test/planning.ts';
 
-let platform: Platform;
-let ai: FakeAi;
-let desk: Desk;
-beforeAll(async () => {
-  ai = await startFakeAi();
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  desk = await openDesk(platform, ai);
-}, 60_000);
+const ai = await startFakeAi();
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+const desk = await openDesk(platform, ai);
 afterAll(async () => {
-  await platform?.stop();
+  await platform.stop();
   await ai.stop();
 });
 

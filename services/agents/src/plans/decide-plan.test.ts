@@ -1,16 +1,11 @@
 import type { Plan } from '@customer-platform/contracts/agents';
-import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, crossing, invalid, openAgency, statuses } from '../../test/plans.ts';
 
-let platform: Platform;
-let sql: Database;
 let agency: Agency;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  sql = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+const sql = platform.database('agents');
 afterAll(() => platform.stop());
 beforeEach(async () => {
   agency = await openAgency(platform, sql);

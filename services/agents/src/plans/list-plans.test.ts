@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction } from '@customer-platform/service-kit';
-import { mergeContacts, type Platform, pagesOf, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inTransaction } from '@customer-platform/service-kit';
+import { mergeContacts, pagesOf, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, invalid, openAgency } from '../../test/plans.ts';
 import { listPlanRows } from './plans.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let agency: Agency;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  sql = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+const sql = platform.database('agents');
 afterAll(() => platform.stop());
 beforeEach(async () => {
   agency = await openAgency(platform, sql);

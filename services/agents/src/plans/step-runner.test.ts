@@ -1,29 +1,17 @@
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import {
-  Bus,
-  createLogger,
-  type Database,
-  inTransaction,
-  type Running,
-  startService,
-} from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { Bus, createLogger, inTransaction, type Running, startService } from '@customer-platform/service-kit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 import { agents } from '../start.ts';
 import { lockPlan } from './plans.sql.ts';
 
-let platform: Platform;
-let sql: Database;
-let bus: Bus;
 let agency: Agency;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-  sql = platform.database('agents');
-  const { NATS_URL, BUS_PREFIX } = platform.env('agents');
-  const log = createLogger('agents', 'error');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
+const sql = platform.database('agents');
+const { NATS_URL, BUS_PREFIX } = platform.env('agents');
+const log = createLogger('agents', 'error');
+const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log });
 afterAll(async () => {
   await bus.close();
   await platform.stop();

@@ -1,23 +1,19 @@
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { pdfOf } from '@customer-platform/testkit/documents';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Library, openLibrary } from '../../test/knowledge.ts';
-import { drip, htmlPage, type Site, type SiteHandler, startSite } from '../../test/reading.ts';
+import { drip, htmlPage, type SiteHandler, startSite } from '../../test/reading.ts';
 
-let platform: Platform;
-let site: Site;
 const pagesOfWebsite = 50;
 /** Timeout of honest sources on an overloaded machine; the websites that drip take longer. */
 const soonMs = 90_000;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-  site = await startSite();
-});
+const platform = await startPlatform({ services: ['agents'] });
+const site = await startSite();
 afterAll(async () => {
-  await platform?.stop();
-  await site?.stop();
+  await platform.stop();
+  await site.stop();
 });
 
 /** Creates websites of fifty pages each, whose paths start with `begins`. */

@@ -1,16 +1,11 @@
 import { maxPieceLength } from '@customer-platform/documents';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf } from '@customer-platform/testkit/documents';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Library, openLibrary } from '../../test/knowledge.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { openLibrary } from '../../test/knowledge.ts';
 
-let platform: Platform;
-let library: Library;
-
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-  library = await openLibrary(platform);
-}, 60_000);
+const platform = await startPlatform({ services: ['agents'] });
+const library = await openLibrary(platform);
 afterAll(() => platform.stop());
 
 /** Waits until a source has been read. Returns it. */

@@ -1,26 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { KnowledgeSource } from '@customer-platform/contracts/agents';
-import { type Database, type Running, startService } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { type Running, startService } from '@customer-platform/service-kit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf } from '@customer-platform/testkit/documents';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Library, openLibrary } from '../../test/knowledge.ts';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { openLibrary } from '../../test/knowledge.ts';
 import { htmlPage, type Site, startSite } from '../../test/reading.ts';
 import { agents } from '../start.ts';
 
-let platform: Platform;
-let database: Database;
-let library: Library;
 const sites: Site[] = [];
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['agents'] });
-  database = platform.database('agents');
-  library = await openLibrary(platform);
-});
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['agents'] });
+const database = platform.database('agents');
+const library = await openLibrary(platform);
+afterAll(() => platform.stop());
 afterEach(async () => {
   await Promise.all(sites.splice(0).map((site) => site.stop()));
 });

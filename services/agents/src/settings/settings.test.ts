@@ -1,16 +1,12 @@
 import { parseSecretKeys } from '@customer-platform/outbound';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Crew, invalid, openCrew } from '../../test/agents.ts';
 import { apiKeyOf } from './api-key.ts';
 import { selectSettings } from './settings.sql.ts';
 
-let platform: Platform;
-let database: ReturnType<Platform['database']>;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
-  database = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+const database = platform.database('agents');
 afterAll(() => platform.stop());
 
 const path = '/v1/agents/settings';

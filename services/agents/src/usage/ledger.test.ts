@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { everybody, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../../test/agents.ts';
 import { reserve, settle, use, usual } from '../../test/usage.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
@@ -9,12 +9,8 @@ import { settleCall, settleOpenCalls } from './ledger.sql.ts';
 import { reserveCall } from './ledger.ts';
 import { settleLostCalls } from './settle-lost-calls.ts';
 
-let platform: Platform;
-let database: ReturnType<Platform['database']>;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
-  database = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+const database = platform.database('agents');
 afterAll(() => platform.stop());
 
 const day = '2026-11-20';

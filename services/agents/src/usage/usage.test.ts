@@ -1,17 +1,13 @@
 import { instantOf } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { addPlan, invalid, openCrew } from '../../test/agents.ts';
 import { reserve, use } from '../../test/usage.ts';
 import { dayBefore } from './day.ts';
 
-let platform: Platform;
-let database: ReturnType<Platform['database']>;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
-  platform.clock.set('2026-11-20T12:00:00Z');
-  database = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+platform.clock.set('2026-11-20T12:00:00Z');
+const database = platform.database('agents');
 afterAll(() => platform.stop());
 
 const zone = 'Europe/Berlin';

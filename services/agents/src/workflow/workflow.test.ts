@@ -1,14 +1,10 @@
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import { addPlan, blocks, type Crew, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
 
-let platform: Platform;
-let database: ReturnType<Platform['database']>;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
-  database = platform.database('agents');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
+const database = platform.database('agents');
 afterAll(() => platform.stop());
 
 const publish = (crew: Crew, id: number, body: unknown = {}) => crew.act(id, 'workflow/publish', body);

@@ -1,11 +1,8 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
 

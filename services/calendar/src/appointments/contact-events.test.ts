@@ -1,17 +1,13 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { mergeContacts, type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-let bus: Bus;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  platform.clock.set('2026-06-01T08:00:00Z');
-  const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log: createLogger('cdp', 'error') });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+platform.clock.set('2026-06-01T08:00:00Z');
+const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
+const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log: createLogger('cdp', 'error') });
 afterAll(async () => {
   await bus.close();
   await platform.stop();

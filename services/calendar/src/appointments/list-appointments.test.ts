@@ -1,25 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { rowsRead, startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
 import { listAppointmentRows } from './appointments.sql.ts';
 
-let platform: Platform;
-let desk: Desk;
 const booked: { id: string; starts_at: string; staff: { email: string } }[] = [];
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  platform.clock.set('2026-06-01T00:00:00Z');
-  desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
-  for (const day of ['02', '03', '04', '05']) {
-    for (const name of ['ada', 'bob']) {
-      const response = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
-      booked.push(response.body);
-    }
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+platform.clock.set('2026-06-01T00:00:00Z');
+const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
+for (const day of ['02', '03', '04', '05']) {
+  for (const name of ['ada', 'bob']) {
+    const response = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
+    booked.push(response.body);
   }
-}, 60_000);
+}
 afterAll(() => platform.stop());
 
 const list = (query: Record<string, string | number>) =>

@@ -1,14 +1,10 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { emailOf, openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-let desk: Desk;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  platform.clock.set('2026-06-01T08:00:00Z');
-  desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+platform.clock.set('2026-06-01T08:00:00Z');
+const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
 afterAll(() => platform.stop());
 
 const path = '/v1/calendar/booking-types';

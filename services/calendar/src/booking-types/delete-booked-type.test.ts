@@ -1,19 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import type { Database, Sql } from '@customer-platform/service-kit';
+import type { Sql } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-let sql: Database;
 let desk: Desk<TestAccount>;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  sql = platform.database('calendar');
-  platform.clock.set('2026-06-01T08:00:00+02:00');
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+const sql = platform.database('calendar');
+platform.clock.set('2026-06-01T08:00:00+02:00');
 afterAll(() => platform.stop());
 beforeEach(async () => {
   desk = await openDesk(platform);

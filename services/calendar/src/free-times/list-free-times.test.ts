@@ -1,12 +1,9 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Desk, emailOf, openDesk, weekOf } from '../../test/calendar.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-03-25T08:00:00Z'));
 

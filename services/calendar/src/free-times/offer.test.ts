@@ -1,6 +1,6 @@
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { rowsRead, startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Desk, openDesk, weekOf } from '../../test/calendar.ts';
 import { type Candidate, freeStarts } from './free-starts.ts';
@@ -8,10 +8,7 @@ import { minuteMs } from './local-day.ts';
 import { loadOffer } from './offer.ts';
 import type { TimeRange } from './open-hours.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-03-25T08:00:00Z'));
 

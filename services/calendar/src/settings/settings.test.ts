@@ -1,11 +1,8 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());
 
 const path = '/v1/calendar/settings';

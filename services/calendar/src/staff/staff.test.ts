@@ -1,14 +1,10 @@
-import { type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addMember, type Desk, emailOf, nineToFive, openDesk } from '../../test/calendar.ts';
+import { pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addMember, emailOf, nineToFive, openDesk } from '../../test/calendar.ts';
 
-let platform: Platform;
-let desk: Desk;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'calendar'] });
-  platform.clock.set('2026-06-01T08:00:00Z');
-  desk = await openDesk(platform);
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'calendar'] });
+platform.clock.set('2026-06-01T08:00:00Z');
+const desk = await openDesk(platform);
 afterAll(() => platform.stop());
 
 const path = '/v1/calendar/staff';

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { OrderStatus } from '@customer-platform/contracts/catalogue';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openShop, type Shop } from '../../test/catalogue.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+afterAll(() => platform.stop());
 
 const actions = { confirmed: 'confirm', declined: 'decline', fulfilled: 'fulfil', cancelled: 'cancel' } as const;
 type Reached = keyof typeof actions;

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openShop, something } from '../../test/catalogue.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+afterAll(() => platform.stop());
 
 const most = Number.MAX_SAFE_INTEGER;
 const refusal = (field: string, message = '') => ({

@@ -1,6 +1,6 @@
-import { type Database, startService } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startService } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import {
   busOf,
   type HandedMessage,
@@ -12,24 +12,17 @@ import {
 } from '../../test/catalogue.ts';
 import { catalogue } from '../start.ts';
 
-let platform: Platform;
-let sql: Database;
 /** Lease of a message while it is handed over. */
 const leaseMs = 10_000;
 let messaging: Messaging | undefined;
-beforeAll(async () => {
-  // A reply that came later would have the message handed over again; the lease of one is longer.
-  const env = { BUS_REQUEST_TIMEOUT_MS: '8000' };
-  platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
-  sql = platform.database('catalogue');
-}, 60_000);
+// A reply that came later would have the message handed over again; the lease of one is longer.
+const env = { BUS_REQUEST_TIMEOUT_MS: '8000' };
+const platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
+afterAll(() => platform.stop());
+const sql = platform.database('catalogue');
 afterEach(async () => {
   await messaging?.close();
   messaging = undefined;
-});
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
 });
 
 const decline = (shop: Shop, id: string, reason?: string) =>

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { mergeContacts, type Platform, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mergeContacts, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { busOf, mergeContact, openShop, type Shop, something } from '../../test/catalogue.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+afterAll(() => platform.stop());
 
 type Query = NonNullable<NonNullable<Parameters<Shop['client']['listOrders']>[0]>['query']>;
 const numbers = async (shop: Shop, query: Query) =>

@@ -1,12 +1,9 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openShop } from '../../test/catalogue.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'catalogue'] });
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
+afterAll(() => platform.stop());
 
 const path = '/v1/catalogue/products';
 const refusal = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });

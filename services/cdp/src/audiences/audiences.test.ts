@@ -1,18 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 
-let platform: Platform;
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp'] });
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, everybody, inTransaction, type Sql } from '@customer-platform/service-kit';
-import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { everybody, inTransaction, type Sql } from '@customer-platform/service-kit';
+import { rowsRead, startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { beforeFirst } from '../accounts/claim-account.ts';
 import { nextAccountToReevaluate, nextChangedAccount, takeChanged } from './changed-contacts.sql.ts';
 
-let platform: Platform;
-let sql: Database;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 
 /** An account with very many rows before all of the other's, of which each has one. */
 const [many, other] = [randomUUID(), randomUUID()].sort() as [string, string];

@@ -1,8 +1,7 @@
 import { AudienceRules, type Condition } from '@customer-platform/contracts/cdp';
-import type { Database } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compileReevaluations, compileRules, type Scope } from './compile-rules.ts';
 import { runCompiled, setPlanning } from './membership.sql.ts';
@@ -10,17 +9,9 @@ import { runCompiled, setPlanning } from './membership.sql.ts';
 const dayMs = 86_400_000;
 const now = new Date('2026-11-20T09:00:00Z');
 
-let platform: Platform;
-let sql: Database;
-
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 
 interface Person {
   name: string;

@@ -1,24 +1,17 @@
-import { type Database, everybody, inTransaction, type Sql, type WorkCall } from '@customer-platform/service-kit';
-import { mergeContacts, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { everybody, inTransaction, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import { mergeContacts, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { during } from '../../test/cdp.ts';
 import { emptyNext, finishDeleted, takeDeleted } from './deleted-audiences.sql.ts';
 import { emptyDeletedAudiences } from './empty-deleted-audiences.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

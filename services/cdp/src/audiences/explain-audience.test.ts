@@ -1,14 +1,10 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, expect, it } from '@jest/globals';
 import { audiencesOf, type RulesInput, tagged } from '../../test/audiences.ts';
 
-let platform: Platform;
-
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  platform.clock.set('2026-11-20T12:00:00Z');
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp'] });
+platform.clock.set('2026-11-20T12:00:00Z');
+afterAll(() => platform.stop());
 
 const conditions: RulesInput['conditions'] = [
   { type: 'event', op: 'did', name: 'visited', days: 7 },

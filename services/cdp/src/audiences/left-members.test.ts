@@ -1,12 +1,9 @@
-import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { mergeInto, refusal } from '../../test/cdp.ts';
 import { deleteLeavers } from '../leavers/leavers.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
 let audience: string;
@@ -15,11 +12,9 @@ let members: string[];
 
 const startedAt = '2026-11-20T08:00:00Z';
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   platform.clock.set(startedAt);
   account = await platform.account();

@@ -1,26 +1,19 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { type Database, inTransaction, RoundLeft, type WorkCall } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { inTransaction, RoundLeft, type WorkCall } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
 import { selectReady } from './changed-contacts.sql.ts';
 import { selectDueAccounts } from './due-audiences.sql.ts';
 import { refreshChanged } from './refresh-changed.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let other: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   [account, other] = await Promise.all([platform.account(), platform.account()]);
 });

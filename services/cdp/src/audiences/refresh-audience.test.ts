@@ -1,7 +1,6 @@
-import type { Database } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 import { during, settle } from '../../test/cdp.ts';
 import { lockAccount } from '../accounts/claim-account.ts';
@@ -9,19 +8,12 @@ import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 
 const dayMs = 86_400_000;
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

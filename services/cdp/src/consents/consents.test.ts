@@ -1,23 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
-import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, refusal, settle, takeChanged } from '../../test/cdp.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let params: { contact_id: string };
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+afterAll(() => platform.stop());
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();

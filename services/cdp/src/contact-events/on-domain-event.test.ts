@@ -1,27 +1,23 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { ownerOf } from '@customer-platform/contracts/core';
-import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, takeChanged } from '../../test/cdp.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 const buses = new Map<string, Bus>();
 let account: TestAccount;
 let contact: { id: string; number: number };
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-  const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
-  for (const service of ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging']) {
-    const log = createLogger(service, 'error');
-    buses.set(service, await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log }));
-  }
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
+for (const service of ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging']) {
+  const log = createLogger(service, 'error');
+  buses.set(service, await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log }));
+}
 afterAll(async () => {
   for (const bus of buses.values()) await bus.close();
   await platform.stop();

@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inTransaction } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, settle, takeChanged } from '../../test/cdp.ts';
 import { insertEvents } from './contact-events.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let ada: string;
 let bo: string;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
   ada = (await account.client.createContact({ body: { name: 'Ada', external_id: 'a-1' } })).id;

@@ -1,17 +1,12 @@
 import { eachOf } from '@customer-platform/client';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, pagesOf, rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pagesOf, rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { selectContacts } from './contacts.sql.ts';
 
-let platform: Platform;
-let account: TestAccount;
-
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  account = await platform.account();
-}, 60_000);
-afterAll(() => platform?.stop());
+const platform = await startPlatform({ services: ['cdp'] });
+const account = await platform.account();
+afterAll(() => platform.stop());
 
 const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
 

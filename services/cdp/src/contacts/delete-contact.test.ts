@@ -1,20 +1,13 @@
-import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { inTransaction, type Sql } from '@customer-platform/service-kit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, expect, it } from '@jest/globals';
 import { addAudience, during, refusal } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 
-let platform: Platform;
-let sql: Database;
-
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 
 it('a deleted contact leaves its audiences, which count one member less and tell of it', async () => {
   const { id: accountId, client } = await platform.account();

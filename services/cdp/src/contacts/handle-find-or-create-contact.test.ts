@@ -1,23 +1,18 @@
 import { findOrCreateContact } from '@customer-platform/contracts/cdp';
-import type { Bus, Database, Sql } from '@customer-platform/service-kit';
+import type { Sql } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../../test/cdp.ts';
 import { deleteContactRow } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
 
-let platform: Platform;
-let sql: Database;
-let bus: Bus;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-  bus = await connectMessages(platform);
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+const bus = await connectMessages(platform);
 afterAll(async () => {
   await bus.close();
   await platform.stop();

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { getContactReach } from '@customer-platform/contracts/cdp';
-import type { Bus, Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectMessages, mergeInto } from '../../test/cdp.ts';
 
-let platform: Platform;
-let sql: Database;
-let bus: Bus;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  bus = await connectMessages(platform);
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+const bus = await connectMessages(platform);
 afterAll(async () => {
   await bus.close();
   await platform.stop();

@@ -1,21 +1,14 @@
 import { eachOf } from '@customer-platform/client';
-import type { Database } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { during, lookForDuplicates, refusal } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();

@@ -1,24 +1,16 @@
-import type { Database } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { lookForDuplicates } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { noteDuration, restAfter } from './duplicate-runs.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 let other: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-}, 60_000);
-afterAll(async () => {
-  await sql?.end();
-  await platform?.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+afterAll(() => platform.stop());
 beforeEach(async () => {
   [account, other] = await Promise.all([platform.account(), platform.account()]);
   for (const { client } of [account, other]) await addPair(client);

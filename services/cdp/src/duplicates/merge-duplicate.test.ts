@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inTransaction, type Sql } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, during, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 import { lockAudiences } from '../leavers/lock-audiences.sql.ts';
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { type Database, everybody, inTransaction, type WorkCall } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { everybody, inTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addAudience,
   keepChanged,
@@ -18,18 +18,12 @@ import { isTooOld } from './undo-period.ts';
 
 const dayMs = 24 * 3_600_000;
 
-let platform: Platform;
-let sql: Database;
 let account: TestAccount;
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp'] });
-  sql = platform.database('cdp');
-  await keepChanged(sql);
-}, 60_000);
-afterAll(async () => {
-  await platform.stop();
-});
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+await keepChanged(sql);
+afterAll(() => platform.stop());
 beforeEach(async () => {
   account = await platform.account();
 });

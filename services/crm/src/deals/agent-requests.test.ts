@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { addDealNote, findOpenDeal, findStages, moveDealToStage } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { openSales } from '../../test/crm.ts';
 
-let platform: Platform;
-let bus: Bus;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm'] });
-  const { NATS_URL, BUS_PREFIX } = platform.env('crm');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log: createLogger('agents', 'error') });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm'] });
+const { NATS_URL, BUS_PREFIX } = platform.env('crm');
+const bus = await Bus.connect(NATS_URL!, {
+  prefix: BUS_PREFIX!,
+  service: 'agents',
+  log: createLogger('agents', 'error'),
+});
 afterAll(async () => {
   await bus.close();
   await platform.stop();

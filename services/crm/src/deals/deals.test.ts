@@ -1,13 +1,10 @@
 import { getDealSummary } from '@customer-platform/contracts/crm';
 import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventsUntil, invalid, openSales } from '../../test/crm.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm'] });
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
 

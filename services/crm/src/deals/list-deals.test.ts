@@ -2,35 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { eachOf } from '@customer-platform/client';
 import type { Deal } from '@customer-platform/contracts/crm';
 import { inTransaction } from '@customer-platform/service-kit';
-import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { invalid, openSales, type Sales } from '../../test/crm.ts';
+import { rowsRead, startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { invalid, openSales } from '../../test/crm.ts';
 import { selectOpenDeal } from './deals.sql.ts';
 
-let platform: Platform;
-let sales: Sales;
-let other: number[];
-let contacts: string[];
 /** Newest first. */
 const deals: Deal[] = [];
 
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm'] });
-  sales = await openSales(platform);
-  const { client } = sales.account;
-  const stages = [{ name: 'Call' }, { name: 'Visit' }];
-  other = (await client.createPipeline({ body: { name: 'Other', stages } })).stages.map(({ id }) => id);
-  contacts = [];
-  for (const name of ['Ada', 'Bob']) contacts.push((await client.createContact({ body: { name } })).id);
-  for (let index = 0; index < 24; index++) {
-    const stage = [...sales.stages.slice(0, 2), ...other][index % 4];
-    const contact = [undefined, ...contacts][index % 3];
-    const { id } = await sales.deal({ title: `Deal ${index}`, stage, ...(contact ? { contact } : {}) });
-    const action = [undefined, 'win', 'lose', undefined, undefined][index % 5];
-    if (action) await sales.change(id, action);
-    deals.unshift(await sales.get(id));
-  }
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm'] });
+const sales = await openSales(platform);
+const { client } = sales.account;
+const stages = [{ name: 'Call' }, { name: 'Visit' }];
+const other = (await client.createPipeline({ body: { name: 'Other', stages } })).stages.map(({ id }) => id);
+const contacts: string[] = [];
+for (const name of ['Ada', 'Bob']) contacts.push((await client.createContact({ body: { name } })).id);
+for (let index = 0; index < 24; index++) {
+  const stage = [...sales.stages.slice(0, 2), ...other][index % 4];
+  const contact = [undefined, ...contacts][index % 3];
+  const { id } = await sales.deal({ title: `Deal ${index}`, stage, ...(contact ? { contact } : {}) });
+  const action = [undefined, 'win', 'lose', undefined, undefined][index % 5];
+  if (action) await sales.change(id, action);
+  deals.unshift(await sales.get(id));
+}
 afterAll(() => platform.stop());
 
 const list = (query: Record<string, string | number>) =>

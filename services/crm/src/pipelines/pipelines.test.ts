@@ -1,11 +1,8 @@
-import { type Platform, startPlatform } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPlatform } from '@customer-platform/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
 
-let platform: Platform;
-beforeAll(async () => {
-  platform = await startPlatform({ services: ['cdp', 'crm'] });
-}, 60_000);
+const platform = await startPlatform({ services: ['cdp', 'crm'] });
 afterAll(() => platform.stop());
 
 const named = (...names: string[]) => names.map((name) => ({ name }));
