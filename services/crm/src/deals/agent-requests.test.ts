@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { addDealNote, findOpenDeal, findStages, moveDealToStage } from '@customer-platform/contracts/crm';
-import { Bus, createLogger } from '@customer-platform/service-kit';
-import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { busOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { openSales } from '../../test/crm.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'crm'] });
-const { NATS_URL, BUS_PREFIX } = platform.env('crm');
-const bus = await Bus.connect(NATS_URL!, {
-  prefix: BUS_PREFIX!,
-  service: 'agents',
-  log: createLogger('agents', 'error'),
-});
+const bus = await busOf(platform, 'agents');
 afterAll(async () => {
   await bus.close();
   await platform.stop();

@@ -1,12 +1,11 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
-import { mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
+import { inTransaction } from '@customer-platform/service-kit';
+import { busOf, mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'crm'] });
-const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
-const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log: createLogger('cdp', 'error') });
+const bus = await busOf(platform, 'cdp');
 afterAll(async () => {
   await bus.close();
   await platform.stop();

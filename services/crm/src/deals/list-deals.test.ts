@@ -7,10 +7,11 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
 import { selectOpenDeal } from './deals.sql.ts';
 
+const platform = await startPlatform({ services: ['cdp', 'crm'] });
+afterAll(() => platform.stop());
+
 /** Newest first. */
 const deals: Deal[] = [];
-
-const platform = await startPlatform({ services: ['cdp', 'crm'] });
 const sales = await openSales(platform);
 const { client } = sales.account;
 const stages = [{ name: 'Call' }, { name: 'Visit' }];
@@ -25,7 +26,6 @@ for (let index = 0; index < 24; index++) {
   if (action) await sales.change(id, action);
   deals.unshift(await sales.get(id));
 }
-afterAll(() => platform.stop());
 
 const list = (query: Record<string, string | number>) =>
   sales.account.request('GET', `/v1/crm/deals?${new URLSearchParams(query as Record<string, string>)}`);
@@ -103,11 +103,6 @@ describe('the list of deals', () => {
       { status: 'closed' },
       { contact: crypto.randomUUID() },
       { contact: 'x' },
-      { limit: 0 },
-      { limit: 101 },
-      { starting_after: '' },
-      { starting_after: 'x' },
-      { starting_after: crypto.randomUUID() },
       { starting_after: foreign.id },
     ];
     for (const query of wrong) {
