@@ -2,8 +2,9 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { Order, OrderInput, Product } from '@customer-platform/contracts/catalogue';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger } from '@customer-platform/service-kit';
-import type { Platform, TestAccount } from '@customer-platform/testkit';
+import type { Bus } from '@customer-platform/service-kit';
+import { busOf, type Platform, type TestAccount } from '@customer-platform/testkit';
+import { expect } from '@jest/globals';
 import type { z } from 'zod';
 
 /** Default item of a test's order: a SKU that the catalogue does not have. */
@@ -36,6 +37,12 @@ export async function openShop(platform: Platform, settings: Record<string, unkn
   };
 }
 
+/** Returns the response expected for an invalid field, whose message has this part. */
+export const refusal = (field: string, message = '') => ({
+  status: 400,
+  body: { error: { code: 'invalid_request', field, message: expect.stringContaining(message) } },
+});
+
 /** A message as messaging got it, with its account. */
 export type HandedMessage = z.output<typeof takeMessage.input> & { account: string };
 
@@ -65,12 +72,6 @@ export async function startMessaging(
     of: (account) => handed.filter((message) => message.account === account.id),
     close: () => bus.close(),
   };
-}
-
-/** Connects to the platform's bus as one of its services. */
-export function busOf(platform: Platform, service: string): Promise<Bus> {
-  const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
-  return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log: createLogger('catalogue', 'error') });
 }
 
 /** Publishes contact.merged as customer data would. Returns the surviving contact, which is new. */

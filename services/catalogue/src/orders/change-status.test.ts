@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { OrderStatus } from '@customer-platform/contracts/catalogue';
 import { startPlatform } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -52,7 +51,7 @@ describe('the status of an order', () => {
     const after = await shop.client.getOrder({ params });
     const events = (await eventsAbout(shop, id)).slice(former.length);
     if (outcome === 'yes') {
-      expect(response).toMatchObject({ status: 200, body: after });
+      expect([response.status, response.body]).toEqual([200, after]);
       expect(after).toEqual({ ...before, status: to, updated_at: expect.any(String) });
       expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at) + 60_000);
       expect(events).toEqual([
@@ -89,14 +88,5 @@ describe('the status of an order', () => {
     );
     const types = (await eventsAbout(shop, id)).map(({ type }) => type);
     expect(types).toEqual(['order.created', 'order.confirmed', `order.${status}`]);
-  });
-
-  it.each(Object.values(actions))('of an order of another account is not found: %s', async (action) => {
-    const { id } = await orderIn('new');
-    const stranger = await openShop(platform);
-    for (const unknown of [id, randomUUID(), 'none']) {
-      const response = await change(stranger, unknown, action);
-      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
-    }
   });
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { mergeContacts, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { busOf, mergeContacts, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { busOf, mergeContact, openShop, type Shop, something } from '../../test/catalogue.ts';
+import { mergeContact, openShop, refusal, type Shop, something } from '../../test/catalogue.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
 afterAll(() => platform.stop());
@@ -90,15 +90,10 @@ describe('the list of orders', () => {
       ['contact', randomUUID()],
       ['contact', 'x'],
       ['starting_after', foreign.id],
-      ['starting_after', 'x'],
-      ['limit', '101'],
     ];
     for (const [field, value] of wrong) {
       const response = await shop.account.request('GET', `/v1/catalogue/orders?${field}=${value}`);
-      expect([field, response]).toMatchObject([
-        field,
-        { status: 400, body: { error: { code: 'invalid_request', field } } },
-      ]);
+      expect([field, response]).toMatchObject([field, refusal(field)]);
     }
   });
 });
