@@ -1,21 +1,6 @@
-/** A response as it came. */
-interface RawResponse {
-  status: number;
-  headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into responses of every shape, wrong ones too
-  body: any;
-  text: string;
-}
-
-/** The methods that a desk needs of a test's account and of the platform under test. */
-interface Requester {
-  id: string;
-  request(method: string, path: string, options?: { body?: unknown }): Promise<RawResponse>;
-}
-interface PlatformOf<Account> {
-  account(settings: Record<string, unknown>): Promise<Account>;
-  admin(method: string, path: string, body?: unknown): Promise<RawResponse>;
-}
+import type { Contact } from '@customer-platform/contracts/cdp';
+import type { Sql } from '@customer-platform/service-kit';
+import type { Platform, RawResponse, TestAccount } from '@customer-platform/testkit';
 
 export const nineToFive = weekOf(['09:00', '17:00']);
 
@@ -25,9 +10,9 @@ export function weekOf(...ranges: [string, string][]): Record<string, [string, s
 }
 
 /** An account that takes bookings: a contact, teammates by first name, and one booking type. */
-export interface Desk<Account extends Requester = Requester> {
-  account: Account;
-  contact: { id: string; name: string; phone: string };
+export interface Desk {
+  account: TestAccount;
+  contact: Contact;
   bookingType: number;
   /** Sends a request that must succeed and returns its body; throws an error that names the refusal otherwise. */
   get(path: string): Promise<RawResponse['body']>;
@@ -46,10 +31,7 @@ interface DeskOptions {
 }
 
 /** Returns a new desk; by default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
-export async function openDesk<Account extends Requester>(
-  platform: PlatformOf<Account>,
-  options: DeskOptions = {},
-): Promise<Desk<Account>> {
+export async function openDesk(platform: Platform, options: DeskOptions = {}): Promise<Desk> {
   const { timezone = 'Europe/Berlin', staff = { ada: {} }, bookingType = {} } = options;
   const account = await platform.account({ timezone });
   const send = async (method: string, path: string, body?: unknown) => {
@@ -77,7 +59,7 @@ export async function openDesk<Account extends Requester>(
         body: { contact: contact.id, booking_type: made.id, starts_at: startsAt, ...more },
       }),
     starts: async (query) => {
-      const search = new URLSearchParams({ booking_type: String(made.id), ...stringsOf(query) });
+      const search = new URLSearchParams({ booking_type: made.id, ...query } as Record<string, string>);
       const page = await send('GET', `/v1/calendar/free-times?${search}`);
       return page.data.map(({ starts_at }: { starts_at: string }) => starts_at);
     },
@@ -85,11 +67,7 @@ export async function openDesk<Account extends Requester>(
 }
 
 /** Adds a member to the team; returns its id. */
-export async function addMember(
-  platform: Pick<PlatformOf<unknown>, 'admin'>,
-  accountId: string,
-  name: string,
-): Promise<string> {
+export async function addMember(platform: Platform, accountId: string, name: string): Promise<string> {
   const body = { name: name[0]!.toUpperCase() + name.slice(1), email: emailOf(name) };
   const response = await platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
   if (response.status !== 201) throw new Error(`no member was made: ${response.text}`);
@@ -101,6 +79,28 @@ export function emailOf(name: string): string {
   return `${name}@desk.example`;
 }
 
-function stringsOf(query: Record<string, string | number>): Record<string, string> {
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+/**
+ * Inserts an appointment of every teammate of the desk in each of these ranges, as the operation does but without its checks. `contact` is
+ * another one than the desk's.
+ */
+export async function insertAppointments(
+  sql: Sql,
+  desk: Desk,
+  ranges: { startsAt: number | string; endsAt: number | string }[],
+  { status = 'confirmed', contact = desk.contact.id } = {},
+): Promise<void> {
+  const instants = (end: 'startsAt' | 'endsAt') => ranges.map((range) => new Date(range[end]).toISOString());
+  await sql`
+    insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at, ends_at, mode,
+      location, meeting_link, notes, source, created_at, updated_at)
+    select ${desk.account.id}, ${desk.bookingType}, 'Consultation', ${status}, ${contact}, id, at, at, until, 'online', '', '', '', 'api',
+      now(), now()
+    from staff, unnest(${instants('startsAt')}::text[]::timestamptz[], ${instants('endsAt')}::text[]::timestamptz[]) as t (at, until)
+    where account_id = ${desk.account.id}`;
 }
+
+/** Returns the response expected for an invalid field. */
+export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+
+/** Returns the response expected for a refusal with this code. */
+export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } });

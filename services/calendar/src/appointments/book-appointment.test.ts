@@ -1,6 +1,6 @@
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { addMember, emailOf, openDesk } from '../../test/calendar.ts';
+import { addMember, emailOf, invalid, openDesk, refusal } from '../../test/calendar.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 platform.clock.set('2026-06-01T08:00:00Z');
@@ -96,25 +96,9 @@ describe('booking an appointment', () => {
     await desk.patch(`/v1/calendar/booking-types/${desk.bookingType}`, { mode: 'online' });
     expect(await seen(tuesday('11:00'), { mode: 'physical' })).toEqual(['online', '', 'https://meet.example/ada']);
   });
-
-  it('repeats the response of the same Idempotency-Key and books once', async () => {
-    const desk = await openDesk(platform);
-    const body = { contact: desk.contact.id, booking_type: desk.bookingType, starts_at: tuesday('09:00') };
-    const send = () =>
-      desk.account.request('POST', '/v1/calendar/appointments', { body, headers: { 'Idempotency-Key': 'one' } });
-    const responses = await Promise.all([send(), send(), send()]);
-    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
-    expect(responses.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
-    expect((await desk.get('/v1/calendar/appointments')).data).toHaveLength(1);
-  });
 });
 
 describe('a booking is refused', () => {
-  const refusal = (status: number, code: string, field?: string) => ({
-    status,
-    body: { error: field ? { code, field } : { code } },
-  });
-
   it('with 400 naming the input that is wrong', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} }, bookingType: { staff: [emailOf('ada')] } });
     const off = await desk.post('/v1/calendar/booking-types', { name: 'Off', duration_minutes: 30, active: false });
@@ -136,10 +120,7 @@ describe('a booking is refused', () => {
       [{ notes: 7 }, 'notes'],
     ];
     for (const [input, field] of wrong) {
-      expect([field, await desk.book(tuesday('09:00'), input)]).toMatchObject([
-        field,
-        refusal(400, 'invalid_request', field),
-      ]);
+      expect([field, await desk.book(tuesday('09:00'), input)]).toMatchObject([field, invalid(field)]);
     }
   });
 
@@ -150,9 +131,7 @@ describe('a booking is refused', () => {
     for (const [field, limit] of Object.entries(limits)) {
       for (const letter of ['x', '𝒳']) {
         const time = () => `${String(Math.floor(minute / 60)).padStart(2, '0')}:${minute % 60 === 0 ? '00' : '30'}`;
-        expect(await desk.book(tuesday(time()), { [field]: letter.repeat(limit + 1) })).toMatchObject(
-          refusal(400, 'invalid_request', field),
-        );
+        expect(await desk.book(tuesday(time()), { [field]: letter.repeat(limit + 1) })).toMatchObject(invalid(field));
         const longest = await desk.book(tuesday(time()), { [field]: letter.repeat(limit) });
         expect([longest.status, [...longest.body[field]].length]).toEqual([201, limit]);
         minute += 30;
@@ -184,17 +163,6 @@ describe('a booking is refused', () => {
     }
   });
 
-  it('with a key that lacks the scope, and to an account whose plan has no Calendar', async () => {
-    const desk = await openDesk(platform);
-    const key = await platform.issueKey(desk.account.id, { scopes: ['calendar:read'] });
-    const response = await desk.account.request('POST', '/v1/calendar/appointments', { body: {}, key });
-    expect(response).toMatchObject(refusal(403, 'scope_missing'));
-    const without = await platform.account({ plan: { name: 'small', api: true, modules: ['cdp'] } });
-    expect(await without.request('POST', '/v1/calendar/appointments', { body: {} })).toMatchObject(
-      refusal(404, 'module_off'),
-    );
-  });
-
   it('where appointments are switched off, or the teammate has left or is inactive', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
     const leaver = await addMember(platform, desk.account.id, 'leo');
@@ -206,9 +174,7 @@ describe('a booking is refused', () => {
     await waitFor('the teammate to have left', async () => {
       return (await desk.get(`/v1/calendar/staff/${emailOf('leo')}`)).active === false;
     });
-    expect(await desk.book(tuesday('09:00'), { staff: emailOf('leo') })).toMatchObject(
-      refusal(400, 'invalid_request', 'staff'),
-    );
+    expect(await desk.book(tuesday('09:00'), { staff: emailOf('leo') })).toMatchObject(invalid('staff'));
     expect(await desk.book(tuesday('09:00'), { staff: emailOf('ada') })).toMatchObject(refusal(409, 'slot_taken'));
     expect((await desk.book(tuesday('09:00'))).body.staff.name).toBe('Bob');
     await desk.patch('/v1/calendar/settings', { enabled: false });

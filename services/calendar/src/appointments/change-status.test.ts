@@ -1,6 +1,6 @@
 import { startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Desk, openDesk } from '../../test/calendar.ts';
+import { type Desk, invalid, openDesk, refusal } from '../../test/calendar.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());
@@ -40,7 +40,7 @@ describe('the status of an appointment', () => {
     const response = await change(desk, id, action);
     const { history, ...after } = await desk.get(`/v1/calendar/appointments/${id}`);
     if (outcome === '409') {
-      expect(response).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
+      expect(response).toMatchObject(refusal(409, 'invalid_state'));
       expect({ ...after, history }).toEqual(before);
     } else {
       expect(response).toMatchObject({ status: 200, body: after });
@@ -61,7 +61,7 @@ describe('the status of an appointment', () => {
   ])('keeps the text of %s in the history, up to 200 code points', async (action, field) => {
     const { desk, id } = await appointmentIn('confirmed');
     const tooLong = await change(desk, id, action, { [field]: '😀'.repeat(201) });
-    expect(tooLong).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } });
+    expect(tooLong).toMatchObject(invalid(field));
     expect((await change(desk, id, action, { [field]: '😀'.repeat(200) })).status).toBe(200);
     const { history } = await desk.get(`/v1/calendar/appointments/${id}`);
     expect(history.at(-1).summary).toMatch(/^Status changed from confirmed to \w+: (😀){200}$/u);
@@ -71,10 +71,7 @@ describe('the status of an appointment', () => {
     const desk = await openDesk(platform);
     const { body } = await desk.book(startsAt);
     platform.clock.set('2026-06-02T06:59:00Z');
-    expect(await change(desk, body.id, 'no_show')).toMatchObject({
-      status: 409,
-      body: { error: { code: 'invalid_state' } },
-    });
+    expect(await change(desk, body.id, 'no_show')).toMatchObject(refusal(409, 'invalid_state'));
     platform.clock.set('2026-06-02T07:00:00Z');
     expect((await change(desk, body.id, 'no_show')).status).toBe(200);
   });
@@ -96,16 +93,4 @@ describe('the status of an appointment', () => {
     expect(platform.events(desk.account.id).filter(({ type }) => type === 'appointment.completed')).toHaveLength(1);
     expect((await desk.get(`/v1/calendar/appointments/${id}`)).history).toHaveLength(2);
   });
-
-  it.each(['confirm', 'complete', 'cancel', 'no_show'])(
-    'of an appointment of another account is not found: %s',
-    async (action) => {
-      const { id } = await appointmentIn('confirmed');
-      const stranger = await openDesk(platform);
-      for (const unknown of [id, crypto.randomUUID(), 'none']) {
-        const response = await change(stranger, unknown, action);
-        expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
-      }
-    },
-  );
 });

@@ -1,43 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction } from '@customer-platform/service-kit';
+import { inTransaction } from '@customer-platform/service-kit';
 import { rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { type Desk, emailOf, openDesk } from '../../test/calendar.ts';
+import { emailOf, insertAppointments, invalid, openDesk } from '../../test/calendar.ts';
 import { listAppointmentRows } from './appointments.sql.ts';
-
-const booked: { id: string; starts_at: string; staff: { email: string } }[] = [];
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 platform.clock.set('2026-06-01T00:00:00Z');
+afterAll(() => platform.stop());
+
 const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
+const booked: { id: string; starts_at: string; staff: { email: string } }[] = [];
 for (const day of ['02', '03', '04', '05']) {
   for (const name of ['ada', 'bob']) {
     const response = await desk.book(`2026-06-${day}T09:00:00+02:00`, { staff: emailOf(name) });
     booked.push(response.body);
   }
 }
-afterAll(() => platform.stop());
 
 const list = (query: Record<string, string | number>) =>
   desk.account.request('GET', `/v1/calendar/appointments?${new URLSearchParams(query as Record<string, string>)}`);
 const ids = async (query: Record<string, string | number>) =>
   (await list(query)).body.data.map(({ id }: { id: string }) => id);
 const expected = (...indexes: number[]) => indexes.map((index) => booked[index]!.id);
-
-/** Adds appointments of a contact with the account's one teammate, which were cancelled. */
-async function insertEnded(
-  sql: Database,
-  { account, bookingType }: Desk,
-  contact: string,
-  count: number,
-): Promise<void> {
-  await sql`
-    insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
-      ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
-    select ${account.id}, ${bookingType}, 'Call', 'cancelled', ${contact}, s.id, at, at, at + interval '30 minutes', 'online', '', '', '', 'api', now(), now()
-    from staff s, (select now() - n * interval '1 minute' as at from generate_series(1, ${count}::int) as n) as t
-    where s.account_id = ${account.id}`;
-}
 
 describe('the list of appointments', () => {
   it('begins with the latest start, without history', async () => {
@@ -65,11 +50,15 @@ describe('the list of appointments', () => {
     const other = await openDesk(platform, { staff: { ada: {} } });
     const account = other.account.id;
     const [many, few] = [randomUUID(), randomUUID()];
-    for (const [contact, count] of [
-      [many, 10_000],
-      [few, 3],
-    ] as const)
-      await insertEnded(sql, other, contact, count);
+    const ended = (contact: string, count: number) => {
+      const ranges = Array.from({ length: count }, (_, index) => ({
+        startsAt: index * 60_000,
+        endsAt: (index + 30) * 60_000,
+      }));
+      return insertAppointments(sql, other, ranges, { status: 'cancelled', contact });
+    };
+    await ended(many, 10_000);
+    await ended(few, 3);
     await sql.unsafe('analyze appointments');
     for (const [contactId, found] of [
       [many, 5],
@@ -124,18 +113,10 @@ describe('the list of appointments', () => {
       { status: 'open' },
       { from: '2026-06-31' },
       { to: '2026-06-01T00:00:00' },
-      { limit: 0 },
-      { limit: 101 },
-      { starting_after: '' },
-      { starting_after: 'x' },
-      { starting_after: crypto.randomUUID() },
     ];
     for (const query of wrong) {
       const [field] = Object.keys(query);
-      expect([query, await list(query)]).toMatchObject([
-        query,
-        { status: 400, body: { error: { code: 'invalid_request', field } } },
-      ]);
+      expect([query, await list(query)]).toMatchObject([query, invalid(field!)]);
     }
   });
 

@@ -1,12 +1,12 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { type Deal, getDealSummary } from '@customer-platform/contracts/crm';
-import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Bus, inTransaction } from '@customer-platform/service-kit';
+import { busOf, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Desk, openDesk } from '../../test/calendar.ts';
+import { type Desk, invalid, openDesk, refusal } from '../../test/calendar.ts';
 
 const at = (hour: number) => `2026-06-02T${String(hour).padStart(2, '0')}:00:00+02:00`;
-const refused = { status: 400, body: { error: { code: 'invalid_request', field: 'deal' } } };
+const refused = invalid('deal');
 const dealOf = async (desk: Desk, id: string) => (await desk.get(`/v1/calendar/appointments/${id}`)).deal;
 
 describe('an appointment for a deal', () => {
@@ -90,11 +90,7 @@ describe('while Pipelines is unavailable or late', () => {
   afterAll(() => platform.stop());
 
   /** Stands in for Pipelines on the bus. */
-  const connectCrm = () => {
-    const { NATS_URL, BUS_PREFIX } = platform.env('calendar');
-    const log = createLogger('crm', 'error');
-    return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'crm', log });
-  };
+  const connectCrm = () => busOf(platform, 'crm');
   const dealWith = (id: string): Deal => ({
     id,
     title: 'x',
@@ -128,7 +124,7 @@ describe('while Pipelines is unavailable or late', () => {
     await crm.close();
     expect((await desk.book(at(11), { deal: known })).body.deal).toBe(known);
     const response = await desk.book(at(12), { deal: unknown });
-    expect(response).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+    expect(response).toMatchObject(refusal(503, 'service_unavailable'));
     expect(response.headers.get('retry-after')).not.toBeNull();
     expect((await desk.book(at(12))).body.deal).toBeNull();
   });

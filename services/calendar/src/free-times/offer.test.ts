@@ -2,7 +2,7 @@ import { inTransaction } from '@customer-platform/service-kit';
 import { rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Desk, openDesk, weekOf } from '../../test/calendar.ts';
+import { type Desk, insertAppointments, openDesk, weekOf } from '../../test/calendar.ts';
 import { type Candidate, freeStarts } from './free-starts.ts';
 import { minuteMs } from './local-day.ts';
 import { loadOffer } from './offer.ts';
@@ -29,16 +29,10 @@ const everyMinutes = (step: number, minutes: number) =>
   );
 
 /** Has every teammate of the desk booked in these ranges, and nowhere else. */
-async function fill({ account, contact, bookingType }: Desk, taken: TimeRange[]): Promise<void> {
+async function fill(desk: Desk, taken: TimeRange[]): Promise<void> {
   const sql = platform.database('calendar');
-  await sql`delete from appointments where account_id = ${account.id}`;
-  await sql`
-    insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
-      ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
-    select ${account.id}, ${bookingType}, 'Call', 'confirmed', ${contact.id}, s.id, at, at, until, 'online', '', '', '', 'api',
-      now(), now()
-    from staff s, unnest(${datesOf(taken, 'startsAt')}::text[]::timestamptz[], ${datesOf(taken, 'endsAt')}::text[]::timestamptz[]) as t (at, until)
-    where s.account_id = ${account.id}`;
+  await sql`delete from appointments where account_id = ${desk.account.id}`;
+  await insertAppointments(sql, desk, taken);
 }
 
 /** Has every teammate of the desk absent in these ranges, and never else. */
@@ -84,11 +78,7 @@ describe('the offer of a full calendar', () => {
     const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
     await fill(desk, [rangeAt(600, 30)]);
     const sql = platform.database('calendar');
-    await sql`
-      insert into appointments (account_id, booking_type_id, title, status, contact_id, staff_id, blocked_from, starts_at,
-        ends_at, mode, location, meeting_link, notes, source, created_at, updated_at)
-      select account_id, booking_type_id, title, 'cancelled', contact_id, staff_id, blocked_from, starts_at, ends_at, mode, location,
-        meeting_link, notes, source, now(), now() from appointments, generate_series(1, 5000) where account_id = ${desk.account.id}`;
+    await insertAppointments(sql, desk, Array(5_000).fill(rangeAt(600, 30)), { status: 'cancelled' });
     await sql.unsafe('analyze appointments');
     const request = { accountId: desk.account.id, bookingTypeId: desk.bookingType, from, to };
     await inTransaction(sql, async (tx) => {

@@ -1,6 +1,6 @@
 import { pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { addMember, emailOf, nineToFive, openDesk } from '../../test/calendar.ts';
+import { addMember, emailOf, invalid, nineToFive, openDesk, refusal } from '../../test/calendar.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 platform.clock.set('2026-06-01T08:00:00Z');
@@ -9,7 +9,6 @@ afterAll(() => platform.stop());
 
 const path = '/v1/calendar/staff';
 const create = (body: unknown) => desk.account.request('POST', path, { body });
-const refusal = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
 describe('a teammate', () => {
   it('is a member of the team, with hours in order and overlapping ones joined', async () => {
@@ -42,30 +41,11 @@ describe('a teammate', () => {
     });
     expect(await desk.get(`${path}/MONA@desk.example`)).toEqual(made.body);
     const again = await create({ email: emailOf('mona') });
-    expect(again).toMatchObject({ status: 409, body: { error: { code: 'invalid_state' } } });
-    expect(await create({ email: 'stranger@desk.example' })).toMatchObject(refusal('email'));
+    expect(again).toMatchObject(refusal(409, 'invalid_state'));
+    expect(await create({ email: 'stranger@desk.example' })).toMatchObject(invalid('email'));
   });
 
-  it('has no hours that end before they start, and none that are no times', async () => {
-    await addMember(platform, desk.account.id, 'nick');
-    const wrong: [string, unknown][] = [
-      ['hours', { mon: [['12:00', '12:00']] }],
-      ['hours', { mon: [['12:00', '09:00']] }],
-      ['hours', { mon: [['24:00', '24:00']] }],
-      ['hours', { mon: [['09:00', '24:01']] }],
-      ['hours', { mon: [['9:00', '10:00']] }],
-      ['hours', { mon: ['09:00'] }],
-      ['overrides', { '2026-02-30': [] }],
-      ['overrides', { '2026-12-24': [['12:00', '09:00']] }],
-      ['location', 'x'.repeat(256)],
-      ['meeting_link', 'x'.repeat(501)],
-    ];
-    for (const [field, value] of wrong) {
-      expect([value, await create({ email: emailOf('nick'), [field]: value })]).toMatchObject([value, refusal(field)]);
-    }
-  });
-
-  it('has hours of weekdays alone: another key, or what is no pair of times, is refused with what would be right', async () => {
+  it('has hours of weekdays alone, which end after they start: another key, or what is no pair of times, is refused with what would be right', async () => {
     await addMember(platform, desk.account.id, 'olga');
     const days = 'mon, tue, wed, thu, fri, sat, sun';
     const time = (last: string) => `must be a time from 00:00 to ${last} as HH:MM, with two digits each, such as 09:00`;
@@ -76,6 +56,7 @@ describe('a teammate', () => {
       [{ mon: [['09:00']] }, `hours.mon[0] ${pair}`],
       [{ mon: [['9:00', '17:00']] }, `hours.mon[0][0] ${time('23:59')}`],
       [{ mon: [['09:00', '5:00']] }, `hours.mon[0][1] ${time('24:00')}`],
+      [{ mon: [['09:00', '24:01']] }, `hours.mon[0][1] ${time('24:00')}`],
     ];
     for (const [hours, message] of wrong) {
       const error = { code: 'invalid_request', field: 'hours', message };
@@ -84,6 +65,17 @@ describe('a teammate', () => {
         error,
       });
     }
+    const others: [string, unknown][] = [
+      ['hours', { mon: [['12:00', '12:00']] }],
+      ['hours', { mon: [['12:00', '09:00']] }],
+      ['hours', { mon: [['24:00', '24:00']] }],
+      ['overrides', { '2026-02-30': [] }],
+      ['overrides', { '2026-12-24': [['12:00', '09:00']] }],
+      ['location', 'x'.repeat(256)],
+      ['meeting_link', 'x'.repeat(501)],
+    ];
+    for (const [field, value] of others)
+      expect([value, await create({ email: emailOf('olga'), [field]: value })]).toMatchObject([value, invalid(field)]);
     expect(await create({ email: emailOf('olga'), hours: { mon: [], tue: null } })).toMatchObject({
       status: 201,
       body: { hours: { mon: [] } },
@@ -132,13 +124,6 @@ describe('a teammate', () => {
     expect(await version()).not.toBe(written);
   });
 
-  it('who is in nobody’s team is not found', async () => {
-    for (const method of ['GET', 'PATCH']) {
-      const response = await desk.account.request(method, `${path}/stranger@desk.example`);
-      expect(response).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
-    }
-  });
-
   it('who left the team is inactive, and active again after coming back', async () => {
     const id = await addMember(platform, desk.account.id, 'leo');
     await create({ email: emailOf('leo') });
@@ -156,10 +141,8 @@ describe('a teammate', () => {
     expect(first).toMatchObject({ data: [{ name: 'Cleo' }, { name: 'Bob' }], has_more: true, next: emailOf('bob') });
     const last = await own.get(`${path}?limit=2&starting_after=${first.next}`);
     expect(last).toMatchObject({ data: [{ name: 'Ada' }], has_more: false, next: null });
-    for (const cursor of ['', 'stranger@desk.example']) {
-      const response = await own.account.request('GET', `${path}?starting_after=${cursor}`);
-      expect(response).toMatchObject(refusal('starting_after'));
-    }
+    const stranger = await own.account.request('GET', `${path}?starting_after=stranger@desk.example`);
+    expect(stranger).toMatchObject(invalid('starting_after'));
   });
 });
 
@@ -178,12 +161,12 @@ describe('teammates with very many hours of single days', () => {
     const most = Math.floor((65_536 - 1) / 69);
     await own.patch(mine, { overrides: hours(most) });
     const change = (overrides: object) => own.account.request('PATCH', mine, { body: { overrides } });
-    expect(await change(hours(1, most))).toMatchObject(refusal('overrides'));
+    expect(await change(hours(1, most))).toMatchObject(invalid('overrides'));
     expect((await change({ ...hours(1, most), '2026-01-01': null })).status).toBe(200);
-    expect(await change(hours(1_001, 0, 0))).toMatchObject(refusal('overrides'));
+    expect(await change(hours(1_001, 0, 0))).toMatchObject(invalid('overrides'));
     await own.patch(mine, { overrides: hours(1_000, 0, 0) });
     const body = { email: emailOf('bob'), overrides: hours(1_000) };
-    expect(await (await platform.account()).request('POST', path, { body })).toMatchObject(refusal('overrides'));
+    expect(await (await platform.account()).request('POST', path, { body })).toMatchObject(invalid('overrides'));
   });
 
   it('end a page sooner, and the pages have them all', async () => {
@@ -228,16 +211,16 @@ describe('time off', () => {
     expect((await free())[0]).toBe('2026-06-08T09:00:00+02:00');
     for (const id of [body.id, 'x']) {
       const again = await desk.account.request('DELETE', `${timeOff}/${id}`);
-      expect(again).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      expect(again).toMatchObject(refusal(404, 'not_found'));
     }
   });
 
   it('ends after it begins, and both are dates or instants', async () => {
-    expect(await take('2026-06-08', '2026-06-08')).toMatchObject(refusal('to'));
-    expect(await take('2026-06-08', '2026-06-07')).toMatchObject(refusal('to'));
-    expect(await take('2026-06-08', undefined)).toMatchObject(refusal('to'));
-    expect(await take('2026-06-08T09:00:00', '2026-06-09')).toMatchObject(refusal('from'));
-    expect(await take('2026-06-08', '2026-06-09', 'x'.repeat(201))).toMatchObject(refusal('reason'));
+    expect(await take('2026-06-08', '2026-06-08')).toMatchObject(invalid('to'));
+    expect(await take('2026-06-08', '2026-06-07')).toMatchObject(invalid('to'));
+    expect(await take('2026-06-08', undefined)).toMatchObject(invalid('to'));
+    expect(await take('2026-06-08T09:00:00', '2026-06-09')).toMatchObject(invalid('from'));
+    expect(await take('2026-06-08', '2026-06-09', 'x'.repeat(201))).toMatchObject(invalid('reason'));
   });
 
   it('is one of at most 1,000 periods of a teammate that have not ended', async () => {
@@ -267,6 +250,6 @@ describe('time off', () => {
     const last = await own.get(`${timeOff}?limit=2&starting_after=${first.next}`);
     expect(last).toMatchObject({ data: [{ from: '2026-06-11T00:00:00+02:00' }], has_more: false, next: null });
     const foreign = await desk.account.request('GET', `${timeOff}?starting_after=${first.next}`);
-    expect(foreign).toMatchObject(refusal('starting_after'));
+    expect(foreign).toMatchObject(invalid('starting_after'));
   });
 });
