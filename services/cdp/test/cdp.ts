@@ -1,15 +1,8 @@
-import { Bus, createLogger, type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
+import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
 /** Returns the shape of a refusal with this status, and field if given. */
 export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });
-
-/** Connects to the bus as Messages does, for requests; close it. */
-export function connectMessages(platform: Platform): Promise<Bus> {
-  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
-  const log = createLogger('messaging', 'error');
-  return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'messaging', log });
-}
 
 /** Looks for duplicates, and waits until the run has ended. */
 export async function lookForDuplicates(platform: Platform, sql: Database, account: TestAccount): Promise<void> {

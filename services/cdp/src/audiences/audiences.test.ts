@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import { inTransaction } from '@customer-platform/service-kit';
 import { pagesOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
+import { refusal } from '../../test/cdp.ts';
 
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
@@ -14,8 +14,6 @@ beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);
 });
-
-const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
 
 describe('an audience', () => {
   it('is building when it is added, then ready with its members, and tells of it', async () => {
@@ -59,9 +57,9 @@ describe('an audience', () => {
     const { id } = await audiences.create(tagged('a'), 'one');
     const { id: other } = await audiences.create(tagged('a'), 'two');
     const body = { name: 'one', rules: tagged('b') };
-    await expect(account.client.createAudience({ body })).rejects.toEqual(refusal(400, 'name'));
+    await expect(account.client.createAudience({ body })).rejects.toMatchObject(refusal(400, 'name'));
     const rename = account.client.updateAudience({ params: { audience_id: other }, body: { name: 'one' } });
-    await expect(rename).rejects.toEqual(refusal(400, 'name'));
+    await expect(rename).rejects.toMatchObject(refusal(400, 'name'));
     await account.client.deleteAudience({ params: { audience_id: id } });
     expect((await account.client.createAudience({ body })).name).toBe('one');
     expect((await account.testClient.createAudience({ body })).name).toBe('one');
@@ -123,9 +121,9 @@ describe('an audience', () => {
       account.client.deleteAudience,
       account.client.listAudienceMembers,
     ]) {
-      await expect(call({ params })).rejects.toEqual(refusal(404));
+      await expect(call({ params })).rejects.toMatchObject(refusal(404));
     }
-    await expect(account.client.refreshAudience({ params, body: {} })).rejects.toEqual(refusal(404));
+    await expect(account.client.refreshAudience({ params, body: {} })).rejects.toMatchObject(refusal(404));
     expect((await account.client.listAudiences({})).data).toEqual([]);
   });
 
@@ -141,8 +139,8 @@ describe('an audience', () => {
     expect(seen).toEqual(ids);
     const other = await platform.account();
     const foreign = other.client.listAudiences({ query: { starting_after: ids[0] } });
-    await expect(foreign).rejects.toEqual(refusal(400, 'starting_after'));
-    await expect(other.client.getAudience({ params: { audience_id: ids[0]! } })).rejects.toEqual(refusal(404));
+    await expect(foreign).rejects.toMatchObject(refusal(400, 'starting_after'));
+    await expect(other.client.getAudience({ params: { audience_id: ids[0]! } })).rejects.toMatchObject(refusal(404));
   });
 });
 
@@ -182,7 +180,7 @@ describe('the members', () => {
     expect(seen).toEqual(joined);
     const stranger = await audiences.contact();
     const page = account.client.listAudienceMembers({ params, query: { starting_after: stranger } });
-    await expect(page).rejects.toEqual(refusal(400, 'starting_after'));
+    await expect(page).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
   it('who entered at one instant are paged completely', async () => {
@@ -215,23 +213,10 @@ describe('rules', () => {
     const tooLarge = rulesOf('\u0001'.repeat(110));
     const refused = refusal(400, 'rules');
     const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
-    await expect(made).rejects.toEqual(refused);
+    await expect(made).rejects.toMatchObject(refused);
     const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
-    await expect(changed).rejects.toEqual(refused);
-    await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toEqual(refused);
-  });
-
-  it('that were stored larger before keep nobody waiting: their audience has failed until it gets others', async () => {
-    const { id } = await audiences.create(tagged('a'));
-    const sql = platform.database('cdp');
-    const large = rulesOf('\u0001'.repeat(1_000));
-    await sql`update audiences set rules = ${sql.json(large)}, due_at = now() + interval '1 day' where id = ${id}`;
-    await sql.unsafe(await readFile(new URL('../../migrations/0005_rules_too_large.sql', import.meta.url), 'utf8'));
-    expect(await audiences.get(id)).toMatchObject({ status: 'failed', error: expect.stringContaining('too large') });
-    const params = { audience_id: id };
-    await expect(account.client.refreshAudience({ params })).rejects.toEqual(refusal(400, 'rules'));
-    await account.client.updateAudience({ params, body: { rules: tagged('b') } });
-    expect(await audiences.ready(id)).toMatchObject({ rules: tagged('b') });
+    await expect(changed).rejects.toMatchObject(refused);
+    await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toMatchObject(refused);
   });
 });
 
@@ -288,13 +273,5 @@ describe('a preview', () => {
       account.client.previewAudience({ body: { rules: { match, conditions } } });
     expect([(await preview('any')).members, (await preview('all')).members]).toEqual([1, 0]);
     await audiences.holds((await audiences.create({ match: 'any', conditions })).id, [id]);
-  });
-
-  it('needs no more than reading', async () => {
-    const key = await platform.issueKey(account.id, { scopes: ['cdp.audiences:read'] });
-    const preview = await account.request('POST', '/v1/cdp/audiences/preview', { key, body: { rules: tagged('a') } });
-    expect(preview.status).toBe(200);
-    const create = await account.request('POST', '/v1/cdp/audiences', { key, body: { name: 'x', rules: tagged('a') } });
-    expect([create.status, create.body.error.code]).toEqual([403, 'scope_missing']);
   });
 });

@@ -1,10 +1,8 @@
-import { everybody, inTransaction, type Sql, type WorkCall } from '@customer-platform/service-kit';
+import type { Sql } from '@customer-platform/service-kit';
 import { mergeContacts, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { during } from '../../test/cdp.ts';
-import { emptyNext, finishDeleted, takeDeleted } from './deleted-audiences.sql.ts';
-import { emptyDeletedAudiences } from './empty-deleted-audiences.ts';
 
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
@@ -101,32 +99,4 @@ it('a refresh under way of an audience that is deleted ends, moves nobody and te
   await platform.event(account.id, 'audience.entered', (data) => data.audience.id === next.id);
   expect(audiences.told('audience.entered', id)).toEqual([]);
   expect(platform.events(account.id).filter(({ type }) => type === 'audience.failed')).toEqual([]);
-});
-
-it('rows are removed in parts; of two audiences the one whose rows are locked is tried after the other', async () => {
-  const call = (tx: Sql) => ({ tx }) as WorkCall<unknown>;
-  await inTransaction(sql, async (tx) => {
-    // Nobody else sees these notes.
-    const [blocked, free] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
-    for (const id of [blocked, free]) {
-      await tx`insert into deleted_audiences (account_id, audience_id) values (${account.id}, ${id})`;
-      await tx`insert into audience_leavers select ${account.id}, ${id}, uuidv7(), now(), now() from generate_series(1, 5)`;
-      await tx`insert into audience_members select ${account.id}, ${id}, uuidv7(), now() from generate_series(1, 6)`;
-    }
-    const rows = () => tx`select from audience_leavers where account_id = ${account.id}
-      union all select from audience_members where account_id = ${account.id}`;
-    const take = async () => (await takeDeleted(tx))!;
-    const first = await take();
-    expect(first.audience_id).toBe(blocked);
-    expect(await finishDeleted(tx, first)).toBe(false);
-    expect((await take()).audience_id).toBe(free);
-    expect(await emptyNext(tx, await take(), 4)).toBe(true);
-    expect(await rows()).toHaveLength(18);
-    expect((await take()).audience_id).toBe(blocked);
-    let rounds = 0;
-    while (await emptyDeletedAudiences.run(call(tx), everybody)) rounds++;
-    expect(rounds).toBe(2);
-    expect(await rows()).toHaveLength(0);
-    expect(await tx`select from deleted_audiences where account_id = ${account.id}`).toHaveLength(0);
-  });
 });

@@ -4,7 +4,6 @@ import { startPlatform, type TestAccount, waitFor } from '@customer-platform/tes
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
-import { selectReady } from './changed-contacts.sql.ts';
 import { selectDueAccounts } from './due-audiences.sql.ts';
 import { refreshChanged } from './refresh-changed.ts';
 
@@ -77,16 +76,6 @@ it('accounts take turns, however many audiences of one are due, and for however 
     expect(await afterwards(first, [second])).toEqual([first]);
     await tx`delete from audiences where account_id = any(${[first, second]}::uuid[])`;
   });
-});
-
-it('of all that an account has nothing but ids and versions is read at once', async () => {
-  const audiences = audiencesOf(platform, account);
-  const one = await audiences.create(tagged('a'), 'one');
-  const two = await audiences.create(tagged('b'), 'two');
-  const ids = [one.id, two.id].sort();
-  expect([...(await selectReady(sql, account.id))]).toEqual(ids.map((id) => ({ id, version: 1 })));
-  const contact = await audiences.contact({ tags: ['a', 'b'] });
-  for (const id of ids) await audiences.holds(id, [contact]);
 });
 
 it('a round that takes longer than it may is left to others, with nothing written', async () => {

@@ -1,10 +1,8 @@
-import { inTransaction } from '@customer-platform/service-kit';
 import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 import { during, settle } from '../../test/cdp.ts';
 import { lockAccount } from '../accounts/claim-account.ts';
-import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 
 const dayMs = 86_400_000;
 
@@ -283,31 +281,6 @@ describe('a refresh', () => {
 });
 
 describe('a contact that is gone', () => {
-  it('leaves all audiences with the transaction that removes it', async () => {
-    const ada = await audiences.contact({ name: 'Ada', tags: ['a', 'b'] });
-    const bo = await audiences.contact({ tags: ['a'] });
-    await audiences.visit(ada);
-    const one = await audiences.create(
-      { match: 'any', conditions: [...tagged('a').conditions, ...visited(7).conditions] },
-      'one',
-    );
-    const two = await audiences.create(tagged('b'), 'two');
-    const remove = () =>
-      inTransaction(sql, async (tx) => {
-        const left = await leaveAllAudiences(tx, account.id, ada, platform.clock.now());
-        expect(await tx`select from audience_flips where contact_id = ${ada}`).toHaveLength(0);
-        await tx`delete from contact_events where contact_id = ${ada}`;
-        await tx`delete from contacts where id = ${ada}`;
-        return left;
-      });
-    expect((await remove()).map(({ id, name }) => [id, name]).sort()).toEqual(
-      [one, two].map(({ id, name }) => [id, name]).sort(),
-    );
-    await audiences.holds(one.id, [bo]);
-    await audiences.holds(two.id, []);
-    expect(await remove()).toHaveLength(0);
-  });
-
   it('is in none of them once it is deleted, even where a refresh still took it for a member', async () => {
     const ada = await audiences.contact({ tags: ['a'] });
     const { id } = await audiences.create(tagged('a'));

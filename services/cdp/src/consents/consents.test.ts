@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { eachOf } from '@customer-platform/client';
 import { startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -80,26 +79,6 @@ describe('a consent', () => {
     await sql`update consent_states set at = '2026-11-20T08:04:00Z' where account_id = ${account.id}`;
     await record('withdrawn');
     expect(await counting()).toEqual(['email marketing withdrawn']);
-  });
-
-  it('that was stored as dated ahead counts as said when it was recorded, once migrated', async () => {
-    await record('granted');
-    await record('withdrawn');
-    await account.client.recordConsent({ params, body: { ...email, purpose: 'news', state: 'granted' } });
-    // As they were stored before: the grant dated 4 minutes ahead, the withdrawal said a second after it.
-    await sql`
-      update consents set at = case when state = 'granted' then created_at + interval '4 minutes' else created_at + interval '1 second' end,
-        created_at = case when state = 'granted' then created_at else created_at + interval '1 second' end
-      where account_id = ${account.id}`;
-    await sql`
-      update consent_states set state = 'granted', at = '2026-11-20T08:04:00Z' where account_id = ${account.id}`;
-    await settle(sql, account.id, 1);
-    await addAudience(sql, account.id);
-    await takeChanged(sql, account.id);
-    const migration = await readFile(new URL('../../migrations/0003_consents_ahead.sql', import.meta.url), 'utf8');
-    await sql.unsafe(migration);
-    expect(await counting()).toEqual(['email marketing withdrawn', 'email news granted']);
-    expect(await takeChanged(sql, account.id)).toEqual([params.contact_id]);
   });
 
   it('may be said 5 minutes ahead at most', async () => {

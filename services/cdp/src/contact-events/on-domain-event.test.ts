@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { ownerOf } from '@customer-platform/contracts/core';
-import { Bus, createLogger, inTransaction } from '@customer-platform/service-kit';
-import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Bus, inTransaction } from '@customer-platform/service-kit';
+import { busOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, takeChanged } from '../../test/cdp.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
@@ -13,11 +13,8 @@ let contact: { id: string; number: number };
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
-const { NATS_URL, BUS_PREFIX } = platform.env('cdp');
-for (const service of ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging']) {
-  const log = createLogger(service, 'error');
-  buses.set(service, await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log }));
-}
+for (const service of ['agents', 'calendar', 'catalogue', 'cdp', 'crm', 'messaging'])
+  buses.set(service, await busOf(platform, service));
 afterAll(async () => {
   for (const bus of buses.values()) await bus.close();
   await platform.stop();

@@ -57,18 +57,6 @@ describe('the fields of a contact', () => {
     await expect(put({ fields: { more: true } })).rejects.toMatchObject(refused);
     expect((await update(made, { fields: { f0: null, more: true } })).fields).toMatchObject({ more: true });
   });
-
-  it('that were stored larger before can be left as they are, and lessened to 64 KiB', async () => {
-    const made = await account.client.createContact({ body: { name: 'Ada', fields: { keep: 1 } } });
-    await sql`
-      update contacts set fields = fields || ${sql.json(Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`f${index}`, wide(1_000)])))}
-      where account_id = ${account.id} and id = ${made.id}`;
-    expect((await update(made, { name: 'Ada L.' })).name).toBe('Ada L.');
-    await expect(update(made, { fields: { f0: null } })).rejects.toMatchObject(refusal(400, 'fields'));
-    const all = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`f${index}`, null]));
-    expect((await update(made, { fields: all })).fields).toEqual({ keep: 1 });
-    expect(await largestEvent('contact.updated', made.id)).toBeLessThan(mostEventBytes);
-  });
 });
 
 describe('the largest contact', () => {

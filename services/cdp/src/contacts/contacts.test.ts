@@ -2,13 +2,12 @@ import { eachOf } from '@customer-platform/client';
 import { inTransaction } from '@customer-platform/service-kit';
 import { pagesOf, rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { refusal } from '../../test/cdp.ts';
 import { selectContacts } from './contacts.sql.ts';
 
 const platform = await startPlatform({ services: ['cdp'] });
 const account = await platform.account();
 afterAll(() => platform.stop());
-
-const refusal = (status: number, field?: string) => expect.objectContaining({ status, ...(field ? { field } : {}) });
 
 describe('a contact', () => {
   it('is added with its phone in E.164, its email in lower case and its tags once, and tells of it', async () => {
@@ -70,7 +69,7 @@ describe('a contact', () => {
     '1-800-FLOWERS',
     '+44'.padEnd(51, '0'),
   ])('is refused with the phone %s', async (phone) => {
-    await expect(account.client.createContact({ body: { phone } })).rejects.toEqual(refusal(400, 'phone'));
+    await expect(account.client.createContact({ body: { phone } })).rejects.toMatchObject(refusal(400, 'phone'));
   });
 
   it('is refused with what would be right: of a phone without its country code, of a field that is an object', async () => {
@@ -89,13 +88,13 @@ describe('a contact', () => {
     const fields = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]));
     const made = await account.client.createContact({ body: { fields: fields(100) } });
-    await expect(account.client.createContact({ body: { fields: fields(101) } })).rejects.toEqual(
+    await expect(account.client.createContact({ body: { fields: fields(101) } })).rejects.toMatchObject(
       refusal(400, 'fields'),
     );
     const more = account.client.updateContact({ params: { contact_id: made.id }, body: { fields: { another: 1 } } });
-    await expect(more).rejects.toEqual(refusal(400, 'fields'));
+    await expect(more).rejects.toMatchObject(refusal(400, 'fields'));
     const tags = Array.from({ length: 101 }, (_, index) => `t${index}`);
-    await expect(account.client.createContact({ body: { tags } })).rejects.toEqual(refusal(400, 'tags'));
+    await expect(account.client.createContact({ body: { tags } })).rejects.toMatchObject(refusal(400, 'tags'));
   });
 
   it('changes where PATCH names it: fields merge, null removes one, an empty text empties', async () => {
@@ -132,7 +131,7 @@ describe('a contact', () => {
     const { id } = await account.client.createContact({ body: { name: 'Di' } });
     await account.client.deleteContact({ params: { contact_id: id } });
     for (const call of [account.client.getContact, account.client.deleteContact]) {
-      await expect(call({ params: { contact_id: id } })).rejects.toEqual(refusal(404));
+      await expect(call({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
     }
     expect(
       (await platform.event(account.id, 'contact.deleted', (data) => data.contact.id === id)).data.contact.name,
@@ -141,7 +140,7 @@ describe('a contact', () => {
 
   it('belongs to its account: live and test keys see different ones', async () => {
     const { id } = await account.testClient.createContact({ body: { name: 'Sandbox' } });
-    await expect(account.client.getContact({ params: { contact_id: id } })).rejects.toEqual(refusal(404));
+    await expect(account.client.getContact({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
   });
 });
 
@@ -188,6 +187,8 @@ describe('the list', () => {
       await client.createContact({ body: { name: 'meanwhile' } });
     }
     expect(seen).toEqual(made);
+    const foreign = account.client.listContacts({ query: { starting_after: made[0]! } });
+    await expect(foreign).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
   it('reads none of very many that were merged, nor do those by phone and email', async () => {
@@ -279,15 +280,7 @@ describe('the list', () => {
     ]) {
       expect((await client.listContacts({ query })).data.map(({ id }) => id)).toEqual([made.id]);
     }
-    await expect(client.listContacts({ query: { phone: 'x' } })).rejects.toEqual(refusal(400, 'phone'));
-  });
-
-  it("takes no other account's contact as a cursor", async () => {
-    const { id } = await account.client.createContact({ body: {} });
-    const other = await platform.account();
-    await expect(other.client.listContacts({ query: { starting_after: id } })).rejects.toEqual(
-      refusal(400, 'starting_after'),
-    );
+    await expect(client.listContacts({ query: { phone: 'x' } })).rejects.toMatchObject(refusal(400, 'phone'));
   });
 });
 
@@ -319,16 +312,6 @@ describe('an Idempotency-Key', () => {
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
     expect((await client.listContacts({})).data).toHaveLength(1);
-  });
-
-  it('belongs to account, method and path; a refusal is repeated too, though it would succeed now', async () => {
-    const { request } = await platform.account();
-    const headers = { 'idempotency-key': 'k' };
-    const first = await request('POST', '/v1/cdp/contacts', { body: { name: 7 }, headers });
-    const again = await request('POST', '/v1/cdp/contacts?x=1', { body: { name: 7 }, headers });
-    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([400, first.text, 'true']);
-    const other = await platform.account();
-    expect((await other.request('POST', '/v1/cdp/contacts', { body: { name: 'x' }, headers })).status).toBe(201);
   });
 
   it('is forgotten after 24 hours', async () => {

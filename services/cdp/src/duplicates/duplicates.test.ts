@@ -127,16 +127,6 @@ describe('a dismissed pair', () => {
     await expect(account.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(409));
     await expect(account.client.mergeDuplicate({ params, body: { keep } })).rejects.toMatchObject(refusal(409));
   });
-
-  it('is of its account only', async () => {
-    await add({ external_id: 'x' });
-    await add({ external_id: 'x' });
-    await look();
-    const stranger = await platform.account();
-    const params = { duplicate_id: (await pairs())[0]!.id };
-    await expect(stranger.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(404));
-    expect((await stranger.client.listDuplicates({})).data).toEqual([]);
-  });
 });
 
 describe('many contacts', () => {

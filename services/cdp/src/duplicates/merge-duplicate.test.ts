@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { inTransaction, type Sql } from '@customer-platform/service-kit';
+import type { Sql } from '@customer-platform/service-kit';
 import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, during, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
-import { lockAudiences } from '../leavers/lock-audiences.sql.ts';
 
 let account: TestAccount;
 
@@ -227,76 +226,64 @@ describe('a merge', () => {
     expect(await pairs()).toEqual([]);
   });
 
-  it('is refused for a contact with more events than one transaction moves, which can be kept', async () => {
+  const insertMerged = (into: string, count: number) => sql`
+    insert into contacts (account_id, number, name, tags, fields, merged_into, created_at, updated_at)
+    select ${account.id}, 1000 + n, '', '{}', '{}', ${into}, now(), now() from generate_series(1, ${count}::int) as n`;
+
+  it.each<[string, { insert(into: string): Promise<unknown>; remove(): Promise<unknown>; moved: [string, number] }]>([
+    [
+      'events',
+      {
+        insert: (into) => sql`
+          insert into contact_events (account_id, id, contact_id, name, at, properties)
+          select ${account.id}, 'many-' || n, ${into}, 'x', now(), '{}' from generate_series(1, 100001) as n`,
+        remove: () => sql`delete from contact_events where account_id = ${account.id} and id like 'many-9999%'`,
+        moved: ["contact_events where name = 'x'", 99_990],
+      },
+    ],
+    [
+      'contacts merged into it',
+      {
+        insert: (into) => insertMerged(into, 1_001),
+        remove: () => sql`delete from contacts where account_id = ${account.id} and number in (1001, 1002)`,
+        // Itself is one of them.
+        moved: ['contacts where merged_into is not null', 1_001],
+      },
+    ],
+    [
+      'pairs',
+      {
+        insert: (into) => sql`
+          insert into duplicates (account_id, older_id, newer_id, reason, detail, score, status)
+          select ${account.id}, ${into}, made.id, 'name', 'x', 1, 'dismissed'
+          from (select uuidv7() as id from generate_series(1, 5001)) as made`,
+        remove: () => sql`
+          delete from duplicates where id = (select min(id) from duplicates where account_id = ${account.id} and status = 'dismissed')`,
+        moved: ["merge_pairs where status = 'dismissed'", 5_000],
+      },
+    ],
+  ])('is refused for a contact with more %s than one merge moves, which can be kept', async (_, many) => {
     const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    const insert = (from: number, to: number) => sql`
-      insert into contact_events (account_id, id, contact_id, name, at, properties)
-      select ${account.id}, 'many-' || n, ${large.id}, 'x', now(), '{}' from generate_series(${from}::int, ${to}::int) as n`;
-    await insert(1, 100_001);
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(large, small);
+    await many.insert(large.id);
     await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
     expect(await pairs()).toHaveLength(1);
     await merge(id, large.id);
     const other = await add({ external_id: 'x' });
-    // As texts: all of which the number begins with 1.
-    await sql`delete from contact_events where account_id = ${account.id} and id < 'many-2' and name = 'x'`;
+    await many.remove();
     await mergeInto(other, large);
-    const [{ count }] = await sql<[{ count: number }]>`
-      select count(*)::int as count from contact_events where account_id = ${account.id} and contact_id = ${other.id} and name = 'x'`;
-    expect(count).toBe(88_888);
-  });
-
-  it('is refused for a contact that more were merged into than one event moves, which can be kept', async () => {
-    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    const insert = (from: number, to: number) => sql`
-      insert into contacts (account_id, number, name, tags, fields, merged_into, created_at, updated_at)
-      select ${account.id}, 1000 + n, '', '{}', '{}', ${large.id}, now(), now() from generate_series(${from}::int, ${to}::int) as n`;
-    await insert(1, 1_001);
-    await lookForDuplicates(platform, sql, account);
-    const id = await pairOf(large, small);
-    await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
-    await merge(id, large.id);
-    const other = await add({ external_id: 'x' });
-    await sql`delete from contacts where account_id = ${account.id} and number in (1001, 1002)`;
-    await mergeInto(other, large);
-    const below = await sql`select from contacts where account_id = ${account.id} and merged_into = ${other.id}`;
-    expect(below).toHaveLength(1_001);
-  });
-
-  it('is refused for a contact with more pairs than one merge records, which can be kept', async () => {
-    const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    await lookForDuplicates(platform, sql, account);
-    const id = await pairOf(large, small);
-    // The pair itself is one of them.
-    const insert = (count: number) => sql`
-      insert into duplicates (account_id, older_id, newer_id, reason, detail, score, status)
-      select ${account.id}, ${large.id}, made.id, 'name', 'x', 1, 'dismissed'
-      from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
-    await insert(5_001);
-    await expect(merge(id, small.id)).rejects.toMatchObject(refusal(409));
-    await merge(id, large.id);
-    const other = await add({ external_id: 'x' });
-    await sql`delete from duplicates where account_id = ${account.id} and id in (
-      select id from duplicates where account_id = ${account.id} and status = 'dismissed' limit 1)`;
-    await mergeInto(other, large);
-    expect(await sql`select from merge_pairs where account_id = ${account.id} and status = 'dismissed'`).toHaveLength(
-      5_000,
-    );
+    const [rows, count] = many.moved;
+    expect(await sql`select from ${sql.unsafe(rows)} and account_id = ${account.id}`).toHaveLength(count);
   });
 
   it('is refused where more than five thousand would be merged into one', async () => {
     const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    const insert = (from: number, to: number) => sql`
-      insert into contacts (account_id, number, name, tags, fields, merged_into, created_at, updated_at)
-      select ${account.id}, 1000 + n, '', '{}', '{}', ${large.id}, now(), now() from generate_series(${from}::int, ${to}::int) as n`;
-    await insert(1, 5_000);
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(large, small);
-    await expect(merge(id, large.id)).rejects.toMatchObject({
-      ...refusal(409),
-      message: expect.stringContaining('At most 5000 contacts') as unknown,
-    });
+    await insertMerged(large.id, 5_000);
+    const message: unknown = expect.stringContaining('At most 5000 contacts');
+    await expect(merge(id, large.id)).rejects.toMatchObject({ ...refusal(409), message });
     await sql`delete from contacts where account_id = ${account.id} and number = 1001`;
     await merge(id, large.id);
   });
@@ -353,9 +340,6 @@ describe('a merge while a refresh has an audience', () => {
       const refused = await account.request('POST', path, { body: { keep: kept.id } });
       expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
       expect(refused.headers.get('retry-after')).toBe('1');
-      // By a lock timeout, and not after all the time that a statement has.
-      const locking = inTransaction(sql, (tx) => lockAudiences(tx, account.id, tx``));
-      await expect(locking).rejects.toMatchObject({ code: '55P03' });
       // As a client does that tries it again and again.
       let isTaken = false;
       const trying = (async () => {

@@ -1,9 +1,10 @@
-import { findOrCreateContact } from '@customer-platform/contracts/cdp';
+import { randomUUID } from 'node:crypto';
+import { findOrCreateContact, getContactReach } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { inTransaction } from '@customer-platform/service-kit';
-import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { busOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addAudience, connectMessages, keepChanged, mergeInto, refusal, takeChanged } from '../../test/cdp.ts';
+import { addAudience, keepChanged, mergeInto, refusal, takeChanged } from '../../test/cdp.ts';
 import { deleteContactRow } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
 
@@ -12,7 +13,7 @@ let account: TestAccount;
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
-const bus = await connectMessages(platform);
+const bus = await busOf(platform, 'messaging');
 afterAll(async () => {
   await bus.close();
   await platform.stop();
@@ -173,5 +174,73 @@ describe('asked for at the same moment', () => {
       (tx) => tx`update contacts set merged_into = ${kept.id} where account_id = ${account.id} and id = ${merged.id}`,
     );
     expect(found).toEqual({ id: kept.id, name: 'Kept', phone: otherPhone });
+  });
+});
+
+type Channel = 'whatsapp' | 'sms' | 'email';
+const addId = async (body: object): Promise<string> => (await add(body)).id;
+const reach = (contact: string, channel: Channel = 'sms', purpose = 'news', accountId = account.id) =>
+  bus.ask(getContactReach, accountId, { contact, channel, purpose });
+const say = (contact: string, [channel, purpose]: [Channel, string], state: 'granted' | 'withdrawn', at?: string) =>
+  account.client.recordConsent({
+    params: { contact_id: contact },
+    body: { channel, purpose, state, ...(at === undefined ? {} : { at }) },
+  });
+const nowhere = { address: null, consent: null };
+
+describe('where a contact is reached', () => {
+  it('is its phone by sms and whatsapp, its email by email', async () => {
+    const id = await addId({ phone: '030 901820', email: 'Ada@Example.com' });
+    expect(await reach(id, 'sms')).toEqual({ address: '+4930901820', consent: null });
+    expect(await reach(id, 'whatsapp')).toEqual({ address: '+4930901820', consent: null });
+    expect(await reach(id, 'email')).toEqual({ address: 'ada@example.com', consent: null });
+    expect(await reach(id.toUpperCase(), 'email')).toEqual({ address: 'ada@example.com', consent: null });
+  });
+
+  it('is null where it has no such address, whatever it said', async () => {
+    const [phone, email] = [await addId({ phone: '030 901820' }), await addId({ email: 'bo@example.com' })];
+    await say(phone, ['email', 'news'], 'granted');
+    expect(await reach(phone, 'email')).toEqual({ address: null, consent: 'granted' });
+    expect(await reach(email, 'sms')).toEqual(nowhere);
+    expect(await reach(email, 'whatsapp')).toEqual(nowhere);
+  });
+
+  it('comes with what it last said of that purpose on that channel, and of no other', async () => {
+    const id = await addId({ phone: '030 901820', email: 'ada@example.com' });
+    await say(id, ['sms', 'news'], 'granted', '2026-01-02T00:00:00Z');
+    await say(id, ['sms', 'news'], 'withdrawn', '2026-01-01T00:00:00Z');
+    await say(id, ['email', 'offers'], 'withdrawn');
+    expect((await reach(id, 'sms', 'news')).consent).toBe('granted');
+    expect((await reach(id, 'sms', 'offers')).consent).toBeNull();
+    expect((await reach(id, 'whatsapp', 'news')).consent).toBeNull();
+    expect((await reach(id, 'email', 'news')).consent).toBeNull();
+    expect((await reach(id, 'email', 'offers')).consent).toBe('withdrawn');
+    await say(id, ['sms', 'news'], 'withdrawn');
+    expect((await reach(id, 'sms', 'news')).consent).toBe('withdrawn');
+  });
+
+  it("is the survivor's of a merged contact, and so is the consent", async () => {
+    const merged = await addId({ external_id: 'x', phone: '030 901820', email: 'old@example.com' });
+    const kept = await addId({ external_id: 'x', email: 'new@example.com' });
+    await say(merged, ['email', 'news'], 'withdrawn');
+    await say(kept, ['email', 'news'], 'granted');
+    await say(kept, ['sms', 'news'], 'granted');
+    await mergeInto({ platform, sql, account }, kept, merged);
+    for (const id of [merged, kept]) {
+      expect(await reach(id, 'email')).toEqual({ address: 'new@example.com', consent: 'withdrawn' });
+      expect(await reach(id, 'sms')).toEqual({ address: '+4930901820', consent: 'granted' });
+    }
+    await account.client.deleteContact({ params: { contact_id: kept } });
+    for (const id of [merged, kept]) expect(await reach(id, 'email')).toEqual(nowhere);
+  });
+
+  it('is nowhere for a contact that is unknown, deleted or of another account', async () => {
+    const id = await addId({ phone: '030 901820' });
+    await say(id, ['sms', 'news'], 'granted');
+    expect(await reach(randomUUID())).toEqual(nowhere);
+    expect(await reach(id, 'sms', 'news', (await platform.account()).id)).toEqual(nowhere);
+    expect(await reach(id)).toEqual({ address: '+4930901820', consent: 'granted' });
+    await account.client.deleteContact({ params: { contact_id: id } });
+    expect(await reach(id)).toEqual(nowhere);
   });
 });
