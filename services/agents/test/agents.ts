@@ -64,6 +64,21 @@ export const conflict = (message: RegExp) => ({
 });
 export const missing = { status: 404, body: { error: { code: 'not_found' } } };
 
+/** Inserts agents, as many as ids are wanted, made at an instant. Returns their ids, ascending. */
+export async function addAgents(
+  database: Database,
+  accountId: string,
+  count: number,
+  { status = 'live', at = new Date() }: { status?: string; at?: Date } = {},
+): Promise<number[]> {
+  const rows = await database<{ id: number }[]>`
+    insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections,
+      was_live, created_at)
+    select ${accountId}, 'Ada', 'Sells tea', ${status}, '', 'plan', 600, '{send_message,add_note,follow_up,move_stage}', '{}', true, ${at}
+    from generate_series(1, ${count}::int) returning id`;
+  return rows.map(({ id }) => id).sort((one, other) => one - other);
+}
+
 /** Inserts an open plan of an agent. Returns its id. */
 export async function addPlan(
   database: Database,

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Plan } from '@customer-platform/contracts/agents';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
-import { type Platform, type RawResponse, rawRequest, type TestAccount, waitFor } from '@customer-platform/testkit';
+import {
+  type Platform,
+  type RawResponse,
+  rawRequest,
+  startReceiver,
+  type TestAccount,
+  waitFor,
+} from '@customer-platform/testkit';
 import type { PlanningDocument } from '../src/planning/prompt.ts';
 import { readDocument } from '../src/planning/simulated-ai.ts';
 
@@ -35,32 +41,14 @@ export interface FakeAi {
 }
 
 export async function startFakeAi(): Promise<FakeAi> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
-      const { method = '', url: path = '', headers } = request;
-      if (path === '/messages') {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: randomUUID() }));
-        return;
-      }
-      const body = JSON.parse(text);
-      const got = { method, path, headers, body, text, document: readDocument(body.messages) };
-      ai.requests.push(got);
-      (ai.replies.shift() ?? ai.otherwise)(got, response);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const ai: FakeAi = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests: [],
-    replies: [],
-    otherwise: says(planOf()),
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+  const receiver = await startReceiver();
+  const ai: FakeAi = { url: receiver.url, requests: [], replies: [], otherwise: says(planOf()), stop: receiver.stop };
+  receiver.respond = ({ method, path, headers, body: text }, response) => {
+    const body = JSON.parse(text);
+    const got = { method, path, headers, body, text, document: readDocument(body.messages ?? []) };
+    if (path === '/messages') return replies(200, { id: randomUUID() })(got, response);
+    ai.requests.push(got);
+    return (ai.replies.shift() ?? ai.otherwise)(got, response);
   };
   return ai;
 }
@@ -139,7 +127,7 @@ export async function openDesk(
   const contact = await client.createContact({ body: { name: 'Casey Customer', phone } });
   const pipeline = (await client.listPipelines()).data[0]!;
   const deal = await client.createDeal({ body: { title: 'Tea for the office', contact: contact.id } });
-  const agentId = await makeLiveAgent(account, { pipelines: [pipeline.id], ...agent });
+  const agentId = await makeLiveAgent(client, { pipelines: [pipeline.id], ...agent });
   const plans = async () => (await client.listPlans({ query: {} })).data;
   return {
     account,
@@ -174,8 +162,7 @@ export async function openDesk(
 const isMade = ({ status, steps }: Plan) => status !== 'running' || steps.length > 0;
 
 /** Creates a live agent. Returns its id. */
-export async function makeLiveAgent(account: TestAccount, agent: object): Promise<number> {
-  const { client } = account;
+export async function makeLiveAgent(client: TestAccount['client'], agent: object = {}): Promise<number> {
   const { id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers what customers ask.', ...agent } });
   const params = { agent_id: id };
   const blocks = [{ id: 'answer', kind: 'ai' as const, params: { goal: 'Answer what was asked' } }];

@@ -6,6 +6,7 @@ import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, type RawResponse, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { startNext } from '../src/plans/plan-state.ts';
 import { insertSteps, type NewStep } from '../src/plans/plans.sql.ts';
+import { addAgents } from './agents.ts';
 
 /** Default step of each action. */
 const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editable'>> = {
@@ -63,11 +64,7 @@ export async function openAgency(platform: Platform, sql: Database): Promise<Age
   const pipeline = (await client.listPipelines()).data[0]!;
   const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id, pipeline: pipeline.id } });
   await inTransaction(sql, (tx) => keepGivenContacts(tx, [{ ...contact, phone: contact.phone ?? '', account_id: id }]));
-  const [row] = await sql<{ id: number }[]>`
-    insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections,
-      was_live, created_at)
-    values (${id}, 'Ada', 'Sells tea', 'live', '', 'plan', 600, ${Object.keys(something)}::text[], '{}', true, now()) returning id`;
-  const agent = row!.id;
+  const [agent] = (await addAgents(sql, id, 1)) as [number];
   const path = (plan: number) => `/v1/agents/plans/${plan}`;
   const get = (plan_id: number) => client.getPlan({ params: { plan_id } });
   const post = (to: string, body: object) => account.request('POST', to, { body, key });
@@ -152,9 +149,6 @@ async function insertPlan(
     return made!.id;
   });
 }
-
-/** Returns the response expected for an invalid field. */
-export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
 /** Response expected for a conflict with the resource's state. */
 export const crossing = { status: 409, body: { error: { code: 'invalid_state' } } };

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { type Received, startReceiver } from '@customer-platform/testkit';
 
 /** Request handler of a path; paths without one respond with 404. */
-export type SiteHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export type SiteHandler = (request: Received, response: ServerResponse) => void;
 
 /** A website on loopback, which records its requests. */
 export interface Site {
@@ -14,27 +14,15 @@ export interface Site {
 }
 
 export async function startSite(): Promise<Site> {
-  const paths = new Map<string, SiteHandler>();
-  const requests: string[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
-    const path = request.url!;
-    if (path !== '/robots.txt') requests.push(path);
-    const handler = paths.get(path);
+  const receiver = await startReceiver();
+  const site: Site = { url: receiver.url, requests: [], paths: new Map(), stop: receiver.stop };
+  receiver.respond = (request, response) => {
+    if (request.path !== '/robots.txt') site.requests.push(request.path);
+    const handler = site.paths.get(request.path);
     if (handler) handler(request, response);
     else response.writeHead(404).end('nothing here');
-  });
-  server.on('connection', (socket) => sockets.add(socket));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    paths,
-    async stop() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((done) => server.close(done));
-    },
   };
+  return site;
 }
 
 /** Returns the handler of an HTML page with an ETag, which responds with 304 if the client has it. */

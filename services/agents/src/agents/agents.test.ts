@@ -1,7 +1,6 @@
 import { pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { addPlan, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
-import { listAgentRows } from './agents.sql.ts';
+import { addAgents, addPlan, conflict, invalid, missing, openCrew } from '../../test/agents.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
 const database = platform.database('agents');
@@ -39,10 +38,8 @@ describe('an agent', () => {
 
   it('is one of at most 200 of its account that are not deleted', async () => {
     const crew = await openCrew(platform);
-    await database`
-      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
-      select ${crew.account.id}, n::text, '', case n when 1 then 'archived' else 'paused' end, '', 'plan', 5, '{}', '{}', now()
-      from generate_series(1, 200) as n`;
+    await addAgents(database, crew.account.id, 1, { status: 'archived' });
+    await addAgents(database, crew.account.id, 199, { status: 'paused' });
     const last = await crew.post({ name: 'Ada', role: 'Sells' });
     expect(last.status).toBe(201);
     const refused = await crew.post({ name: 'Bo', role: 'Sells' });
@@ -56,15 +53,14 @@ describe('an agent', () => {
 
   it('is refused where its account has deleted 1,000 in 31 days, which the usage report would have', async () => {
     const crew = await openCrew(platform);
-    const archive = (from: number, to: number, at: string) => database`
-      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
-      select ${crew.account.id}, n::text, '', 'archived', '', 'plan', 5, '{}', '{}', ${at}::timestamptz
-      from generate_series(${from}::int, ${to}::int) as n`;
-    const daysAgo = (days: number) => new Date(platform.clock.now().getTime() - days * 86_400_000).toISOString();
-    await archive(1, 999, daysAgo(30));
-    await archive(1_000, 1_100, daysAgo(32));
+    const archive = (count: number, daysAgo: number) => {
+      const at = new Date(platform.clock.now().getTime() - daysAgo * 86_400_000);
+      return addAgents(database, crew.account.id, count, { status: 'archived', at });
+    };
+    await archive(999, 30);
+    await archive(101, 32);
     expect((await crew.post({ name: 'Ada', role: 'Sells' })).status).toBe(201);
-    await archive(1_000, 1_000, daysAgo(1));
+    await archive(1, 1);
     const refused = await crew.post({ name: 'Bo', role: 'Sells' });
     expect([refused.status, refused.body.error.code]).toEqual([409, 'invalid_state']);
   });
@@ -165,20 +161,15 @@ describe('an agent', () => {
 });
 
 describe('the list of agents', () => {
-  it('reads agents with very many pipelines a part at a time', async () => {
-    const { account, agent } = await openCrew(platform);
-    const { id } = await agent();
+  it('ends a page sooner where agents have very many pipelines, and the pages have them all', async () => {
+    const { account } = await openCrew(platform);
+    const ids = await addAgents(database, account.id, 70);
     await database`
-      with made as (
-        insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
-        select account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at
-        from agents cross join generate_series(1, 69) where account_id = ${account.id} and id = ${id} returning account_id, id
-      )
       insert into agent_pipelines (account_id, agent_id, pipeline_id, name)
-      select account_id, id, pipeline, repeat('😀', 120) from made cross join generate_series(1, 100) as pipeline`;
-    expect((await listAgentRows(database, account.id, undefined, 101)).length).toBeLessThan(50);
+      select ${account.id}, id, pipeline, repeat('😀', 120) from unnest(${ids}::bigint[]) as id, generate_series(1, 100) as pipeline`;
+    expect((await account.client.listAgents({ query: { limit: 100 } })).data.length).toBeLessThan(50);
     const { data } = await pagesOf((query) => account.client.listAgents({ query }));
-    expect(data).toHaveLength(70);
+    expect(data.map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
   it('has the newest first, page by page, without those that were archived, and is its account’s own', async () => {
@@ -192,11 +183,8 @@ describe('the list of agents', () => {
     const next = await client.listAgents({ query: { limit: 2, starting_after: page.next! } });
     expect([next.data.map(({ id }) => id), next.has_more, next.next]).toEqual([[first], false, null]);
     expect((await client.listAgents({})).data.map(({ id }) => id)).toEqual([third, first]);
-    for (const cursor of ['', 'x', '0', String((await stranger.agent()).id)]) {
-      expect(await crew.account.request('GET', `/v1/agents?starting_after=${cursor}`)).toMatchObject(
-        invalid('starting_after'),
-      );
-    }
+    const foreign = await crew.account.request('GET', `/v1/agents?starting_after=${(await stranger.agent()).id}`);
+    expect(foreign).toMatchObject(invalid('starting_after'));
   });
 });
 
@@ -317,19 +305,6 @@ describe('deleting an agent', () => {
     const { id } = await crew.liveAgent();
     const responses = await Promise.all(Array.from({ length: 20 }, () => crew.remove(id)));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
-  });
-});
-
-describe('an agent of another account', () => {
-  it('is not there', async () => {
-    const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
-    const { id } = await stranger.liveAgent();
-    expect(await crew.account.request('GET', `/v1/agents/${id}`)).toMatchObject(missing);
-    expect(await crew.patch(id, { name: '' })).toMatchObject(missing);
-    expect(await crew.remove(id)).toMatchObject(missing);
-    expect(await crew.act(id, 'pause')).toMatchObject(missing);
-    expect(await crew.account.request('GET', '/v1/agents/none')).toMatchObject(missing);
-    expect((await stranger.get(id)).status).toBe('live');
   });
 });
 

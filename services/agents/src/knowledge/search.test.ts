@@ -1,11 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { inTransaction } from '@customer-platform/service-kit';
 import { startPlatform } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
-import { candidateQueries } from './candidate-queries.ts';
 import { searchPassages } from './search.ts';
-import { textSearchConfiguration } from './text-search-configuration.ts';
 
 const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
@@ -120,20 +116,6 @@ describe('a search', () => {
     await library.account.client.updateSource({ params: { source_id: id }, body: { active: false } });
     expect(await active()).toBe(0);
     expect(await library.search('text599x')).toEqual([]);
-  });
-
-  it('reads by an index whose keys nobody can calculate backwards', async () => {
-    const database = platform.database('agents');
-    const account = randomUUID();
-    const [row] = await database<{ key: string }[]>`select account_search_key(${account}, 'elephants') as key`;
-    expect(row!.key).toBe(createHash('sha256').update(`${account}elephants`).digest('hex').slice(0, 32));
-    const plan = await inTransaction(database, async (tx) => {
-      await tx`set local enable_seqscan = off`;
-      return await tx<{ 'QUERY PLAN': string }[]>`
-        explain select from passages p
-        where p.active and passage_search_keys(p.account_id, p.collection_id, p.questions, p.words) @@ ${row!.key}::text::tsquery`;
-    });
-    expect(JSON.stringify(plan)).toContain('Bitmap Index Scan on passages_by_search_keys');
   });
 });
 
@@ -268,32 +250,4 @@ it('texts that many change at once leave the account with what it has', async ()
     where w.account_id = ${library.account.id} and l.passages = 12 group by word, w.passages`;
   expect(rows.map(({ word }) => word)).toEqual(expect.arrayContaining(['eleph', 'tiger', 'zebra', 'lion', 'sourc']));
   for (const { known, present } of rows) expect(known).toBe(present);
-});
-
-describe('which passages are weighed', () => {
-  const word = (key: string, documentFrequency: number) => ({ key, query: key, documentFrequency });
-
-  it('all that have a word, where they are few', () => {
-    const rare = [word('a', 1), word('b', 200)];
-    expect(candidateQueries(rare, 100_000)).toEqual({ queries: ['a | b'], frequent: [] });
-    expect(candidateQueries([], 0)).toEqual({ queries: [], frequent: [] });
-  });
-
-  it('those with several words before those with one, and those with a frequent one last', () => {
-    const terms = [word('a', 5), word('b', 3_000), word('c', 4_000), word('d', 90_000)];
-    expect(candidateQueries(terms, 100_000)).toEqual({ queries: ['a', '(b & (c))', 'b', 'c'], frequent: ['d'] });
-  });
-
-  it('of many words those with so many of them that they are few', () => {
-    const terms = [...'abcd'].map((key) => word(key, 2_500));
-    const { queries, frequent } = candidateQueries(terms, 10_000);
-    const [several, fewer, ...single] = queries;
-    expect([several, single, frequent]).toEqual(['(a & ((b & ((c & (d))))))', [...'abcd'], []]);
-    expect(fewer).toBe('(a & ((b & (c | d)) | (c & (d)))) | (b & ((c & (d))))');
-  });
-});
-
-it('a language is one that PostgreSQL knows, else none', () => {
-  const given = ['en', 'de-AT', 'pt_BR', 'ja', '', 'constructor'];
-  expect(given.map(textSearchConfiguration)).toEqual(['english', 'german', 'portuguese', 'simple', 'simple', 'simple']);
 });

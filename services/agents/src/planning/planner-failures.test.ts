@@ -6,6 +6,7 @@ import {
   apiKey,
   billed,
   type Desk,
+  makeLiveAgent,
   message,
   openDesk,
   planOf,
@@ -101,7 +102,9 @@ describe('a completion in parts', () => {
   });
 });
 
-const refusal = (text: string) => ({ error: { message: text, type: 'invalid', code: null } });
+/** Returns a reply that refuses with this message. */
+const refuses = (status: number, text: string) =>
+  replies(status, { error: { message: text, type: 'invalid', code: null } });
 
 describe('a completion that was cut off', () => {
   const cutOff = says('{"goal": "Answ', billed, 'length');
@@ -134,7 +137,7 @@ describe('a model that takes no max_tokens', () => {
   it('is asked with max_completion_tokens at once, and from then on', async () => {
     const desk = await openDesk(platform, ai, { settings: { model: 'gpt-newer' } });
     ai.otherwise = (request, response) => {
-      const reply = 'max_tokens' in request.body ? replies(400, refusal(words)) : says(planOf());
+      const reply = 'max_tokens' in request.body ? refuses(400, words) : says(planOf());
       reply(request, response);
     };
     const bounds = () => ai.requests.map(({ body }) => [body.max_tokens, body.max_completion_tokens]);
@@ -153,7 +156,7 @@ describe('a model that takes no max_tokens', () => {
 
   it('is asked twice at most where it refuses both', async () => {
     const desk = await openDesk(platform, ai, { settings: { model: 'gpt-neither' } });
-    ai.otherwise = replies(400, refusal(words));
+    ai.otherwise = refuses(400, words);
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({
       status: 'failed',
@@ -167,33 +170,27 @@ describe('a model that takes no max_tokens', () => {
 
 describe('a provider that refuses', () => {
   it.each<[string, AiReply, string]>([
-    ['the key', replies(401, refusal(`Bad key ${apiKey}`)), 'The AI provider refused the API key (401)'],
-    [
-      'the call',
-      replies(404, refusal('No model gpt-test')),
-      'The AI provider refused the call (404): No model gpt-test',
-    ],
+    ['the key', refuses(401, `Bad key ${apiKey}`), 'The AI provider refused the API key (401)'],
+    ['the call', refuses(404, 'No model gpt-test'), 'The AI provider refused the call (404): No model gpt-test'],
     [
       'and repeats ends of the key',
-      replies(400, refusal(`Key ${apiKey.slice(0, 4)}***${apiKey.slice(-4)} no. ${'x'.repeat(500)}`)),
+      refuses(400, `Key ${apiKey.slice(0, 4)}***${apiKey.slice(-4)} no. ${'x'.repeat(500)}`),
       `The AI provider refused the call (400): Key … no. ${'x'.repeat(290)}`,
     ],
-    ['and repeats the key', replies(400, refusal(`Key ${apiKey}: no`)), 'The AI provider refused the call (400)'],
+    ['and repeats the key', refuses(400, `Key ${apiKey}: no`), 'The AI provider refused the call (400)'],
     [
       'and repeats the key letter by letter',
-      replies(400, refusal(`Key: ${[...apiKey].join(' ')}`)),
+      refuses(400, `Key: ${[...apiKey].join(' ')}`),
       'The AI provider refused the call (400)',
     ],
     [
       'and repeats parts of the key in capitals',
-      replies(
+      refuses(
         400,
-        refusal(
-          `Key: ${apiKey
-            .toUpperCase()
-            .match(/.{1,3}/g)!
-            .join(', ')}`,
-        ),
+        `Key: ${apiKey
+          .toUpperCase()
+          .match(/.{1,3}/g)!
+          .join(', ')}`,
       ),
       'The AI provider refused the call (400)',
     ],
@@ -218,7 +215,7 @@ describe('a provider that refuses', () => {
 
   it('for now is asked again, up to three times in all', async () => {
     const desk = await openDesk(platform, ai);
-    ai.replies = [replies(429, refusal('Slow down')), replies(503, 'upstream')];
+    ai.replies = [refuses(429, 'Slow down'), replies(503, 'upstream')];
     await desk.ask('Say hello');
     await waitFor('the first call', () => ai.requests.length === 1);
     expect(await desk.plans()).toMatchObject([{ status: 'running', steps: [], last_error: null }]);
@@ -227,7 +224,7 @@ describe('a provider that refuses', () => {
     platform.clock.advance(10_000);
     expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', tokens: billed.total_tokens });
 
-    ai.otherwise = replies(503, refusal('Overloaded'));
+    ai.otherwise = refuses(503, 'Overloaded');
     const { id } = await desk.ask('Say it again');
     for (const [count, pauseMs] of [
       [4, 2_000],
@@ -345,14 +342,9 @@ describe('without what a plan needs', () => {
   it('a plan waits for a module that is unavailable, and fails after a quarter of an hour', async () => {
     const without = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
     try {
-      const account = await without.account();
-      const { client } = account;
+      const { client } = await without.account();
       const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000009' } });
-      const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers.' } });
-      const params = { agent_id: agent.id };
-      await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'a', kind: 'ai' }] } });
-      await client.publishWorkflow({ params, body: {} });
-      await client.goLiveAgent({ params });
+      const params = { agent_id: await makeLiveAgent(client) };
       const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
       const database = without.database('agents');
       const tried = async () => {

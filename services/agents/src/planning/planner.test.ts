@@ -87,10 +87,10 @@ describe('a plan for what a customer wrote', () => {
     const desk = await openDesk(platform, ai);
     const { client } = desk.account;
     const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Begun' }] } });
-    const paused = await makeLiveAgent(desk.account, { pipelines: [other.id] });
+    const paused = await makeLiveAgent(client, { pipelines: [other.id] });
     await client.pauseAgent({ params: { agent_id: paused } });
-    const second = await makeLiveAgent(desk.account, { name: 'Second', pipelines: [desk.pipeline.id, other.id] });
-    await makeLiveAgent(desk.account, { pipelines: [other.id] });
+    const second = await makeLiveAgent(client, { name: 'Second', pipelines: [desk.pipeline.id, other.id] });
+    await makeLiveAgent(client, { pipelines: [other.id] });
     await client.createDeal({ body: { title: 'Newer', pipeline: other.id, contact: desk.contact.id } });
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({ agent: { id: second }, deal: { title: 'Newer', stage: 'Begun' } });
@@ -236,11 +236,7 @@ describe('a sandbox account', () => {
   it('has its plans made without any AI being asked', async () => {
     const { testClient: client } = await platform.account();
     const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
-    const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers.' } });
-    const params = { agent_id: agent.id };
-    await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'a', kind: 'ai' }] } });
-    await client.publishWorkflow({ params, body: {} });
-    await client.goLiveAgent({ params });
+    const params = { agent_id: await makeLiveAgent(client) };
     const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
     const plan = await waitFor('the plan', async () => {
       const last = await client.getPlan({ params: { plan_id: id } });

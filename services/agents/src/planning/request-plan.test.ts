@@ -1,5 +1,6 @@
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { invalid } from '../../test/agents.ts';
 import { openDesk, startFakeAi } from '../../test/planning.ts';
 
 const ai = await startFakeAi();
@@ -10,9 +11,8 @@ afterAll(async () => {
   await ai.stop();
 });
 
-const request = (body: unknown, agentId: number | string = desk.agentId, headers = {}) =>
-  desk.account.request('POST', `/v1/agents/${agentId}/plans`, { body, headers });
-const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
+const request = (body: unknown, agentId = desk.agentId) =>
+  desk.account.request('POST', `/v1/agents/${agentId}/plans`, { body });
 const contact = () => desk.contact.id;
 
 describe('a plan', () => {
@@ -39,16 +39,6 @@ describe('a plan', () => {
     const plan = await desk.made(({ id, steps }) => id === asked.body.id && steps.length > 0);
     expect(plan).toMatchObject({ trigger_excerpt: '', goal: 'Answer the question' });
   });
-
-  it('is asked for once by a repeated request', async () => {
-    const headers = { 'idempotency-key': 'plan-once' };
-    const [first, again] = [
-      await request({ contact: contact() }, desk.agentId, headers),
-      await request({ contact: contact() }, desk.agentId, headers),
-    ];
-    expect([first.status, again.status, again.text]).toEqual([202, 202, first.text]);
-    expect((await desk.plans()).filter(({ id }) => id >= first.body.id)).toHaveLength(1);
-  });
 });
 
 describe('a request', () => {
@@ -73,15 +63,6 @@ describe('a request', () => {
     expect((await request({ contact: gone.id })).status).toBe(202);
     await client.deleteContact({ params: { contact_id: gone.id } });
     expect(await request({ contact: gone.id })).toMatchObject(invalid('contact'));
-  });
-
-  it('is refused with 404 for an agent that there is not, or of another account', async () => {
-    const other = await openDesk(platform, ai);
-    for (const id of [999_999_999, 'robin', other.agentId])
-      expect(await request({ contact: contact() }, id)).toMatchObject({
-        status: 404,
-        body: { error: { code: 'not_found' } },
-      });
   });
 
   it('is refused for an agent that is not live', async () => {

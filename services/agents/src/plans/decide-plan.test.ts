@@ -1,7 +1,8 @@
 import type { Plan } from '@customer-platform/contracts/agents';
 import { startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, crossing, invalid, openAgency, statuses } from '../../test/plans.ts';
+import { invalid } from '../../test/agents.ts';
+import { type Agency, crossing, openAgency, statuses } from '../../test/plans.ts';
 
 let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
@@ -208,16 +209,6 @@ describe('a plan that is cancelled', () => {
 });
 
 describe('a decision', () => {
-  it('is about a plan of the account', async () => {
-    const other = await openAgency(platform, sql);
-    const { id } = await other.plan();
-    for (const decision of ['approve', 'reject', 'cancel']) {
-      expect((await agency.decide(id, decision)).status).toBe(404);
-      expect((await agency.decide(id + 1_000_000, decision, { note: 'x'.repeat(501) })).status).toBe(404);
-    }
-    expect((await other.get(id)).status).toBe('awaiting_approval');
-  });
-
   it('after the lapse is refused, even where nothing has taken note of it yet', async () => {
     const { id } = await agency.plan({ lapsesIn: 0 });
     for (const decision of ['approve', 'reject', 'cancel'])

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
 import { mergeContacts, pagesOf, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, invalid, openAgency } from '../../test/plans.ts';
+import { addAgents, invalid } from '../../test/agents.ts';
+import { type Agency, openAgency } from '../../test/plans.ts';
 import { listPlanRows } from './plans.sql.ts';
 
 let agency: Agency;
@@ -70,22 +71,20 @@ describe('the list of plans', () => {
 
   it('shows those of one agent, one that was archived too', async () => {
     const { id } = await agency.plan();
-    const [other] = await sql<{ id: number }[]>`
-      insert into agents (account_id, name, role, status, model, approval_mode, approval_timeout_seconds, actions, collections, created_at)
-      values (${agency.id}, 'Bob', 'Sold tea', 'archived', '', 'plan', 600, '{}', '{}', now()) returning id`;
-    const { id: ofOther } = await agency.plan({ more: { agent_id: other!.id } });
+    const [other] = await addAgents(sql, agency.id, 1, { status: 'archived' });
+    const { id: ofOther } = await agency.plan({ more: { agent_id: other } });
     expect(await ids({ agent: agency.agent })).toEqual([id]);
-    expect(await ids({ agent: other!.id })).toEqual([ofOther]);
-    expect(await ids({ agent: other!.id, status: 'open', contact: agency.contact.id })).toEqual([ofOther]);
+    expect(await ids({ agent: other })).toEqual([ofOther]);
+    expect(await ids({ agent: other, status: 'open', contact: agency.contact.id })).toEqual([ofOther]);
   });
 
   it('shows those for one contact, and for the survivor those of who was merged into it, with its number', async () => {
-    const survivor = await agency.client.createContact({ body: { name: 'Survivor', email: 'carla@example.com' } });
+    const survivor = await agency.client.createContact({ body: { name: 'Survivor' } });
     const other = await agency.client.createContact({ body: { name: 'Other' } });
     const plan = await agency.plan();
     expect(await ids({ contact: agency.contact.id })).toEqual([plan.id]);
     expect(await ids({ contact: other.id })).toEqual([]);
-    await merge(agency, survivor.id);
+    await mergeContacts(agency.client, { keep: survivor.id, merged: agency.contact.id });
     const shown = await waitFor('the survivor', async () => {
       const { contact } = await agency.get(plan.id);
       return contact.id === survivor.number && contact.uuid === survivor.id && contact;
@@ -146,14 +145,12 @@ describe('the list of plans', () => {
       status: ['status=done'],
       agent: [`agent=${other.agent}`, 'agent=ada', 'agent=1000000000'],
       contact: [`contact=${other.contact.id}`, `contact=${randomUUID()}`, 'contact=1'],
-      limit: ['limit=0', 'limit=101', 'limit=x'],
-      starting_after: [`starting_after=${theirs.id}`, 'starting_after=', 'starting_after=x', 'starting_after=-1'],
+      starting_after: [`starting_after=${theirs.id}`],
     };
     for (const [field, queries] of Object.entries(wrong)) {
       for (const query of queries) expect([query, await tryList(query)]).toMatchObject([query, invalid(field)]);
     }
     expect(await list({ limit: 100 })).toEqual({ data: [], has_more: false, next: null });
-    expect((await agency.account.request('GET', `/v1/agents/plans/${theirs.id}`)).status).toBe(404);
   });
 
   it('cuts what led to a plan between characters', async () => {
@@ -167,11 +164,3 @@ describe('the list of plans', () => {
     });
   });
 });
-
-/** Merges the contact of an agency into another one. */
-async function merge({ client, contact }: Agency, keep: string): Promise<void> {
-  await client.updateContact({ params: { contact_id: contact.id }, body: { email: 'carla@example.com' } });
-  await client.findDuplicates({});
-  const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
-  await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
-}

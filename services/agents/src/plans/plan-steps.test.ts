@@ -1,8 +1,7 @@
-import { inTransaction } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Agency, crossing, invalid, openAgency, statuses } from '../../test/plans.ts';
-import { lockPlan, savePlans } from './plans.sql.ts';
+import { invalid } from '../../test/agents.ts';
+import { type Agency, crossing, openAgency, statuses } from '../../test/plans.ts';
 
 let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
@@ -50,21 +49,6 @@ describe('a step that is decided by itself', () => {
     await decide(1, 'reject');
     expect(statuses(await agency.until(id, 'completed'))).toEqual(['skipped', 'done', 'done']);
     expect(await notes()).toBe('two\n\nthree');
-  });
-
-  it('leaves the lease of a step that runs as it is, extended meanwhile', async () => {
-    const { id } = await threeNotes();
-    await sql`
-      update plan_steps set status = 'running', due_at = '2999-01-01' where account_id = ${agency.id} and plan_id = ${id} and position = 1`;
-    await inTransaction(sql, async (tx) => {
-      const plan = (await lockPlan(tx, agency.id, id))!;
-      await sql`
-        update plan_steps set due_at = '2999-01-02' where account_id = ${agency.id} and plan_id = ${id} and position = 1`;
-      await savePlans(tx, [plan]);
-    });
-    const [step] =
-      await sql`select due_at from plan_steps where account_id = ${agency.id} and plan_id = ${id} and position = 1`;
-    expect(step).toEqual({ due_at: new Date('2999-01-02') });
   });
 
   it('rejects the plan where all are rejected, and says what was noted last', async () => {

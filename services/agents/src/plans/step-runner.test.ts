@@ -1,6 +1,6 @@
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger, inTransaction, type Running, startService } from '@customer-platform/service-kit';
-import { startPlatform, waitFor } from '@customer-platform/testkit';
+import { inTransaction, type Running, startService } from '@customer-platform/service-kit';
+import { busOf, mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 import { agents } from '../start.ts';
@@ -9,9 +9,7 @@ import { lockPlan } from './plans.sql.ts';
 let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 const sql = platform.database('agents');
-const { NATS_URL, BUS_PREFIX } = platform.env('agents');
-const log = createLogger('agents', 'error');
-const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'agents', log });
+const bus = await busOf(platform, 'agents');
 afterAll(async () => {
   await bus.close();
   await platform.stop();
@@ -56,19 +54,6 @@ describe('a step that runs', () => {
     expect([...rows]).toEqual([{ follow_ups: 4 }]);
   });
 
-  it('ends with no more than a megabyte of other plans in one transaction, however many end at once', async () => {
-    const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
-    const steps = Array.from({ length: 8 }, () => ({ action: 'send_message' as const, params, run_at: in1h() }));
-    const plans = [];
-    while (plans.length < 16) plans.push((await agency.plan({ mode: 'none', steps })).id);
-    await agency.client.updateAgent({ params: { agent_id: agency.agent }, body: { actions: ['add_note'] } });
-    platform.clock.advance(3_600_000);
-    for (const id of plans) await agency.until(id, 'failed');
-    const together = await sql<{ count: number }[]>`
-      select count(*)::int from plans where account_id = ${agency.id} group by xmin order by count desc limit 1`;
-    expect(together[0]!.count).toBeLessThanOrEqual(5);
-  });
-
   it('does so when it is due, after those before it', async () => {
     const later = { action: 'add_note' as const, params: { body: 'later' }, run_at: in1h() };
     const { id, next_run_at } = await agency.plan({ mode: 'none', steps: ['send_message', later, 'add_note'] });
@@ -86,10 +71,8 @@ describe('a step that runs', () => {
   it('goes to the survivor of a contact that was merged', async () => {
     const { client } = agency;
     const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901801' } });
-    await client.findDuplicates({});
-    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
     const { id } = await agency.plan({ steps: ['send_message'] });
-    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: survivor.id } });
+    await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
     await waitFor('the merge', async () => (await agency.get(id)).contact.uuid === survivor.id);
     await agency.decide(id, 'approve');
     await agency.until(id, 'completed');
@@ -105,13 +88,9 @@ describe('a message that replies', () => {
     const [inbound] = await messaging`
       insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, contact_id)
       values (${id}, 'sms', 'i-1', ${from}, '', 'Have you got tea?', now(), now(), ${agency.contact.id}) returning id`;
-    const email = 'carla@example.com';
-    await client.updateContact({ params: { contact_id: agency.contact.id }, body: { email } });
-    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802', email } });
-    await client.findDuplicates({});
-    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
+    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802' } });
     const plan = await agency.plan({ steps: ['send_message'], more: { trigger_id: inbound!.id } });
-    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: survivor.id } });
+    await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
     await waitFor('the merge', async () => (await agency.get(plan.id)).contact.uuid === survivor.id);
     await agency.decide(plan.id, 'approve');
     await agency.until(plan.id, 'completed');

@@ -59,24 +59,6 @@ const status =
     response.writeHead(code, headers).end();
 
 describe('a website', () => {
-  it('of fifty pages is read, four at once at most, each by its place', async () => {
-    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    let [open, most] = [0, 0];
-    for (const path of paths) {
-      site.paths.set(path, (request, response) => {
-        most = Math.max(most, ++open);
-        setImmediate(() => {
-          open--;
-          htmlPage(`Page ${path}`, `Text of ${path}`)(request, response);
-        });
-      });
-    }
-    const reading = await read(paths);
-    expect(reading.passages).toHaveLength(50);
-    expect(reading.passages[7]).toEqual({ page: 7, position: 0, heading_path: ['Page /7'], text: 'Text of /7' });
-    expect([most <= 4, site.requests.length, reading.pages.length]).toEqual([true, 50, 50]);
-  });
-
   it('is read again only where it has changed: by ETag, by Last-Modified, by its bytes', async () => {
     site.paths.set('/etag', htmlPage('A', 'a', '"1"'));
     const modified = { 'last-modified': 'Sat, 21 Nov 2026 03:00:30 GMT' };
@@ -215,18 +197,12 @@ describe('what a page is refused for', () => {
   });
 
   it('more text than is kept of one source, of all its pages together', async () => {
-    const paths = Array.from({ length: 5 }, (_, index) => `/${index}`);
-    for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
-    await expect(read(paths)).rejects.toThrow('too much text');
-    expect((await read(paths.slice(1))).passages.length).toBeGreaterThan(1_500);
-  });
-
-  it('too much text ends the reading before its other pages are asked for', async () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    const text = 'word '.repeat(200_000);
-    for (const path of paths) site.paths.set(path, html(text, { 'content-type': 'text/plain' }));
+    for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
+    expect((await read(paths.slice(0, 4))).passages.length).toBeGreaterThan(1_500);
     await expect(read(paths)).rejects.toThrow('too much text');
-    expect(site.requests.length).toBeLessThan(20);
+    // The other pages are not asked for.
+    expect(site.requests.length).toBeLessThan(30);
   });
 
   it('a page is read up to 5 MiB: what is larger than most in its turn', async () => {

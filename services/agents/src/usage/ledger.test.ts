@@ -35,6 +35,20 @@ async function openLedger(settings: Record<string, unknown> = {}, more: Record<s
   };
 }
 
+const owners = ['account', 'agent', 'pipeline'] as const;
+
+/** Opens a ledger of whose calls one of the owners has so many tokens a day. */
+async function openLimited(whose: (typeof owners)[number], tokens: number) {
+  const ledger = await openLedger(
+    whose === 'account' ? { daily_budget: tokens } : {},
+    whose === 'agent' ? { daily_limit: tokens } : {},
+  );
+  const pipelineId = ledger.crew.pipeline.id;
+  const body = { pipeline_budgets: { [pipelineId]: tokens } };
+  if (whose === 'pipeline') await ledger.crew.account.client.updateAgentSettings({ body });
+  return { ...ledger, call: { ...ledger.call, pipelineId } };
+}
+
 const idOf = (reserved: Awaited<ReturnType<typeof reserve>>): string => {
   if ('refusal' in reserved) throw new Error(reserved.refusal);
   return reserved.call;
@@ -78,26 +92,22 @@ describe('a reservation', () => {
   });
 
   it.each([
-    ['account', "The account's daily budget of 250 AI tokens is used up (200 used or reserved, 100 needed)"],
-    ['agent', "The agent's daily limit of 250 AI tokens is used up (200 used or reserved, 100 needed)"],
-    ['pipeline', /^The daily budget of pipeline \d+ of 250 AI tokens is used up \(200 used or reserved, 100 needed\)$/],
-  ])("is refused over the %s's budget, and taken up to it", async (whose, refusal) => {
-    const limited = whose === 'agent' ? { daily_limit: 250 } : {};
-    const { crew, call, sums } = await openLedger(whose === 'account' ? { daily_budget: 250 } : {}, limited);
-    const pipelineId = crew.pipeline.id;
-    if (whose === 'pipeline')
-      await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 250 } } });
-    const asked = { ...call, pipelineId };
-    await settle(database, { accountId: call.accountId, id: idOf(await reserve(database, asked)) }, [60, 40]);
-    idOf(await reserve(database, asked));
-    const refused = await reserve(database, asked);
+    ['account', /^The account's daily budget of 250/],
+    ['agent', /^The agent's daily limit of 250/],
+    ['pipeline', /^The daily budget of pipeline \d+ of 250/],
+  ] as const)("is refused over the %s's budget, and taken up to it", async (whose, refusal) => {
+    const { call, sums } = await openLimited(whose, 250);
+    await settle(database, { accountId: call.accountId, id: idOf(await reserve(database, call)) }, [60, 40]);
+    idOf(await reserve(database, call));
+    const refused = await reserve(database, call);
+    expect(refused).toEqual({ refusal: expect.stringMatching(refusal) });
     expect(refused).toEqual({
-      refusal: typeof refusal === 'string' ? refusal : expect.stringMatching(refusal),
+      refusal: expect.stringMatching(/AI tokens is used up \(200 used or reserved, 100 needed\)$/),
     });
     expect(await sums()).toEqual([1, 60, 40, 100]);
-    idOf(await reserve(database, { ...asked, tokens: 50 }));
-    expect(await reserve(database, { ...asked, tokens: 1 })).toHaveProperty('refusal');
-    idOf(await reserve(database, { ...asked, day: '2026-11-21', tokens: 250 }));
+    idOf(await reserve(database, { ...call, tokens: 50 }));
+    expect(await reserve(database, { ...call, tokens: 1 })).toHaveProperty('refusal');
+    idOf(await reserve(database, { ...call, day: '2026-11-21', tokens: 250 }));
   });
 
   it('counts for its own agent and pipeline only', async () => {
@@ -110,22 +120,13 @@ describe('a reservation', () => {
     idOf(await reserve(database, { ...call, agentId: other.id, tokens: 50, pipelineId: crew.pipeline.id }));
   });
 
-  it.each(['account', 'agent', 'pipeline'])(
-    'succeeds 3 times of 20 at once where the %s has room for 3',
-    async (whose) => {
-      const limited = whose === 'agent' ? { daily_limit: 399 } : {};
-      const { crew, call, sums } = await openLedger(whose === 'account' ? { daily_budget: 399 } : {}, limited);
-      const pipelineId = crew.pipeline.id;
-      if (whose === 'pipeline')
-        await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [pipelineId]: 399 } } });
-      const models = ['a', 'b'];
-      const results = await Promise.all(
-        Array.from({ length: 20 }, (_, at) => reserve(database, { ...call, pipelineId, model: models[at % 2]! })),
-      );
-      expect(results.filter((result) => 'call' in result)).toHaveLength(3);
-      expect(await sums()).toEqual([0, 0, 0, 300]);
-    },
-  );
+  it.each(owners)('succeeds 3 times of 20 at once where the %s has room for 3', async (whose) => {
+    const { call, sums } = await openLimited(whose, 399);
+    const models = Array.from({ length: 20 }, (_, at) => (at % 2 ? 'a' : 'b'));
+    const results = await Promise.all(models.map((model) => reserve(database, { ...call, model })));
+    expect(results.filter((result) => 'call' in result)).toHaveLength(3);
+    expect(await sums()).toEqual([0, 0, 0, 300]);
+  });
 
   it('leaves sums that are those of the calls, however many are reserved and settled at once', async () => {
     const { call, sums } = await openLedger({ daily_budget: 1_000 });

@@ -233,3 +233,8 @@ describe('the usage report', () => {
     }
   }, 60_000);
 });
+
+it('a day follows the one before over ends of months, years and summer time', () => {
+  const before = [dayBefore('2026-03-01', 1), dayBefore('2026-01-01', 1), dayBefore('2026-03-30', 29)];
+  expect(before).toEqual(['2026-02-28', '2025-12-31', '2026-03-01']);
+});
