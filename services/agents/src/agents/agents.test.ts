@@ -308,20 +308,18 @@ describe('deleting an agent', () => {
   });
 });
 
-describe('while Pipelines is unavailable', () => {
-  it('an agent with a pipeline that is new to it has to wait, another one has not', async () => {
-    const alone = await startPlatform({ services: ['cdp', 'agents'] });
-    try {
-      const account = await alone.account();
-      const post = (pipelines: number[]) =>
-        account.request('POST', '/v1/agents', { body: { name: 'Ada', role: 'Sells', pipelines } });
-      expect(await post([1])).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
-      expect((await post([])).status).toBe(201);
-    } finally {
-      await alone.stop();
-    }
-  }, 60_000);
-});
+it('while Pipelines is unavailable an agent with a pipeline that is new to it has to wait, another one has not', async () => {
+  const alone = await startPlatform({ services: ['cdp', 'agents'] });
+  try {
+    const account = await alone.account();
+    const post = (pipelines: number[]) =>
+      account.request('POST', '/v1/agents', { body: { name: 'Ada', role: 'Sells', pipelines } });
+    expect(await post([1])).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+    expect((await post([])).status).toBe(201);
+  } finally {
+    await alone.stop();
+  }
+}, 60_000);
 
 async function addCollection(accountId: string, name: string): Promise<number> {
   const [row] = await database`

@@ -25,13 +25,6 @@ async function requested({ account }: Desk) {
   return await database`select trigger_text, trigger_channel from plans where account_id = ${account.id} order by id`;
 }
 
-it('what customers write to an account with a live agent leads to a plan each', async () => {
-  const desk = await openDesk(platform, ai);
-  await desk.write('One');
-  await desk.made();
-  expect(await requested(desk)).toEqual([{ trigger_text: 'One', trigger_channel: 'whatsapp' }]);
-});
-
 it.each<[string, (desk: Desk) => Promise<unknown>]>([
   ['its agent is paused', ({ account, agentId }) => account.client.pauseAgent({ params: { agent_id: agentId } })],
   ['its agent was deleted', ({ account, agentId }) => account.client.deleteAgent({ params: { agent_id: agentId } })],

@@ -88,18 +88,16 @@ describe('a completion that cannot be used', () => {
   });
 });
 
-describe('a completion in parts', () => {
-  it('is read without what the model thought', async () => {
-    const desk = await openDesk(platform, ai);
-    const text = JSON.stringify(planOf());
-    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: '{"goal": "Think"}' }] };
-    const parts = [text.slice(0, 20), text.slice(20)].map((part) => ({ type: 'text', text: part }));
-    const choices = [{ message: { role: 'assistant', content: [thinking, ...parts] }, finish_reason: 'stop' }];
-    ai.otherwise = replies(200, { choices, usage: billed });
-    await desk.write('Hello?');
-    expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', goal: 'Answer the question' });
-    expect(ai.requests).toHaveLength(1);
-  });
+it('a completion in parts is read without what the model thought', async () => {
+  const desk = await openDesk(platform, ai);
+  const text = JSON.stringify(planOf());
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: '{"goal": "Think"}' }] };
+  const parts = [text.slice(0, 20), text.slice(20)].map((part) => ({ type: 'text', text: part }));
+  const choices = [{ message: { role: 'assistant', content: [thinking, ...parts] }, finish_reason: 'stop' }];
+  ai.otherwise = replies(200, { choices, usage: billed });
+  await desk.write('Hello?');
+  expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', goal: 'Answer the question' });
+  expect(ai.requests).toHaveLength(1);
 });
 
 /** Returns a reply that refuses with this message. */

@@ -155,37 +155,35 @@ describe('a plan whose maker died', () => {
   });
 });
 
-describe('a plan that takes long', () => {
-  it('is held by a short lease that is renewed, so that nobody else makes it unless its maker died', async () => {
-    const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
-    try {
-      const desk = await openDesk(platform, ai);
-      let respond: () => void = () => undefined;
-      ai.otherwise = (request, response) => {
-        respond = () => says(planOf())(request, response);
-      };
-      const { id } = await desk.ask('Say hello');
-      await waitFor('the call', () => ai.requests.length === 1);
-      const leftMs = async () => {
-        const [row] = await platform.database('agents')<{ planning_due_at: Date }[]>`
-          select planning_due_at from plans where account_id = ${desk.account.id} and id = ${id}`;
-        return row!.planning_due_at.getTime() - platform.clock.now().getTime();
-      };
+it('a plan that takes long is held by a short lease that is renewed, so that nobody else makes it unless its maker died', async () => {
+  const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
+  try {
+    const desk = await openDesk(platform, ai);
+    let respond: () => void = () => undefined;
+    ai.otherwise = (request, response) => {
+      respond = () => says(planOf())(request, response);
+    };
+    const { id } = await desk.ask('Say hello');
+    await waitFor('the call', () => ai.requests.length === 1);
+    const leftMs = async () => {
+      const [row] = await platform.database('agents')<{ planning_due_at: Date }[]>`
+        select planning_due_at from plans where account_id = ${desk.account.id} and id = ${id}`;
+      return row!.planning_due_at.getTime() - platform.clock.now().getTime();
+    };
+    expect(await leftMs()).toBeLessThanOrEqual(30_000);
+    for (let times = 0; times < 6; times++) {
+      platform.clock.advance(12_000);
+      await waitFor('the lease to be renewed', async () => (await leftMs()) > 25_000);
       expect(await leftMs()).toBeLessThanOrEqual(30_000);
-      for (let times = 0; times < 6; times++) {
-        platform.clock.advance(12_000);
-        await waitFor('the lease to be renewed', async () => (await leftMs()) > 25_000);
-        expect(await leftMs()).toBeLessThanOrEqual(30_000);
-      }
-      respond();
-      const plan = await desk.made();
-      expect(plan).toMatchObject({ id, status: 'awaiting_approval', tokens: billed.total_tokens });
-      expect(ai.requests).toHaveLength(1);
-    } finally {
-      await second.stop();
     }
-  }, 60_000);
-});
+    respond();
+    const plan = await desk.made();
+    expect(plan).toMatchObject({ id, status: 'awaiting_approval', tokens: billed.total_tokens });
+    expect(ai.requests).toHaveLength(1);
+  } finally {
+    await second.stop();
+  }
+}, 60_000);
 
 describe('AIs that never respond', () => {
   it('hold up no other account', async () => {

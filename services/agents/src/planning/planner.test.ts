@@ -131,21 +131,19 @@ describe('what a call may use', () => {
   });
 });
 
-describe('a plan that was asked for', () => {
-  it('has the goal that was given, and needs no deal', async () => {
-    ai.otherwise = says(planOf(message('Hello', {}), message('Hello again', { channel: 'sms' })));
-    const desk = await openDesk(platform, ai);
-    await desk.account.client.loseDeal({ params: { deal_id: desk.deal.id }, body: {} });
-    const asked = await desk.ask('Win them back');
-    expect(asked).toMatchObject({ trigger: 'manual', status: 'running', goal: 'Win them back', steps: [], tokens: 0 });
-    const plan = await desk.made();
-    expect(plan).toMatchObject({ id: asked.id, deal: null, pipeline: null, status: 'awaiting_approval' });
-    expect(plan.steps.map(({ params, editable }) => ({ params, editable }))).toEqual([
-      { params: { channel: 'whatsapp', body: 'Hello', channel_locked: false }, editable: ['body', 'channel'] },
-      { params: { channel: 'sms', body: 'Hello again', channel_locked: false }, editable: ['body', 'channel'] },
-    ]);
-    expect(ai.requests[0]!.document).toMatchObject({ goal: 'Win them back', deal: null });
-  });
+it('a plan that was asked for has the goal that was given, and needs no deal', async () => {
+  ai.otherwise = says(planOf(message('Hello', {}), message('Hello again', { channel: 'sms' })));
+  const desk = await openDesk(platform, ai);
+  await desk.account.client.loseDeal({ params: { deal_id: desk.deal.id }, body: {} });
+  const asked = await desk.ask('Win them back');
+  expect(asked).toMatchObject({ trigger: 'manual', status: 'running', goal: 'Win them back', steps: [], tokens: 0 });
+  const plan = await desk.made();
+  expect(plan).toMatchObject({ id: asked.id, deal: null, pipeline: null, status: 'awaiting_approval' });
+  expect(plan.steps.map(({ params, editable }) => ({ params, editable }))).toEqual([
+    { params: { channel: 'whatsapp', body: 'Hello', channel_locked: false }, editable: ['body', 'channel'] },
+    { params: { channel: 'sms', body: 'Hello again', channel_locked: false }, editable: ['body', 'channel'] },
+  ]);
+  expect(ai.requests[0]!.document).toMatchObject({ goal: 'Win them back', deal: null });
 });
 
 describe('what was planned', () => {
@@ -232,22 +230,20 @@ describe('what was planned', () => {
   });
 });
 
-describe('a sandbox account', () => {
-  it('has its plans made without any AI being asked', async () => {
-    const { testClient: client } = await platform.account();
-    const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
-    const params = { agent_id: await makeLiveAgent(client) };
-    const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
-    const plan = await waitFor('the plan', async () => {
-      const last = await client.getPlan({ params: { plan_id: id } });
-      return last.status === 'running' ? undefined : last;
-    });
-    expect(plan).toMatchObject({ status: 'awaiting_approval', model: 'simulated', goal: 'Simulated plan: Say hello' });
-    expect(plan.steps).toMatchObject([{ action: 'send_message', params: { channel: 'whatsapp' } }]);
-    const { models } = await client.getAgentUsage({ query: {} });
-    expect(models).toMatchObject([{ provider: 'simulated', model: 'simulated', calls: 1, tokens: plan.tokens }]);
-    expect(ai.requests).toHaveLength(0);
+it('a sandbox account has its plans made without any AI being asked', async () => {
+  const { testClient: client } = await platform.account();
+  const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
+  const params = { agent_id: await makeLiveAgent(client) };
+  const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
+  const plan = await waitFor('the plan', async () => {
+    const last = await client.getPlan({ params: { plan_id: id } });
+    return last.status === 'running' ? undefined : last;
   });
+  expect(plan).toMatchObject({ status: 'awaiting_approval', model: 'simulated', goal: 'Simulated plan: Say hello' });
+  expect(plan.steps).toMatchObject([{ action: 'send_message', params: { channel: 'whatsapp' } }]);
+  const { models } = await client.getAgentUsage({ query: {} });
+  expect(models).toMatchObject([{ provider: 'simulated', model: 'simulated', calls: 1, tokens: plan.tokens }]);
+  expect(ai.requests).toHaveLength(0);
 });
 
 describe('knowledge', () => {

@@ -121,30 +121,28 @@ describe('a text that is too long', () => {
   });
 });
 
-describe('the simulated server', () => {
-  const post = (url: string, body: unknown) =>
-    fetch(url, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
+const post = (url: string, body: unknown) =>
+  fetch(url, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
 
-  it('responds as an OpenAI-compatible provider, and takes messages', async () => {
-    const server = await startSimulatedServer(0, '127.0.0.1');
-    try {
-      const { messages } = planningPrompt(documentOf({ passages: [passage] }), null);
-      const completed = await post(`${server.url}/v1/chat/completions`, { model: 'any', messages, max_tokens: 10 });
-      expect(await completed.json()).toEqual(JSON.parse(JSON.stringify(simulatedCompletion({ messages }))));
-      expect(await (await post(`${server.url}/messages`, {})).json()).toEqual({ id: expect.any(String) });
-      for (const path of ['/healthz', '/readyz']) expect((await fetch(`${server.url}${path}`)).status).toBe(200);
-      const refusals = [
-        await fetch(`${server.url}/v1/models`),
-        await fetch(`${server.url}/v1/chat/completions`),
-        await post(`${server.url}/v1/chat/completions`, 'no JSON'),
-        await post(`${server.url}/v1/chat/completions`, { messages: [] }),
-        await post(`${server.url}/v1/chat/completions`, 'x'.repeat(1_048_577)),
-      ];
-      expect(refusals.map(({ status }) => status)).toEqual([404, 404, 400, 400, 413]);
-      for (const refusal of refusals)
-        expect(await refusal.json()).toMatchObject({ error: { message: expect.any(String) } });
-    } finally {
-      await server.stop();
-    }
-  });
+it('the simulated server responds as an OpenAI-compatible provider, and takes messages', async () => {
+  const server = await startSimulatedServer(0, '127.0.0.1');
+  try {
+    const { messages } = planningPrompt(documentOf({ passages: [passage] }), null);
+    const completed = await post(`${server.url}/v1/chat/completions`, { model: 'any', messages, max_tokens: 10 });
+    expect(await completed.json()).toEqual(JSON.parse(JSON.stringify(simulatedCompletion({ messages }))));
+    expect(await (await post(`${server.url}/messages`, {})).json()).toEqual({ id: expect.any(String) });
+    for (const path of ['/healthz', '/readyz']) expect((await fetch(`${server.url}${path}`)).status).toBe(200);
+    const refusals = [
+      await fetch(`${server.url}/v1/models`),
+      await fetch(`${server.url}/v1/chat/completions`),
+      await post(`${server.url}/v1/chat/completions`, 'no JSON'),
+      await post(`${server.url}/v1/chat/completions`, { messages: [] }),
+      await post(`${server.url}/v1/chat/completions`, 'x'.repeat(1_048_577)),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([404, 404, 400, 400, 413]);
+    for (const refusal of refusals)
+      expect(await refusal.json()).toMatchObject({ error: { message: expect.any(String) } });
+  } finally {
+    await server.stop();
+  }
 });

@@ -208,11 +208,9 @@ describe('a plan that is cancelled', () => {
   });
 });
 
-describe('a decision', () => {
-  it('after the lapse is refused, even where nothing has taken note of it yet', async () => {
-    const { id } = await agency.plan({ lapsesIn: 0 });
-    for (const decision of ['approve', 'reject', 'cancel'])
-      expect(await agency.decide(id, decision)).toMatchObject(crossing);
-    expect(statuses(await agency.until(id, 'expired'))).toEqual(['cancelled']);
-  });
+it('a decision after the lapse is refused, even where nothing has taken note of it yet', async () => {
+  const { id } = await agency.plan({ lapsesIn: 0 });
+  for (const decision of ['approve', 'reject', 'cancel'])
+    expect(await agency.decide(id, decision)).toMatchObject(crossing);
+  expect(statuses(await agency.until(id, 'expired'))).toEqual(['cancelled']);
 });

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { inTransaction } from '@customer-platform/service-kit';
-import { mergeContacts, pagesOf, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
+import { mergeContacts, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAgents, invalid } from '../../test/agents.ts';
 import { type Agency, openAgency } from '../../test/plans.ts';
-import { listPlanRows } from './plans.sql.ts';
 
 let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
@@ -91,42 +89,6 @@ describe('the list of plans', () => {
     });
     expect(shown).toMatchObject({ name: 'Survivor', msisdn: '+4930901801' });
     for (const contact of [survivor.id, agency.contact.id]) expect(await ids({ contact })).toEqual([plan.id]);
-  });
-
-  it('shows those of a contact whose merge is undone with its own number again, and those made since with the survivor', async () => {
-    const { client, contact } = agency;
-    const keep = await client.createContact({ body: { name: 'Keep' } });
-    const { number } = await client.getContact({ params: { contact_id: contact.id } });
-    const plan = await agency.plan();
-    const shown = async (id: number, as: { id: string; number: number }) => {
-      const { contact: named } = await agency.get(id);
-      return named.uuid === as.id && named.id === as.number;
-    };
-    const params = await mergeContacts(client, { keep: keep.id, merged: contact.id });
-    await waitFor('the survivor', () => shown(plan.id, keep));
-    const since = await agency.plan({ more: { contact_id: keep.id, contact_number: keep.number } });
-    await client.undoDuplicate({ params, body: {} });
-    await waitFor('the restored contact', () => shown(plan.id, { id: contact.id, number }));
-    expect(await shown(since.id, keep)).toBe(true);
-    expect(await ids({ contact: contact.id })).toEqual([plan.id]);
-    expect(await ids({ contact: keep.id })).toEqual([since.id]);
-  });
-
-  it('reads none of very many that are still to be made, whatever it is narrowed to', async () => {
-    const { id } = await agency.plan();
-    await sql`
-      insert into plans (account_id, contact_id, contact_number, trigger, trigger_text, goal, status, created_at, planning_due_at)
-      select account_id, contact_id, contact_number, trigger, trigger_text, '', 'running', created_at, 'infinity'
-      from plans cross join generate_series(1, 5000) where account_id = ${agency.id} and id = ${id}`;
-    await sql.unsafe('analyze plans');
-    for (const filter of [{}, { status: 'open' as const }, { contactId: agency.contact.id }]) {
-      await inTransaction(sql, async (tx) => {
-        const before = await rowsRead(tx, 'plans');
-        const rows = await listPlanRows(tx, agency.id, filter, { after: undefined, limit: 10 });
-        expect(rows.map((row) => row.id)).toEqual([id]);
-        expect((await rowsRead(tx, 'plans')) - before).toBeLessThan(100);
-      });
-    }
   });
 
   it('leaves out what no agent was found for yet', async () => {

@@ -80,22 +80,20 @@ describe('a step that runs', () => {
   });
 });
 
-describe('a message that replies', () => {
-  it('goes to the number that the customer wrote from, also after a merge', async () => {
-    const { client, id } = agency;
-    const messaging = platform.database('messaging');
-    const from = agency.contact.phone!;
-    const [inbound] = await messaging`
-      insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, contact_id)
-      values (${id}, 'sms', 'i-1', ${from}, '', 'Have you got tea?', now(), now(), ${agency.contact.id}) returning id`;
-    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802' } });
-    const plan = await agency.plan({ steps: ['send_message'], more: { trigger_id: inbound!.id } });
-    await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
-    await waitFor('the merge', async () => (await agency.get(plan.id)).contact.uuid === survivor.id);
-    await agency.decide(plan.id, 'approve');
-    await agency.until(plan.id, 'completed');
-    expect(await messagesOf(plan.id)).toMatchObject([{ to: from, contact: { id: survivor.id } }]);
-  });
+it('a message that replies goes to the number that the customer wrote from, also after a merge', async () => {
+  const { client, id } = agency;
+  const messaging = platform.database('messaging');
+  const from = agency.contact.phone!;
+  const [inbound] = await messaging`
+    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, contact_id)
+    values (${id}, 'sms', 'i-1', ${from}, '', 'Have you got tea?', now(), now(), ${agency.contact.id}) returning id`;
+  const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802' } });
+  const plan = await agency.plan({ steps: ['send_message'], more: { trigger_id: inbound!.id } });
+  await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
+  await waitFor('the merge', async () => (await agency.get(plan.id)).contact.uuid === survivor.id);
+  await agency.decide(plan.id, 'approve');
+  await agency.until(plan.id, 'completed');
+  expect(await messagesOf(plan.id)).toMatchObject([{ to: from, contact: { id: survivor.id } }]);
 });
 
 describe('a step that fails', () => {
@@ -253,50 +251,46 @@ describe('steps of many plans', () => {
   });
 });
 
-describe('a due step', () => {
-  it('waits while its plan is being changed, and keeps no others from running', async () => {
-    const due = in1h();
-    const plans = await Promise.all(
-      Array.from({ length: 5 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
-    );
-    const [changed, ...others] = plans.map(({ id }) => id);
-    await inTransaction(sql, async (tx) => {
-      await lockPlan(tx, agency.id, changed!);
-      platform.clock.advance(3_600_000);
-      for (const id of others) await agency.until(id, 'completed');
-      expect(await sql`select tries from plan_steps where plan_id = ${changed!}`).toEqual([{ tries: 0 }]);
-    });
-    await agency.until(changed!, 'completed');
+it('a due step waits while its plan is being changed, and keeps no others from running', async () => {
+  const due = in1h();
+  const plans = await Promise.all(
+    Array.from({ length: 5 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
+  );
+  const [changed, ...others] = plans.map(({ id }) => id);
+  await inTransaction(sql, async (tx) => {
+    await lockPlan(tx, agency.id, changed!);
+    platform.clock.advance(3_600_000);
+    for (const id of others) await agency.until(id, 'completed');
+    expect(await sql`select tries from plan_steps where plan_id = ${changed!}`).toEqual([{ tries: 0 }]);
   });
+  await agency.until(changed!, 'completed');
 });
 
-describe('an agent', () => {
-  it('that is paused has its plans go on; one that is deleted has them stop', async () => {
-    const steps = ['send_message' as const, { action: 'add_note' as const, run_at: in1h() }];
-    const running = await agency.plan({ mode: 'none', steps });
-    const [waiting, made] = [
-      await agency.plan(),
-      await agency.plan({
-        status: 'running',
-        steps: [],
-        more: {
-          planning_due_at: new Date(platform.clock.now().getTime() + 7_200_000),
-        },
-      }),
-    ];
-    await agency.client.pauseAgent({ params: { agent_id: agency.agent }, body: {} });
-    const sent = await waitFor('the message', async () => {
-      const plan = await agency.get(running.id);
-      return plan.steps[0]!.status === 'done' && plan;
-    });
-    expect(sent.status).toBe('running');
-    await agency.client.deleteAgent({ params: { agent_id: agency.agent } });
-    for (const { id } of [running, waiting, made])
-      expect(await agency.get(id)).toMatchObject({ status: 'cancelled', decision_note: 'The agent was deleted' });
-    expect(statuses(await agency.get(running.id))).toEqual(['done', 'cancelled']);
-    const left = await sql`select 1 from plan_steps where account_id = ${agency.id} and due_at is not null`;
-    const plans = await sql`
-      select 1 from plans where account_id = ${agency.id} and (planning_due_at is not null or lapses_at is not null)`;
-    expect([left.length, plans.length]).toEqual([0, 0]);
+it('an agent that is paused has its plans go on; one that is deleted has them stop', async () => {
+  const steps = ['send_message' as const, { action: 'add_note' as const, run_at: in1h() }];
+  const running = await agency.plan({ mode: 'none', steps });
+  const [waiting, made] = [
+    await agency.plan(),
+    await agency.plan({
+      status: 'running',
+      steps: [],
+      more: {
+        planning_due_at: new Date(platform.clock.now().getTime() + 7_200_000),
+      },
+    }),
+  ];
+  await agency.client.pauseAgent({ params: { agent_id: agency.agent }, body: {} });
+  const sent = await waitFor('the message', async () => {
+    const plan = await agency.get(running.id);
+    return plan.steps[0]!.status === 'done' && plan;
   });
+  expect(sent.status).toBe('running');
+  await agency.client.deleteAgent({ params: { agent_id: agency.agent } });
+  for (const { id } of [running, waiting, made])
+    expect(await agency.get(id)).toMatchObject({ status: 'cancelled', decision_note: 'The agent was deleted' });
+  expect(statuses(await agency.get(running.id))).toEqual(['done', 'cancelled']);
+  const left = await sql`select 1 from plan_steps where account_id = ${agency.id} and due_at is not null`;
+  const plans = await sql`
+    select 1 from plans where account_id = ${agency.id} and (planning_due_at is not null or lapses_at is not null)`;
+  expect([left.length, plans.length]).toEqual([0, 0]);
 });

@@ -3,10 +3,9 @@ import { everybody, inTransaction } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../../test/agents.ts';
-import { reserve, settle, use, usual } from '../../test/usage.ts';
+import { reserve, settle, use } from '../../test/usage.ts';
 import { insertPlanRequest, type PlanRequest } from '../plans/plan-requests.sql.ts';
 import { settleCall, settleOpenCalls } from './ledger.sql.ts';
-import { reserveCall } from './ledger.ts';
 import { settleLostCalls } from './settle-lost-calls.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
@@ -200,20 +199,5 @@ describe('a call that nobody settles', () => {
     const late = () => inTransaction(database, (tx) => settleCall(tx, { accountId, planId, id }, result, new Date()));
     expect(await late()).toBe(10);
     expect(await database`select tokens from plans where id = ${planId}`).toEqual([{ tokens: 10 }]);
-  });
-
-  it('is settled in the transaction that reserves again, and does not stop others that reserve', async () => {
-    const { call, sums } = await openLedger();
-    const plans = Array.from({ length: 20 }, (_, at) => at + 1);
-    for (const planId of plans) idOf(await reserve(database, { ...call, planId, tokens: 10 }));
-    const reservations = plans.flatMap((planId) => [
-      reserve(database, { ...call, planId: 99, tokens: 1 }),
-      inTransaction(database, async (tx) => {
-        await settleOpenCalls(tx, call.accountId, planId, new Date());
-        return await reserveCall(tx, { ...usual, ...call, planId, tokens: 5 }, new Date());
-      }),
-    ]);
-    expect((await Promise.all(reservations)).filter((result) => 'call' in result)).toHaveLength(40);
-    expect(await sums()).toEqual([20, 0, 200, 120]);
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { busOf, mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { busOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, expect, it } from '@jest/globals';
 import { type Desk, invalid, openDesk } from '../../test/calendar.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
@@ -23,99 +23,42 @@ async function publish(account: string, kind: string, sequence: number, data: un
 const person = (id: string, name: string) => ({ id, number: 1, name, phone: null, email: null, tags: [], fields: {} });
 const contactOf = async (desk: Desk, id: string) => (await desk.get(`/v1/calendar/appointments/${id}`)).contact;
 
-describe('what a contact is called', () => {
-  it('follows the contact, and an older change never overwrites a newer one', async () => {
-    const desk = await openDesk(platform);
-    const { body } = await desk.book(startsAt);
-    await desk.patch(`/v1/cdp/contacts/${desk.contact.id}`, { name: 'Carla Married', phone: '' });
-    const called = (name: string) =>
-      waitFor(`the contact to be ${name}`, async () => (await contactOf(desk, body.id)).name === name);
-    await called('Carla Married');
-    expect(await contactOf(desk, body.id)).toEqual({ id: desk.contact.id, name: 'Carla Married', phone: '' });
-    await publish(desk.account.id, 'contact.updated', 1_000_000, { contact: person(desk.contact.id, 'Newest') });
-    await publish(desk.account.id, 'contact.updated', 999_999, { contact: person(desk.contact.id, 'Older') });
-    const other = randomUUID();
-    await publish(desk.account.id, 'contact.updated', 1_000_001, { contact: person(other, 'Last') });
-    await waitFor(
-      'the last event',
-      async () => (await desk.book('2026-06-03T09:00:00+02:00', { contact: other })).status === 201,
-    );
-    expect((await contactOf(desk, body.id)).name).toBe('Newest');
-  });
+it('what a contact is called follows the contact, and an older change never overwrites a newer one', async () => {
+  const desk = await openDesk(platform);
+  const { body } = await desk.book(startsAt);
+  await desk.patch(`/v1/cdp/contacts/${desk.contact.id}`, { name: 'Carla Married', phone: '' });
+  const called = (name: string) =>
+    waitFor(`the contact to be ${name}`, async () => (await contactOf(desk, body.id)).name === name);
+  await called('Carla Married');
+  expect(await contactOf(desk, body.id)).toEqual({ id: desk.contact.id, name: 'Carla Married', phone: '' });
+  await publish(desk.account.id, 'contact.updated', 1_000_000, { contact: person(desk.contact.id, 'Newest') });
+  await publish(desk.account.id, 'contact.updated', 999_999, { contact: person(desk.contact.id, 'Older') });
+  const other = randomUUID();
+  await publish(desk.account.id, 'contact.updated', 1_000_001, { contact: person(other, 'Last') });
+  await waitFor(
+    'the last event',
+    async () => (await desk.book('2026-06-03T09:00:00+02:00', { contact: other })).status === 201,
+  );
+  expect((await contactOf(desk, body.id)).name).toBe('Newest');
 });
 
-describe('a merged contact', () => {
-  it('stands for its survivor in appointments, filters and bookings, through a second merge too', async () => {
-    const desk = await openDesk(platform);
-    const { body } = await desk.book(startsAt);
-    const [second, third] = [randomUUID(), randomUUID()];
-    const merged = { id: desk.contact.id, name: 'Carla Client', phone: '' };
-    await publish(desk.account.id, 'contact.merged', 1_000_000, { contact: person(second, 'Second'), merged });
-    await waitFor('the merge', async () => (await contactOf(desk, body.id)).id === second);
-    expect((await desk.book('2026-06-02T10:00:00+02:00')).body.contact).toEqual({
-      id: second,
-      name: 'Second',
-      phone: '',
-    });
-    await publish(desk.account.id, 'contact.merged', 1_000_001, {
-      contact: person(third, 'Third'),
-      merged: { id: second, name: 'Second', phone: '' },
-    });
-    await waitFor('the second merge', async () => (await contactOf(desk, body.id)).id === third);
-    for (const id of [desk.contact.id, second, third]) {
-      const { data } = await desk.get(`/v1/calendar/appointments?contact=${id}`);
-      expect(data.map(({ contact }: { contact: { name: string } }) => contact.name)).toEqual(['Third', 'Third']);
-    }
+it('a deleted contact stays in its appointments and cannot be booked', async () => {
+  const desk = await openDesk(platform);
+  const { body } = await desk.book(startsAt);
+  expect((await desk.account.request('DELETE', `/v1/cdp/contacts/${desk.contact.id}`)).status).toBe(204);
+  const later = '2026-06-02T1';
+  await waitFor('the contact to be gone', async () => {
+    const free = (await desk.starts({ from: '2026-06-02', to: '2026-06-09' })).find((start) => start > later)!;
+    const response = await desk.book(free);
+    return response.status === 400 && response.body.error.field === 'contact';
   });
+  expect((await contactOf(desk, body.id)).name).toBe('Carla Client');
 });
 
-describe('an undone merge', () => {
-  it('gives the restored contact its appointments again, also those that were moved and confirmed meanwhile', async () => {
-    const desk = await openDesk(platform);
-    const { client } = desk.account;
-    const { body: own } = await desk.book(startsAt);
-    const { id: keep } = await client.createContact({ body: { name: 'Keep' } });
-    const params = await mergeContacts(client, { keep, merged: desk.contact.id });
-    await waitFor('the merge', async () => (await contactOf(desk, own.id)).id === keep);
-    const { body: since } = await desk.book('2026-06-02T10:00:00+02:00');
-    const appointment = { appointment_id: own.id as string };
-    await client.rescheduleAppointment({ params: appointment, body: { starts_at: '2026-06-02T12:00:00+02:00' } });
-    await client.updateAppointment({ params: appointment, body: { notes: 'Moved' } });
-    await client.undoDuplicate({ params, body: {} });
-    await waitFor('the undoing', async () => (await contactOf(desk, own.id)).id === desk.contact.id);
-    expect(await contactOf(desk, own.id)).toMatchObject({ name: 'Carla Client' });
-    expect((await contactOf(desk, since.id)).id).toBe(keep);
-    for (const [contact, id] of [
-      [keep, since.id],
-      [desk.contact.id, own.id],
-    ]) {
-      const { data } = await desk.get(`/v1/calendar/appointments?contact=${contact}`);
-      expect(data.map((each: { id: string }) => each.id)).toEqual([id]);
-    }
-  });
-});
-
-describe('a deleted contact', () => {
-  it('stays in its appointments and cannot be booked', async () => {
-    const desk = await openDesk(platform);
-    const { body } = await desk.book(startsAt);
-    expect((await desk.account.request('DELETE', `/v1/cdp/contacts/${desk.contact.id}`)).status).toBe(204);
-    const later = '2026-06-02T1';
-    await waitFor('the contact to be gone', async () => {
-      const free = (await desk.starts({ from: '2026-06-02', to: '2026-06-09' })).find((start) => start > later)!;
-      const response = await desk.book(free);
-      return response.status === 400 && response.body.error.field === 'contact';
-    });
-    expect((await contactOf(desk, body.id)).name).toBe('Carla Client');
-  });
-});
-
-describe('a contact that the copy does not know', () => {
-  it('is asked of customer data and can be booked; one of another account cannot', async () => {
-    const desk = await openDesk(platform);
-    const stranger = await openDesk(platform);
-    expect(await desk.book(startsAt, { contact: stranger.contact.id })).toMatchObject(invalid('contact'));
-    const { id } = await desk.post('/v1/cdp/contacts', { name: 'Brand New' });
-    expect((await desk.book(startsAt, { contact: id })).body.contact).toEqual({ id, name: 'Brand New', phone: '' });
-  });
+it('a contact that the copy does not know is asked of customer data and can be booked; one of another account cannot', async () => {
+  const desk = await openDesk(platform);
+  const stranger = await openDesk(platform);
+  expect(await desk.book(startsAt, { contact: stranger.contact.id })).toMatchObject(invalid('contact'));
+  const { id } = await desk.post('/v1/cdp/contacts', { name: 'Brand New' });
+  expect((await desk.book(startsAt, { contact: id })).body.contact).toEqual({ id, name: 'Brand New', phone: '' });
 });

@@ -164,74 +164,70 @@ describe('the list of free times', () => {
   });
 });
 
-describe('the explanation of a start', () => {
-  it('names each reason of each teammate', async () => {
-    const staff = { ada: {}, bob: { active: false } };
-    const desk = await openDesk(platform, { staff, bookingType: { min_notice_minutes: 60, window_days: 10 } });
-    await desk.book('2026-03-26T09:00:00+01:00');
-    await desk.post(`/v1/calendar/staff/${emailOf('ada')}/time-off`, { from: '2026-03-27', to: '2026-03-28' });
-    const reasons: [string, string[]][] = [
-      ['2026-03-26T10:00:00+01:00', []],
-      ['2026-03-26T09:00:00+01:00', ['taken']],
-      ['2026-03-26T09:45:00+01:00', ['off_grid']],
-      ['2026-03-26T18:00:00+01:00', ['outside_hours']],
-      ['2026-03-27T09:00:00+01:00', ['time_off']],
-      ['2026-03-25T09:30:00+01:00', ['too_soon']],
-      ['2026-04-05T09:00:00+02:00', ['too_far']],
-    ];
-    for (const [startsAt, codes] of reasons) {
-      const { body } = await explain(desk, startsAt, { staff: emailOf('ada') });
-      expect([startsAt, body]).toEqual([
-        startsAt,
-        { free: codes.length === 0, reasons: codes.map((code) => ({ staff: emailOf('ada'), code })) },
-      ]);
-    }
-    expect((await explain(desk, '2026-03-26T10:00:00+01:00')).body).toEqual({
-      free: true,
-      reasons: [{ staff: emailOf('bob'), code: 'inactive' }],
-    });
-  });
-});
-
-describe('free times and bookings', () => {
-  const clock = (index: number) =>
-    `${String(Math.floor(index / 4)).padStart(2, '0')}:${String((index % 4) * 15).padStart(2, '0')}`;
-  const range = fc
-    .tuple(fc.integer({ min: 0, max: 95 }), fc.integer({ min: 1, max: 40 }))
-    .map(([from, length]): [string, string] => [clock(from), clock(Math.min(96, from + length))]);
-  const desks = fc.record({
-    timezone: fc.constantFrom('Europe/Berlin', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'America/New_York'),
-    hours: fc.array(range, { minLength: 1, maxLength: 3 }).map((ranges) => weekOf(...ranges)),
-    duration_minutes: fc.constantFrom(15, 25, 60, 180),
-    prep_minutes: fc.constantFrom(0, 10, 45),
-    slot_interval_minutes: fc.constantFrom(15, 20, 45, 60),
-    picks: fc.array(fc.tuple(fc.nat(), fc.boolean()), { minLength: 8, maxLength: 8 }),
-  });
-
-  it('agree: every listed time can be booked, every unlisted one is refused', async () => {
-    await fc.assert(
-      fc.asyncProperty(desks, async ({ timezone, hours, picks, ...lengths }) => {
-        const ada = { hours, overrides: { '2026-03-29': [['00:00', '04:00']] } };
-        const bob = { hours: weekOf(['00:00', '03:30'], ['22:00', '24:00']) };
-        const desk = await openDesk(platform, { timezone, staff: { ada, bob }, bookingType: lengths });
-        const window = { from: '2026-03-28T00:00:00Z', to: '2026-03-30T00:00:00Z' };
-        for (const [pick, isListed] of picks) {
-          const listed = (await desk.starts(window)).map((start) => Date.parse(start));
-          const unlisted = minutesOf(window).filter((minute) => !listed.includes(minute));
-          const from = isListed && listed.length > 0 ? listed : unlisted;
-          const startsAt = new Date(from[pick % from.length]!).toISOString();
-          const expected = from === listed ? 201 : 409;
-          expect([startsAt, (await explain(desk, startsAt)).body.free]).toEqual([startsAt, from === listed]);
-          expect([startsAt, (await desk.book(startsAt)).status]).toEqual([startsAt, expected]);
-        }
-      }),
-      { numRuns: 12 },
-    );
-  }, 60_000);
-
-  /** Every fifth minute of the window: all starts, and as many that are none. */
-  function minutesOf({ from, to }: { from: string; to: string }): number[] {
-    const [first, last] = [Date.parse(from), Date.parse(to)];
-    return Array.from({ length: (last - first) / 300_000 }, (_, index) => first + index * 300_000);
+it('the explanation of a start names each reason of each teammate', async () => {
+  const staff = { ada: {}, bob: { active: false } };
+  const desk = await openDesk(platform, { staff, bookingType: { min_notice_minutes: 60, window_days: 10 } });
+  await desk.book('2026-03-26T09:00:00+01:00');
+  await desk.post(`/v1/calendar/staff/${emailOf('ada')}/time-off`, { from: '2026-03-27', to: '2026-03-28' });
+  const reasons: [string, string[]][] = [
+    ['2026-03-26T10:00:00+01:00', []],
+    ['2026-03-26T09:00:00+01:00', ['taken']],
+    ['2026-03-26T09:45:00+01:00', ['off_grid']],
+    ['2026-03-26T18:00:00+01:00', ['outside_hours']],
+    ['2026-03-27T09:00:00+01:00', ['time_off']],
+    ['2026-03-25T09:30:00+01:00', ['too_soon']],
+    ['2026-04-05T09:00:00+02:00', ['too_far']],
+  ];
+  for (const [startsAt, codes] of reasons) {
+    const { body } = await explain(desk, startsAt, { staff: emailOf('ada') });
+    expect([startsAt, body]).toEqual([
+      startsAt,
+      { free: codes.length === 0, reasons: codes.map((code) => ({ staff: emailOf('ada'), code })) },
+    ]);
   }
+  expect((await explain(desk, '2026-03-26T10:00:00+01:00')).body).toEqual({
+    free: true,
+    reasons: [{ staff: emailOf('bob'), code: 'inactive' }],
+  });
 });
+
+const clock = (index: number) =>
+  `${String(Math.floor(index / 4)).padStart(2, '0')}:${String((index % 4) * 15).padStart(2, '0')}`;
+const range = fc
+  .tuple(fc.integer({ min: 0, max: 95 }), fc.integer({ min: 1, max: 40 }))
+  .map(([from, length]): [string, string] => [clock(from), clock(Math.min(96, from + length))]);
+const desks = fc.record({
+  timezone: fc.constantFrom('Europe/Berlin', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'America/New_York'),
+  hours: fc.array(range, { minLength: 1, maxLength: 3 }).map((ranges) => weekOf(...ranges)),
+  duration_minutes: fc.constantFrom(15, 25, 60, 180),
+  prep_minutes: fc.constantFrom(0, 10, 45),
+  slot_interval_minutes: fc.constantFrom(15, 20, 45, 60),
+  picks: fc.array(fc.tuple(fc.nat(), fc.boolean()), { minLength: 8, maxLength: 8 }),
+});
+
+it('free times and bookings agree: every listed time can be booked, every unlisted one is refused', async () => {
+  await fc.assert(
+    fc.asyncProperty(desks, async ({ timezone, hours, picks, ...lengths }) => {
+      const ada = { hours, overrides: { '2026-03-29': [['00:00', '04:00']] } };
+      const bob = { hours: weekOf(['00:00', '03:30'], ['22:00', '24:00']) };
+      const desk = await openDesk(platform, { timezone, staff: { ada, bob }, bookingType: lengths });
+      const window = { from: '2026-03-28T00:00:00Z', to: '2026-03-30T00:00:00Z' };
+      for (const [pick, isListed] of picks) {
+        const listed = (await desk.starts(window)).map((start) => Date.parse(start));
+        const unlisted = minutesOf(window).filter((minute) => !listed.includes(minute));
+        const from = isListed && listed.length > 0 ? listed : unlisted;
+        const startsAt = new Date(from[pick % from.length]!).toISOString();
+        const expected = from === listed ? 201 : 409;
+        expect([startsAt, (await explain(desk, startsAt)).body.free]).toEqual([startsAt, from === listed]);
+        expect([startsAt, (await desk.book(startsAt)).status]).toEqual([startsAt, expected]);
+      }
+    }),
+    { numRuns: 12 },
+  );
+}, 60_000);
+
+/** Every fifth minute of the window: all starts, and as many that are none. */
+function minutesOf({ from, to }: { from: string; to: string }): number[] {
+  const [first, last] = [Date.parse(from), Date.parse(to)];
+  return Array.from({ length: (last - first) / 300_000 }, (_, index) => first + index * 300_000);
+}

@@ -95,43 +95,41 @@ describe('the offer of a full calendar', () => {
   });
 });
 
-describe('united ranges', () => {
-  const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 5, max: 240 })), {
-    maxLength: 20,
-  });
-  const absences = fc.array(fc.tuple(fc.integer({ min: -600, max: 2_880 }), fc.integer({ min: 1, max: 400 })));
-  const desks = fc.record({
-    // One after the other: those of a teammate never overlap.
-    taken: gaps.map((all) => {
-      let at = -300;
-      return all.map(([gap, minutes]) => {
-        const range = rangeAt(at + gap, minutes);
-        at += gap + minutes;
-        return range;
-      });
-    }),
-    timeOff: absences.map((all) => all.map(([start, minutes]) => rangeAt(start, minutes))),
-    duration_minutes: fc.constantFrom(5, 15, 50, 240),
-    prep_minutes: fc.constantFrom(0, 10, 45),
-  });
-
-  it('refuse the starts that the single ones refuse, and no other', async () => {
-    const desk = await openDesk(platform, { staff: { ada: alwaysOpen }, bookingType: { slot_interval_minutes: 5 } });
-    const startsFor = (bookingType: Parameters<typeof freeStarts>[0]['bookingType'], ada: Candidate<unknown>) => {
-      const window = { from: from.getTime(), to: to.getTime(), limit: Infinity };
-      const found = freeStarts({ ...window, bookingType, zone: 'Europe/Berlin', now: from.getTime(), staff: [ada] });
-      return found.map(({ startsAt }) => startsAt);
-    };
-    await fc.assert(
-      fc.asyncProperty(desks, async ({ taken, timeOff, duration_minutes, prep_minutes }) => {
-        await setLengths(desk, duration_minutes, prep_minutes);
-        await fill(desk, taken);
-        await setTimeOff(desk, timeOff);
-        const { bookingType, candidates } = await offerOf(desk);
-        const [ada] = candidates;
-        expect(startsFor(bookingType!, ada!)).toEqual(startsFor(bookingType!, { ...ada!, taken, timeOff }));
-      }),
-      { numRuns: 25 },
-    );
-  }, 60_000);
+const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 5, max: 240 })), {
+  maxLength: 20,
 });
+const absences = fc.array(fc.tuple(fc.integer({ min: -600, max: 2_880 }), fc.integer({ min: 1, max: 400 })));
+const desks = fc.record({
+  // One after the other: those of a teammate never overlap.
+  taken: gaps.map((all) => {
+    let at = -300;
+    return all.map(([gap, minutes]) => {
+      const range = rangeAt(at + gap, minutes);
+      at += gap + minutes;
+      return range;
+    });
+  }),
+  timeOff: absences.map((all) => all.map(([start, minutes]) => rangeAt(start, minutes))),
+  duration_minutes: fc.constantFrom(5, 15, 50, 240),
+  prep_minutes: fc.constantFrom(0, 10, 45),
+});
+
+it('united ranges refuse the starts that the single ones refuse, and no other', async () => {
+  const desk = await openDesk(platform, { staff: { ada: alwaysOpen }, bookingType: { slot_interval_minutes: 5 } });
+  const startsFor = (bookingType: Parameters<typeof freeStarts>[0]['bookingType'], ada: Candidate<unknown>) => {
+    const window = { from: from.getTime(), to: to.getTime(), limit: Infinity };
+    const found = freeStarts({ ...window, bookingType, zone: 'Europe/Berlin', now: from.getTime(), staff: [ada] });
+    return found.map(({ startsAt }) => startsAt);
+  };
+  await fc.assert(
+    fc.asyncProperty(desks, async ({ taken, timeOff, duration_minutes, prep_minutes }) => {
+      await setLengths(desk, duration_minutes, prep_minutes);
+      await fill(desk, taken);
+      await setTimeOff(desk, timeOff);
+      const { bookingType, candidates } = await offerOf(desk);
+      const [ada] = candidates;
+      expect(startsFor(bookingType!, ada!)).toEqual(startsFor(bookingType!, { ...ada!, taken, timeOff }));
+    }),
+    { numRuns: 25 },
+  );
+}, 60_000);

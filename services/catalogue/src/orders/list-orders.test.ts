@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { busOf, mergeContacts, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
+import { busOf, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { mergeContact, openShop, refusal, type Shop, something } from '../../test/catalogue.ts';
 
@@ -120,22 +120,6 @@ describe('the contact of an order', () => {
     }
     const { order } = (await platform.event(shop.account.id, 'order.created', (data) => data.order.number === 2)).data;
     expect(order).toEqual(after);
-  });
-
-  it('has its orders again once its merge is undone, also those that were confirmed meanwhile', async () => {
-    const shop = await openShop(platform);
-    const [own, confirmed] = [await shop.order(), await shop.order()];
-    const { id: keep } = await shop.client.createContact({ body: { name: 'Keep' } });
-    const params = await mergeContacts(shop.client, { keep, merged: shop.contact.id });
-    const contactOf = async (id: string) => (await shop.client.getOrder({ params: { order_id: id } })).contact.id;
-    await waitFor('the merge', async () => (await contactOf(own.id)) === keep);
-    const since = await shop.order();
-    await shop.client.confirmOrder({ params: { order_id: confirmed.id }, body: {} });
-    await shop.client.undoDuplicate({ params, body: {} });
-    await waitFor('the undoing', async () => (await contactOf(own.id)) === shop.contact.id);
-    expect(await contactOf(since.id)).toBe(keep);
-    expect(await numbers(shop, { contact: keep })).toEqual([since.number]);
-    expect(await numbers(shop, { contact: shop.contact.id })).toEqual([confirmed.number, own.number]);
   });
 
   it('goes on to be shown once it was deleted, and cannot order any more', async () => {

@@ -96,22 +96,20 @@ describe('a product', () => {
   });
 });
 
-describe('the list of products', () => {
-  it('is newest first, in pages that neither repeat nor skip while more are added', async () => {
-    const [{ client, product }, stranger] = [await openShop(platform), await openShop(platform)];
-    const made: string[] = [];
-    for (let index = 0; index < 7; index += 1) made.unshift((await product({ sku: `S${index}` })).id);
-    const seen: string[] = [];
-    let next: string | null = null;
-    do {
-      const page = await client.listProducts({ query: { limit: 3, ...(next ? { starting_after: next } : {}) } });
-      seen.push(...page.data.map(({ id }) => id));
-      await product({ sku: `between ${seen.length}` });
-      next = page.next;
-      expect(page.has_more).toBe(next !== null);
-    } while (next);
-    expect(seen).toEqual(made);
-    const foreign = await stranger.account.request('GET', `${path}?starting_after=${made[0]}`);
-    expect(foreign).toMatchObject(refusal('starting_after'));
-  });
+it('the list of products is newest first, in pages that neither repeat nor skip while more are added', async () => {
+  const [{ client, product }, stranger] = [await openShop(platform), await openShop(platform)];
+  const made: string[] = [];
+  for (let index = 0; index < 7; index += 1) made.unshift((await product({ sku: `S${index}` })).id);
+  const seen: string[] = [];
+  let next: string | null = null;
+  do {
+    const page = await client.listProducts({ query: { limit: 3, ...(next ? { starting_after: next } : {}) } });
+    seen.push(...page.data.map(({ id }) => id));
+    await product({ sku: `between ${seen.length}` });
+    next = page.next;
+    expect(page.has_more).toBe(next !== null);
+  } while (next);
+  expect(seen).toEqual(made);
+  const foreign = await stranger.account.request('GET', `${path}?starting_after=${made[0]}`);
+  expect(foreign).toMatchObject(refusal('starting_after'));
 });

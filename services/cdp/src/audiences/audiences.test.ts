@@ -144,21 +144,19 @@ describe('an audience', () => {
   });
 });
 
-describe('audiences with large rules', () => {
-  it('end a page of the list sooner, and the pages have them all', async () => {
-    const { id } = await account.client.createAudience({ body: { name: 'first', rules: tagged('x') } });
-    const condition = { type: 'field', name: 'n', op: 'is', value: 'x'.repeat(1_000) };
-    const nested = { match: 'all', conditions: Array.from({ length: 20 }, () => condition) };
-    const sql = platform.database('cdp');
-    const rules = sql.json({ match: 'all', conditions: Array.from({ length: 12 }, () => nested) });
-    await sql`
-      insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
-      select account_id, 'large ' || number, '', ${rules}, 'ready', created_at, updated_at
-      from audiences cross join generate_series(1, 12) as number where id = ${id}`;
-    const { data, sizes } = await pagesOf((query) => account.client.listAudiences({ query }));
-    expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([13, 13, id]);
-    expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
-  });
+it('audiences with large rules end a page of the list sooner, and the pages have them all', async () => {
+  const { id } = await account.client.createAudience({ body: { name: 'first', rules: tagged('x') } });
+  const condition = { type: 'field', name: 'n', op: 'is', value: 'x'.repeat(1_000) };
+  const nested = { match: 'all', conditions: Array.from({ length: 20 }, () => condition) };
+  const sql = platform.database('cdp');
+  const rules = sql.json({ match: 'all', conditions: Array.from({ length: 12 }, () => nested) });
+  await sql`
+    insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
+    select account_id, 'large ' || number, '', ${rules}, 'ready', created_at, updated_at
+    from audiences cross join generate_series(1, 12) as number where id = ${id}`;
+  const { data, sizes } = await pagesOf((query) => account.client.listAudiences({ query }));
+  expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([13, 13, id]);
+  expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
 });
 
 describe('the members', () => {
@@ -197,27 +195,25 @@ describe('the members', () => {
   });
 });
 
-describe('rules', () => {
-  const rulesOf = (value: string) => ({
-    match: 'all' as const,
-    conditions: Array.from({ length: 20 }, () => ({
-      match: 'any' as const,
-      conditions: Array.from({ length: 20 }, () => ({ type: 'field' as const, name: 'f', op: 'is' as const, value })),
-    })),
-  });
+const rulesOf = (value: string) => ({
+  match: 'all' as const,
+  conditions: Array.from({ length: 20 }, () => ({
+    match: 'any' as const,
+    conditions: Array.from({ length: 20 }, () => ({ type: 'field' as const, name: 'f', op: 'is' as const, value })),
+  })),
+});
 
-  it('are at most 256 KiB of JSON, so that the events of their audience stay below 900 KiB', async () => {
-    const { id } = await audiences.create(rulesOf('x'.repeat(600)));
-    const { data } = await platform.event(account.id, 'audience.ready', (told) => told.audience.id === id);
-    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
-    const tooLarge = rulesOf('\u0001'.repeat(110));
-    const refused = refusal(400, 'rules');
-    const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
-    await expect(made).rejects.toMatchObject(refused);
-    const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
-    await expect(changed).rejects.toMatchObject(refused);
-    await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toMatchObject(refused);
-  });
+it('rules are at most 256 KiB of JSON, so that the events of their audience stay below 900 KiB', async () => {
+  const { id } = await audiences.create(rulesOf('x'.repeat(600)));
+  const { data } = await platform.event(account.id, 'audience.ready', (told) => told.audience.id === id);
+  expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
+  const tooLarge = rulesOf('\u0001'.repeat(110));
+  const refused = refusal(400, 'rules');
+  const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
+  await expect(made).rejects.toMatchObject(refused);
+  const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
+  await expect(changed).rejects.toMatchObject(refused);
+  await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toMatchObject(refused);
 });
 
 describe('a preview', () => {

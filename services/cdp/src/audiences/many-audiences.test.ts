@@ -3,8 +3,7 @@ import { inTransaction, RoundLeft, type WorkCall } from '@customer-platform/serv
 import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
-import { beforeFirst, lockAccount } from '../accounts/claim-account.ts';
-import { selectDueAccounts } from './due-audiences.sql.ts';
+import { lockAccount } from '../accounts/claim-account.ts';
 import { refreshChanged } from './refresh-changed.ts';
 
 let account: TestAccount;
@@ -16,8 +15,6 @@ afterAll(() => platform.stop());
 beforeEach(async () => {
   [account, other] = await Promise.all([platform.account(), platform.account()]);
 });
-
-const scope = { isWhole: false, accounts: [], endpoints: [], account: undefined, leavesClocks: false };
 
 it("a customer's audiences, live and in the sandbox, are worked on one after the other, and other customers' meanwhile", async () => {
   const ofOther = audiencesOf(platform, other);
@@ -54,28 +51,6 @@ it('an account whose events wait for the bus in great number has the refreshes o
   expect(await ofAccount.get(id)).toMatchObject({ status: 'building' });
   await sql`delete from outbox where account_id = ${account.id}`;
   await ofAccount.ready(id);
-});
-
-it('accounts take turns, however many audiences of one are due, and for however long', async () => {
-  const [first, second] = [account.id, other.id].sort() as [string, string];
-  await inTransaction(sql, async (tx) => {
-    for (const id of [first, second]) expect(await lockAccount(tx, 'audiences', id)).toBe(true);
-    const now = platform.clock.now();
-    await tx`
-      insert into audiences (account_id, name, description, rules, status, created_at, updated_at, due_at)
-      select account_id, n::text, '', '{"match": "all", "conditions": []}', 'building', ${now}, ${now},
-        ${now}::timestamptz - n * interval '1 hour'
-      from (values (${first}::uuid, 1), (${second}::uuid, 1000)) as account (account_id, most), generate_series(1, most) as n`;
-    const afterwards = async (after: string, resting: string[] = []) =>
-      (await selectDueAccounts(tx, now, { after, resting, limit: 20, scope })).filter(
-        (id) => id === first || id === second,
-      );
-    expect(await afterwards(beforeFirst)).toEqual([first, second]);
-    expect(await afterwards(first)).toEqual([second, first]);
-    expect(await afterwards(second)).toEqual([first, second]);
-    expect(await afterwards(first, [second])).toEqual([first]);
-    await tx`delete from audiences where account_id = any(${[first, second]}::uuid[])`;
-  });
 });
 
 it('a round that takes longer than it may is left to others, with nothing written', async () => {

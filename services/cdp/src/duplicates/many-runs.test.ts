@@ -78,16 +78,3 @@ it("after a long look the customer's rest, live and in the sandbox, and what is 
   platform.clock.advance(400_000);
   for (const client of clients) await hasPair(client);
 });
-
-it('a rest is three times as long as the look took, at most 15 minutes; a short one is followed by none', async () => {
-  const restMs = async (tookMs: number) => {
-    const began = new Date('2026-11-20T08:00:00Z');
-    await restAfter(sql, { id: account.id, owner: account.id }, began, tookMs);
-    const [row] = await sql<{ rests_until: Date | null }[]>`
-      select rests_until from duplicate_runs where account_id = ${account.id}`;
-    return row!.rests_until && row!.rests_until.getTime() - began.getTime() - tookMs;
-  };
-  expect(await restMs(1_000)).toBeNull();
-  expect(await restMs(10_000)).toBe(30_000);
-  expect(await restMs(1_000_000)).toBe(900_000);
-});

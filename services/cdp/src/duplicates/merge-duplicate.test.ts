@@ -328,117 +328,109 @@ describe('a merge', () => {
   });
 });
 
-describe('a merge while a refresh has an audience', () => {
-  it('is refused for the moment and keeps no events of the account waiting; then it succeeds', async () => {
-    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    const [audience] = [await addAudience(sql, account.id), await addAudience(sql, account.id)];
-    await lookForDuplicates(platform, sql, account);
-    const id = await pairOf(kept, merged);
-    const lock = (tx: Sql) => tx`select from audiences where id = ${audience} for no key update`;
-    await during(sql, lock, async () => {
-      const path = `/v1/cdp/duplicates/${id}/merge`;
-      const refused = await account.request('POST', path, { body: { keep: kept.id } });
-      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
-      expect(refused.headers.get('retry-after')).toBe('1');
-      // As a client does that tries it again and again.
-      let isTaken = false;
-      const trying = (async () => {
-        while (!isTaken) expect(await merge(id, kept.id).catch((error) => error)).toMatchObject(refusal(503));
-      })();
-      const events = [{ contact: merged.id, name: 'meanwhile' }];
-      expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(1);
-      isTaken = true;
-      await trying;
-    });
-    expect((await merge(id, kept.id)).id).toBe(kept.id);
-    expect(await get(merged.id)).toMatchObject({ id: kept.id });
-    const owners =
-      await sql`select contact_id from contact_events where account_id = ${account.id} and name = 'meanwhile'`;
-    expect(owners).toEqual([{ contact_id: kept.id }]);
+it('a merge while a refresh has an audience is refused for the moment and keeps no events of the account waiting; then it succeeds', async () => {
+  const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+  const [audience] = [await addAudience(sql, account.id), await addAudience(sql, account.id)];
+  await lookForDuplicates(platform, sql, account);
+  const id = await pairOf(kept, merged);
+  const lock = (tx: Sql) => tx`select from audiences where id = ${audience} for no key update`;
+  await during(sql, lock, async () => {
+    const path = `/v1/cdp/duplicates/${id}/merge`;
+    const refused = await account.request('POST', path, { body: { keep: kept.id } });
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    // As a client does that tries it again and again.
+    let isTaken = false;
+    const trying = (async () => {
+      while (!isTaken) expect(await merge(id, kept.id).catch((error) => error)).toMatchObject(refusal(503));
+    })();
+    const events = [{ contact: merged.id, name: 'meanwhile' }];
+    expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(1);
+    isTaken = true;
+    await trying;
   });
+  expect((await merge(id, kept.id)).id).toBe(kept.id);
+  expect(await get(merged.id)).toMatchObject({ id: kept.id });
+  const owners =
+    await sql`select contact_id from contact_events where account_id = ${account.id} and name = 'meanwhile'`;
+  expect(owners).toEqual([{ contact_id: kept.id }]);
 });
 
-describe('a merge while a refresh has taken its contact to be re-evaluated', () => {
-  it('does not wait for it', async () => {
-    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
-    const audience = await addAudience(sql, account.id);
-    await sql`insert into audience_flips values (${account.id}, ${audience}, ${merged.id}, '2126-01-01T00:00:00Z')`;
-    const take = (tx: Sql) => takeReevaluations(tx, account.id, new Date('2126-01-02T00:00:00Z'), 10);
-    await lookForDuplicates(platform, sql, account);
-    const id = await pairOf(kept, merged);
-    expect(await during(sql, take, async () => await merge(id, kept.id))).toMatchObject({ id: kept.id });
-  });
+it('a merge while a refresh has taken its contact to be re-evaluated does not wait for it', async () => {
+  const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
+  const audience = await addAudience(sql, account.id);
+  await sql`insert into audience_flips values (${account.id}, ${audience}, ${merged.id}, '2126-01-01T00:00:00Z')`;
+  const take = (tx: Sql) => takeReevaluations(tx, account.id, new Date('2126-01-02T00:00:00Z'), 10);
+  await lookForDuplicates(platform, sql, account);
+  const id = await pairOf(kept, merged);
+  expect(await during(sql, take, async () => await merge(id, kept.id))).toMatchObject({ id: kept.id });
 });
 
-describe('a merge that fails in the middle', () => {
-  it('leaves everything as it was', async () => {
-    const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
-    const params = { contact_id: merged.id };
-    await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
-    await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
-    await lookForDuplicates(platform, sql, account);
-    const before = await pairs();
-    await sql`alter table contact_events add constraint stays check (name <> 'stays') not valid`;
-    try {
-      await expect(merge(before[0]!.id, kept.id)).rejects.toMatchObject(refusal(500));
-    } finally {
-      await sql`alter table contact_events drop constraint stays`;
-    }
-    expect([await pairs(), await get(kept.id), await get(merged.id)]).toEqual([before, kept, merged]);
-    expect((await account.client.listConsents({ params })).data).toHaveLength(1);
-    expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
-    // Emitted after all of that: an event of the failed merge would have come before it.
-    const marker = await add({});
-    await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
-    expect(platform.events(account.id).filter(({ type }) => type === 'contact.merged')).toHaveLength(1);
-  });
+it('a merge that fails in the middle leaves everything as it was', async () => {
+  const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
+  const params = { contact_id: merged.id };
+  await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
+  await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
+  await lookForDuplicates(platform, sql, account);
+  const before = await pairs();
+  await sql`alter table contact_events add constraint stays check (name <> 'stays') not valid`;
+  try {
+    await expect(merge(before[0]!.id, kept.id)).rejects.toMatchObject(refusal(500));
+  } finally {
+    await sql`alter table contact_events drop constraint stays`;
+  }
+  expect([await pairs(), await get(kept.id), await get(merged.id)]).toEqual([before, kept, merged]);
+  expect((await account.client.listConsents({ params })).data).toHaveLength(1);
+  expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
+  // Emitted after all of that: an event of the failed merge would have come before it.
+  const marker = await add({});
+  await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
+  expect(platform.events(account.id).filter(({ type }) => type === 'contact.merged')).toHaveLength(1);
 });
 
-describe('merges of overlapping pairs, writes, a look for duplicates and a refresh at once', () => {
-  it('leave one contact with everything, and nothing of a merged contact', async () => {
-    const people: Contact[] = [];
-    for (let index = 0; index < 10; index++) people.push(await add({ external_id: 'x', fields: { [`f${index}`]: 1 } }));
-    await lookForDuplicates(platform, sql, account);
-    const open = await pairs();
-    expect(open).toHaveLength(45);
-    const rules = { match: 'all', conditions: [{ type: 'event', op: 'did', name: 'raced', days: null }] } as const;
-    const audience = await account.client.createAudience({
-      body: { name: 'Raced', rules: structuredClone(rules) as never },
-    });
-    const writes = people.flatMap((person, index) => [
-      account.client.recordEvents({ body: { events: people.map(({ id }) => ({ contact: id, name: 'raced' })) } }),
-      account.client.recordConsent({
-        params: { contact_id: person.id },
-        body: { channel: 'email', purpose: `p${index}`, state: 'granted' },
-      }),
-      account.client.updateContact({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
-    ]);
-    // A refresh may keep a merge waiting for so long that it is refused for the moment.
-    const merged = async (id: number, keep: string): Promise<Contact> =>
-      merge(id, keep).catch((error) => (error.status === 503 ? merged(id, keep) : Promise.reject(error)));
-    const merges = open.map(({ id, contacts }, index) => merged(id, contacts[index % 2]!.id));
-    const looks = [account.client.findDuplicates({ body: {} })];
-    const outcomes = await Promise.allSettled<unknown>([...merges, ...writes, ...looks]);
-    const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []));
-    expect(failures.filter((status) => ![400, 404, 409].includes(status))).toEqual([]);
-    expect((await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected')).toEqual([]);
-    const [survivor, ...others] = (await account.client.listContacts({})).data;
-    expect(others).toEqual([]);
-    expect(Object.keys(survivor!.fields)).toHaveLength(20);
-    for (const { id } of people) expect((await get(id)).id).toBe(survivor!.id);
-    const strays = await sql`
-      select (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced') as events,
-        (select count(*)::int from consents where account_id = ${account.id} and contact_id = ${survivor!.id}) as consents,
-        (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced' and contact_id <> ${survivor!.id}) as stray,
-        (select count(*)::int from consent_states where account_id = ${account.id} and contact_id <> ${survivor!.id}) as states`;
-    expect(strays).toEqual([{ events: 100, consents: 10, stray: 0, states: 0 }]);
-    await lookForDuplicates(platform, sql, account);
-    expect(await pairs()).toEqual([]);
-    const params = { audience_id: audience.id };
-    await waitFor('the survivor to be the one member', async () => {
-      const { members } = await account.client.getAudience({ params });
-      const { data } = await account.client.listAudienceMembers({ params });
-      return members === 1 && data.length === 1 && JSON.stringify(data).includes(survivor!.id);
-    });
+it('merges of overlapping pairs, writes, a look for duplicates and a refresh at once leave one contact with everything, and nothing of a merged contact', async () => {
+  const people: Contact[] = [];
+  for (let index = 0; index < 10; index++) people.push(await add({ external_id: 'x', fields: { [`f${index}`]: 1 } }));
+  await lookForDuplicates(platform, sql, account);
+  const open = await pairs();
+  expect(open).toHaveLength(45);
+  const rules = { match: 'all', conditions: [{ type: 'event', op: 'did', name: 'raced', days: null }] } as const;
+  const audience = await account.client.createAudience({
+    body: { name: 'Raced', rules: structuredClone(rules) as never },
+  });
+  const writes = people.flatMap((person, index) => [
+    account.client.recordEvents({ body: { events: people.map(({ id }) => ({ contact: id, name: 'raced' })) } }),
+    account.client.recordConsent({
+      params: { contact_id: person.id },
+      body: { channel: 'email', purpose: `p${index}`, state: 'granted' },
+    }),
+    account.client.updateContact({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
+  ]);
+  // A refresh may keep a merge waiting for so long that it is refused for the moment.
+  const merged = async (id: number, keep: string): Promise<Contact> =>
+    merge(id, keep).catch((error) => (error.status === 503 ? merged(id, keep) : Promise.reject(error)));
+  const merges = open.map(({ id, contacts }, index) => merged(id, contacts[index % 2]!.id));
+  const looks = [account.client.findDuplicates({ body: {} })];
+  const outcomes = await Promise.allSettled<unknown>([...merges, ...writes, ...looks]);
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []));
+  expect(failures.filter((status) => ![400, 404, 409].includes(status))).toEqual([]);
+  expect((await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected')).toEqual([]);
+  const [survivor, ...others] = (await account.client.listContacts({})).data;
+  expect(others).toEqual([]);
+  expect(Object.keys(survivor!.fields)).toHaveLength(20);
+  for (const { id } of people) expect((await get(id)).id).toBe(survivor!.id);
+  const strays = await sql`
+    select (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced') as events,
+      (select count(*)::int from consents where account_id = ${account.id} and contact_id = ${survivor!.id}) as consents,
+      (select count(*)::int from contact_events where account_id = ${account.id} and name = 'raced' and contact_id <> ${survivor!.id}) as stray,
+      (select count(*)::int from consent_states where account_id = ${account.id} and contact_id <> ${survivor!.id}) as states`;
+  expect(strays).toEqual([{ events: 100, consents: 10, stray: 0, states: 0 }]);
+  await lookForDuplicates(platform, sql, account);
+  expect(await pairs()).toEqual([]);
+  const params = { audience_id: audience.id };
+  await waitFor('the survivor to be the one member', async () => {
+    const { members } = await account.client.getAudience({ params });
+    const { data } = await account.client.listAudienceMembers({ params });
+    return members === 1 && data.length === 1 && JSON.stringify(data).includes(survivor!.id);
   });
 });

@@ -27,35 +27,31 @@ async function openDeal() {
   return { ...sales, client, accountId, contact, deal, read, note, move };
 }
 
-describe('the newest open deal of a contact', () => {
-  it('is one of these pipelines, with its number; those that are closed do not count', async () => {
-    const { client, accountId, contact, deal, pipeline } = await openDeal();
-    const find = (pipelines: number[]) => bus.ask(findOpenDeal, accountId, { contact, pipelines });
-    expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id, number: 1, title: 'Tea' });
-    const newer = await client.createDeal({ body: { title: 'More tea', contact } });
-    expect((await find([pipeline.id])).deal).toMatchObject({ id: newer.id, number: 2 });
-    await client.winDeal({ params: { deal_id: newer.id } });
-    expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id });
-    expect(await find([pipeline.id + 1_000])).toEqual({ deal: null });
-    expect(await find([])).toEqual({ deal: null });
-    expect(await bus.ask(findOpenDeal, accountId, { contact: randomUUID(), pipelines: [pipeline.id] })).toEqual({
-      deal: null,
-    });
+it('the newest open deal of a contact is one of these pipelines, with its number; those that are closed do not count', async () => {
+  const { client, accountId, contact, deal, pipeline } = await openDeal();
+  const find = (pipelines: number[]) => bus.ask(findOpenDeal, accountId, { contact, pipelines });
+  expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id, number: 1, title: 'Tea' });
+  const newer = await client.createDeal({ body: { title: 'More tea', contact } });
+  expect((await find([pipeline.id])).deal).toMatchObject({ id: newer.id, number: 2 });
+  await client.winDeal({ params: { deal_id: newer.id } });
+  expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id });
+  expect(await find([pipeline.id + 1_000])).toEqual({ deal: null });
+  expect(await find([])).toEqual({ deal: null });
+  expect(await bus.ask(findOpenDeal, accountId, { contact: randomUUID(), pipelines: [pipeline.id] })).toEqual({
+    deal: null,
   });
 });
 
-describe('pipelines and stages', () => {
-  it('are those that there are, pipelines with all their stages or their names alone', async () => {
-    const { accountId, pipeline, stages } = await openDeal();
-    const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
-    const found = await bus.ask(findStages, accountId, asked);
-    expect(found.pipelines).toMatchObject([{ id: pipeline.id, name: 'Sales', stages: stages.map((id) => ({ id })) }]);
-    expect(found.stages).toEqual([{ id: stages[1], name: 'Qualified', pipeline: pipeline.id }]);
-    const names = await bus.ask(findStages, accountId, { ...asked, namesOnly: true });
-    expect(names).toEqual({ pipelines: [{ id: pipeline.id, name: 'Sales', stages: [] }], stages: found.stages });
-    const other = await platform.account();
-    expect(await bus.ask(findStages, other.id, asked)).toEqual({ pipelines: [], stages: [] });
-  });
+it('pipelines and stages are those that there are, pipelines with all their stages or their names alone', async () => {
+  const { accountId, pipeline, stages } = await openDeal();
+  const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
+  const found = await bus.ask(findStages, accountId, asked);
+  expect(found.pipelines).toMatchObject([{ id: pipeline.id, name: 'Sales', stages: stages.map((id) => ({ id })) }]);
+  expect(found.stages).toEqual([{ id: stages[1], name: 'Qualified', pipeline: pipeline.id }]);
+  const names = await bus.ask(findStages, accountId, { ...asked, namesOnly: true });
+  expect(names).toEqual({ pipelines: [{ id: pipeline.id, name: 'Sales', stages: [] }], stages: found.stages });
+  const other = await platform.account();
+  expect(await bus.ask(findStages, other.id, asked)).toEqual({ pipelines: [], stages: [] });
 });
 
 describe('a note', () => {

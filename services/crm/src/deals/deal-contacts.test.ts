@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { inTransaction } from '@customer-platform/service-kit';
-import { busOf, mergeContacts, startPlatform, waitFor } from '@customer-platform/testkit';
+import { busOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
 
@@ -80,40 +80,6 @@ describe('the contact of a deal', () => {
     expect((await patch(made.id, { notes: 'x' })).body.contact).toEqual(shown);
     const event = await platform.event(account.id, 'deal.updated');
     expect(event.data.previous).toEqual({ notes: '' });
-  });
-
-  it('whose merge is undone has its deals again, also those that were changed meanwhile, and not those made since', async () => {
-    const { account, deal, get, patch } = await openSales(platform);
-    const [{ id: keep }, { id: merged }] = [
-      await account.client.createContact({ body: { name: 'Keep' } }),
-      await account.client.createContact({ body: { name: 'Merged' } }),
-    ];
-    const [own, changed, moved, theirs] = [
-      await deal({ contact: merged }),
-      await deal({ contact: merged }),
-      await deal({ contact: merged }),
-      await deal({ contact: keep }),
-    ];
-    const params = await mergeContacts(account.client, { keep, merged });
-    const contactOf = async ({ id }: { id: string }) => (await get(id)).contact?.id;
-    await waitFor('the merge', async () => (await contactOf(own)) === keep);
-    const since = await deal({ contact: merged });
-    for (const contact of [undefined, merged, keep]) {
-      expect(await patch(changed.id, { notes: `${contact}`, contact })).toMatchObject({ status: 200 });
-    }
-    await account.client.winDeal({ params: { deal_id: changed.id } });
-    await patch(moved.id, { contact: '' });
-    await patch(moved.id, { contact: merged });
-    await account.client.undoDuplicate({ params, body: {} });
-    await waitFor('the undoing', async () => (await contactOf(own)) === merged);
-    const owners = [];
-    for (const each of [own, changed, moved, theirs, since]) owners.push(await contactOf(each));
-    expect(owners).toEqual([merged, merged, keep, keep, keep]);
-    const listed = async (contact: string) =>
-      (await account.client.listDeals({ query: { contact } })).data.map(({ id }) => id);
-    expect(await listed(merged)).toEqual([changed.id, own.id]);
-    expect(await listed(keep)).toEqual([since.id, theirs.id, moved.id]);
-    expect((await deal({ contact: merged })).contact).toMatchObject({ id: merged, name: 'Merged' });
   });
 
   it('that was deleted stays in its deals, and can be given to none', async () => {

@@ -176,25 +176,23 @@ describe('changing a deal', () => {
   });
 });
 
-describe('deleting a deal', () => {
-  it('returns 204 once, tells the other services, and nothing of it is left', async () => {
-    const { account, deal } = await openSales(platform);
-    const { id } = await deal();
-    const bus = await busOf(platform, 'calendar');
-    const asked = () => bus.ask(getDealSummary, account.id, { deal: id });
-    try {
-      expect(await asked()).toMatchObject({
-        deal: { id, created_at: expect.stringMatching(/^2026-06-01T08:.*\+00:00$/) },
-      });
-      expect((await account.request('DELETE', `/v1/crm/deals/${id}`)).status).toBe(204);
-      expect(await asked()).toEqual({ deal: null });
-    } finally {
-      await bus.close();
-    }
-    for (const method of ['GET', 'DELETE']) {
-      expect(await account.request(method, `/v1/crm/deals/${id}`)).toMatchObject(missing);
-    }
-    expect((await platform.event(account.id, 'deal.deleted')).data).toEqual({ deal: { id } });
-    expect((await account.client.listDeals()).data).toEqual([]);
-  });
+it('deleting a deal returns 204 once, tells the other services, and nothing of it is left', async () => {
+  const { account, deal } = await openSales(platform);
+  const { id } = await deal();
+  const bus = await busOf(platform, 'calendar');
+  const asked = () => bus.ask(getDealSummary, account.id, { deal: id });
+  try {
+    expect(await asked()).toMatchObject({
+      deal: { id, created_at: expect.stringMatching(/^2026-06-01T08:.*\+00:00$/) },
+    });
+    expect((await account.request('DELETE', `/v1/crm/deals/${id}`)).status).toBe(204);
+    expect(await asked()).toEqual({ deal: null });
+  } finally {
+    await bus.close();
+  }
+  for (const method of ['GET', 'DELETE']) {
+    expect(await account.request(method, `/v1/crm/deals/${id}`)).toMatchObject(missing);
+  }
+  expect((await platform.event(account.id, 'deal.deleted')).data).toEqual({ deal: { id } });
+  expect((await account.client.listDeals()).data).toEqual([]);
 });
