@@ -4,10 +4,11 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAgents, invalid } from '../../test/agents.ts';
 import { type Agency, openAgency } from '../../test/plans.ts';
 
-let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 const sql = platform.database('agents');
 afterAll(() => platform.stop());
+
+let agency: Agency;
 beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });

@@ -6,7 +6,6 @@ import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 import { agents } from '../start.ts';
 import { lockPlan } from './plans.sql.ts';
 
-let agency: Agency;
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
 const sql = platform.database('agents');
 const bus = await busOf(platform, 'agents');
@@ -14,6 +13,8 @@ afterAll(async () => {
   await bus.close();
   await platform.stop();
 });
+
+let agency: Agency;
 beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });

@@ -4,12 +4,12 @@ import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, insertAppointments, invalid, openDesk } from '../../test/calendar.ts';
 
-let desk: Desk;
-
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 const sql = platform.database('calendar');
 platform.clock.set('2026-06-01T08:00:00+02:00');
 afterAll(() => platform.stop());
+
+let desk: Desk;
 beforeEach(async () => {
   desk = await openDesk(platform);
 });

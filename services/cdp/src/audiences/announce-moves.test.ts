@@ -2,11 +2,11 @@ import { mergeContacts, startPlatform, type TestAccount, waitFor } from '@custom
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
 beforeEach(async () => {
   account = await platform.account();
 });

@@ -5,11 +5,11 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { audiencesOf, tagged, visited } from '../../test/audiences.ts';
 import { refusal } from '../../test/cdp.ts';
 
-let account: TestAccount;
-let audiences: ReturnType<typeof audiencesOf>;
-
 const platform = await startPlatform({ services: ['cdp'] });
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

@@ -4,12 +4,12 @@ import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { during } from '../../test/cdp.ts';
 
-let account: TestAccount;
-let audiences: ReturnType<typeof audiencesOf>;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

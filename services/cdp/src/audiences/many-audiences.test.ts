@@ -6,12 +6,12 @@ import { audiencesOf, tagged } from '../../test/audiences.ts';
 import { lockAccount } from '../accounts/claim-account.ts';
 import { refreshChanged } from './refresh-changed.ts';
 
-let account: TestAccount;
-let other: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let other: TestAccount;
 beforeEach(async () => {
   [account, other] = await Promise.all([platform.account(), platform.account()]);
 });

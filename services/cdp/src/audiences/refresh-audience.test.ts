@@ -6,12 +6,12 @@ import { lockAccount } from '../accounts/claim-account.ts';
 
 const dayMs = 86_400_000;
 
-let account: TestAccount;
-let audiences: ReturnType<typeof audiencesOf>;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let audiences: ReturnType<typeof audiencesOf>;
 beforeEach(async () => {
   account = await platform.account();
   audiences = audiencesOf(platform, account);

@@ -3,13 +3,13 @@ import { startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, refusal, settle, takeChanged } from '../../test/cdp.ts';
 
-let account: TestAccount;
-let params: { contact_id: string };
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let params: { contact_id: string };
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();

@@ -7,9 +7,6 @@ import { addAudience, keepChanged, takeChanged } from '../../test/cdp.ts';
 import { lockIdentities } from '../contacts/identities.sql.ts';
 
 const buses = new Map<string, Bus>();
-let account: TestAccount;
-let contact: { id: string; number: number };
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
@@ -19,6 +16,9 @@ afterAll(async () => {
   for (const bus of buses.values()) await bus.close();
   await platform.stop();
 });
+
+let account: TestAccount;
+let contact: { id: string; number: number };
 beforeEach(async () => {
   account = await platform.account();
   contact = await account.client.createContact({ body: { name: 'Ada' } });

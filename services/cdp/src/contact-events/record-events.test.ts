@@ -2,14 +2,14 @@ import { startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, keepChanged, settle, takeChanged } from '../../test/cdp.ts';
 
-let account: TestAccount;
-let ada: string;
-let bo: string;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let ada: string;
+let bo: string;
 beforeEach(async () => {
   account = await platform.account();
   ada = (await account.client.createContact({ body: { name: 'Ada', external_id: 'a-1' } })).id;

@@ -3,11 +3,11 @@ import { startPlatform, type TestAccount } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { mergeInto, refusal } from '../../test/cdp.ts';
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
 beforeEach(async () => {
   account = await platform.account();
 });

@@ -8,8 +8,6 @@ import { addAudience, keepChanged, mergeInto, refusal, takeChanged } from '../..
 import { deleteContactRow } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
@@ -18,6 +16,8 @@ afterAll(async () => {
   await bus.close();
   await platform.stop();
 });
+
+let account: TestAccount;
 beforeEach(async () => {
   account = await platform.account();
 });

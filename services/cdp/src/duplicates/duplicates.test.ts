@@ -4,11 +4,11 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { during, lookForDuplicates, refusal } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();

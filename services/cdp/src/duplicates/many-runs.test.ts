@@ -5,12 +5,12 @@ import { lookForDuplicates } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { noteDuration, restAfter } from './duplicate-runs.sql.ts';
 
-let account: TestAccount;
-let other: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
+
+let account: TestAccount;
+let other: TestAccount;
 beforeEach(async () => {
   [account, other] = await Promise.all([platform.account(), platform.account()]);
   for (const { client } of [account, other]) await addPair(client);

@@ -6,12 +6,12 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addAudience, during, keepChanged, lookForDuplicates, refusal, takeChanged } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
 afterAll(() => platform.stop());
+
+let account: TestAccount;
 beforeEach(async () => {
   account = await platform.account();
 });

@@ -18,12 +18,12 @@ import { isTooOld } from './undo-period.ts';
 
 const dayMs = 24 * 3_600_000;
 
-let account: TestAccount;
-
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
 await keepChanged(sql);
 afterAll(() => platform.stop());
+
+let account: TestAccount;
 beforeEach(async () => {
   account = await platform.account();
 });
