@@ -21,8 +21,8 @@ it('events of very many who enter are written in parts, one for each, and audien
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('many'));
   expect(await audiences.get(id)).toMatchObject({ status: 'ready', members: 12_000 });
-  const { data } = await platform.event(account.id, 'audience.ready', ({ audience }) => audience.id === id);
-  expect(data.previous).toEqual({ status: 'building', members: 0, refreshed_at: null });
+  const ready = await waitFor('audience.ready', () => audiences.told('audience.ready', id)[0], 60_000);
+  expect(ready.previous).toEqual({ status: 'building', members: 0, refreshed_at: null });
   const told = new Set(audiences.told('audience.entered', id).map(({ contact }) => contact.id));
   expect([told.size, audiences.told('audience.entered', id).length]).toEqual([12_000, 12_000]);
   await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
