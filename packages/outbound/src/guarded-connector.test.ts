@@ -44,40 +44,16 @@ describe('checkTargetUrl', () => {
   });
 
   it.each([
-    'https://127.0.0.1/',
-    'https://2130706433/',
-    'https://017700000001/',
-    'https://0x7f000001/',
-    'https://0x7f.1/',
-    'https://127.1/',
-    'https://127.0.0.1./',
-    'https://１２７.0.0.1/',
-    'https://127。0。0。1/',
-    'https://%31%32%37.0.0.1/',
-    'https:\\\\127.0.0.1/',
-    'https://0/',
-    'https://10.0.0.1/',
-    'https://169.254.169.254/latest/meta-data',
-    'https://[::1]/',
-    'https://[::]/',
-    'https://[::127.0.0.1]/',
-    'https://[::7f00:1]/',
-    'https://[::ffff:127.0.0.1]/',
-    'https://[::ffff:7f00:1]/',
-    'https://[0:0:0:0:0:ffff:7f00:0001]/',
-    'https://[64:ff9b::127.0.0.1]/',
-    'https://[64:ff9b:1::7f00:1]/',
-    'https://[2002:7f00:1::]/',
-    'https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/',
-    'https://[fe80::1]/',
-    'https://[fd00:ec2::254]/',
-    'https://localhost/',
-    'https://LOCALHOST/',
-    'https://localhost./',
-    'https://ⓛocalhost/',
-    'https://inside.example/',
-  ])('%s is refused as leading inside', async (url) => {
-    expect(await check(url)).toMatch(/^url leads to .+; it must lead to a public address$/);
+    '127.0.0.1 127.1 127.0.0.1. 2130706433 017700000001 0x7f000001 0x7f.1 %31%32%37.0.0.1 １２７.0.0.1 127。0。0。1 0',
+    '10.0.0.1 169.254.169.254/latest/meta-data localhost LOCALHOST localhost. ⓛocalhost inside.example',
+    '[::1] [::] [::127.0.0.1] [::7f00:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:7f00:0001] [fe80::1]',
+    '[64:ff9b::127.0.0.1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:4136:e378:8000:63bf:3fff:fdd2] [fd00:ec2::254]',
+  ])('each of %s is refused as leading inside', async (hosts) => {
+    for (const url of [...hosts.split(' ').map((host) => `https://${host}/`), 'https:\\\\127.0.0.1/'])
+      expect([url, await check(url)]).toEqual([
+        url,
+        expect.stringMatching(/^url leads to .+; it must lead to a public address$/),
+      ]);
   });
 
   it('the refusal names an address that the URL names, and none that a name has inside', async () => {
@@ -162,13 +138,6 @@ describe('createGuardedConnector', () => {
     expect(dialled).toEqual([{ hostname: '93.184.216.34', servername: 'mixed.example', host: 'mixed.example' }]);
   });
 
-  it('tries the next address when one does not respond', async () => {
-    const { dial, dialled } = noteDials((address) => (address.includes(':') ? 'ENETUNREACH' : 'ETIMEDOUT'));
-    const error = await connect({ dial }, { hostname: 'public.example' });
-    expect(error.failure).toBe('timeout');
-    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
-  });
-
   it.each([
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ECONNREFUSED', 'tls'],
     ['ECONNREFUSED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
@@ -176,10 +145,11 @@ describe('createGuardedConnector', () => {
     ['CERT_HAS_EXPIRED', 'ECONNRESET', 'tls'],
     ['ECONNRESET', 'ETIMEDOUT', 'http'],
     ['ENETUNREACH', 'ETIMEDOUT', 'timeout'],
+    ['ETIMEDOUT', 'ENETUNREACH', 'timeout'],
   ])('of %s at one address and %s at the next one it tells what got furthest: %s', async (first, second, failure) => {
     const { dial, dialled } = noteDials((address) => (address.includes(':') ? second : first));
     expect((await connect({ dial }, { hostname: 'public.example' })).failure).toBe(failure);
-    expect(dialled).toHaveLength(2);
+    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
   });
 
   it.each(['10.0.0.1', '127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0', 'fe80::1'])(

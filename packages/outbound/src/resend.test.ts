@@ -1,25 +1,13 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { waitFor } from '@customer-platform/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { parseAddressRanges } from './address-ranges.ts';
-import { createGetter } from './get.ts';
-import { createPoster, type Poster, type PosterOptions } from './post.ts';
+import { closeLoopback, methods, poster, serveRaw } from '../test/loopback.ts';
+import type { Poster } from './post.ts';
 
-const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8'), resolve: async () => ['127.0.0.1'] };
-const bounds = { timeoutMs: 20_000, maxSocketsPerPool: 10, maxSockets: 100 };
 const emptyResponse = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
-const servers: Server[] = [];
-const sockets = new Set<Socket>();
-const clients: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()));
-  for (const socket of sockets) socket.destroy();
-  sockets.clear();
-  await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
-});
+afterEach(closeLoopback);
 
 /** One request as a server sees it: its connection, and its number on that connection, both from 1. */
 type Seen = { connection: number; request: number; socket: Socket };
@@ -28,54 +16,20 @@ type Seen = { connection: number; request: number; socket: Socket };
 async function serve(onRequest: (seen: Seen) => void) {
   const seen: string[] = [];
   let connections = 0;
-  const server = createServer((socket) => {
-    sockets.add(socket);
+  const url = await serveRaw((socket) => {
     const connection = ++connections;
     let request = 0;
-    socket
-      .on('error', () => undefined)
-      .on('data', () => {
-        request++;
-        seen.push(`${connection}.${request}`);
-        onRequest({ connection, request, socket });
-      });
+    socket.on('data', () => {
+      request++;
+      seen.push(`${connection}.${request}`);
+      onRequest({ connection, request, socket });
+    });
   });
-  servers.push(server);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, seen, connections: () => connections };
+  return { url, seen, connections: () => connections };
 }
 
-function poster(options: Partial<PosterOptions> = {}): Poster {
-  const made = createPoster({ ...guard, ...bounds, ...options });
-  clients.push(made);
-  return made;
-}
-
-function getter() {
-  const made = createGetter({ ...guard, ...bounds, userAgent: 'reader/1.0' });
-  clients.push(made);
-  return made;
-}
-
-const post = (client: Poster, url: string) => client.post({ poolKey: 'endpoint', url, headers: {}, body: '{}' });
-const get = (client: ReturnType<typeof getter>, url: string) => client.get({ poolKey: 'endpoint', url });
-
-const methods = [
-  [
-    'POST',
-    () => {
-      const client = poster();
-      return (url: string) => post(client, url);
-    },
-  ],
-  [
-    'GET',
-    () => {
-      const client = getter();
-      return (url: string) => get(client, url);
-    },
-  ],
-] as const;
+const post = (client: Poster, url: string, poolKey = 'endpoint') =>
+  client.post({ poolKey, url, headers: {}, body: '{}' });
 
 describe.each(methods)('a %s over a kept connection that closes before it gets a response', (_, makeSend) => {
   it('is sent again, also where another connection was begun meanwhile', async () => {
@@ -131,18 +85,16 @@ describe.each(methods)('a %s over a kept connection that closes before it gets a
   });
 });
 
-describe('a request that must not come twice', () => {
-  it('is not sent again', async () => {
-    const server = await serve(({ request, socket }) => {
-      if (request === 1) socket.write(emptyResponse);
-      else socket.destroy();
-    });
-    const client = poster({ neverResends: true });
-    await post(client, server.url);
-    await setImmediate();
-    expect(await post(client, server.url)).toMatchObject({ error: 'http' });
-    expect(server.seen).toEqual(['1.1', '1.2']);
+it('a request that must not come twice is not sent again', async () => {
+  const server = await serve(({ request, socket }) => {
+    if (request === 1) socket.write(emptyResponse);
+    else socket.destroy();
   });
+  const client = poster({ neverResends: true });
+  await post(client, server.url);
+  await setImmediate();
+  expect(await post(client, server.url)).toMatchObject({ error: 'http' });
+  expect(server.seen).toEqual(['1.1', '1.2']);
 });
 
 describe('aborting a key', () => {
@@ -158,7 +110,7 @@ describe('aborting a key', () => {
     const resent = post(client, server.url);
     await waitFor('the second connection', () => server.seen.includes('2.1'));
     const hung = post(client, server.url);
-    const other = client.post({ poolKey: 'other', url: server.url, headers: {}, body: '{}' });
+    const other = post(client, server.url, 'other');
     await waitFor('all to be sent', () => server.seen.length === 5);
     client.abort('endpoint');
     const cutOff = { error: 'http', isAborted: true };
@@ -171,12 +123,7 @@ describe('aborting a key', () => {
     const server = await serve(() => undefined);
     const client = poster();
     // A server that accepts and sends nothing: the handshake does not end.
-    const dialling = client.post({
-      poolKey: 'endpoint',
-      url: server.url.replace('http:', 'https:'),
-      headers: {},
-      body: '{}',
-    });
+    const dialling = post(client, server.url.replace('http:', 'https:'));
     await waitFor('the dial', () => server.seen.length === 1);
     client.abort('endpoint');
     expect(await dialling).toMatchObject({ error: 'http', isAborted: true });
