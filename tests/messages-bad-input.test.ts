@@ -169,6 +169,11 @@ describe('a channel is not set up', () => {
     expectRefusal(await put('sms', { provider: 'http', settings: { url } }), 'settings', /^settings\.url /);
   });
 
+  it('with http and a secret that is too short', async () => {
+    const settings = { url: 'http://127.0.0.1:9/', secret: 'whsec_c2hvcnQ=' };
+    expectRefusal(await put('sms', { provider: 'http', settings }), 'settings', /^settings\.secret must be whsec_ /);
+  });
+
   it('with a mail server at a private address', async () => {
     const settings = { host: '10.0.0.1', from: 'shop@example.com' };
     expectRefusal(await put('email', { provider: 'smtp', settings }), 'settings', /^settings\.host /);
@@ -176,7 +181,8 @@ describe('a channel is not set up', () => {
 
   it('under a name that there is not', async () => {
     const response = await put('fax', { provider: 'http', settings: { url: 'http://127.0.0.1:9/' } });
-    expect([response.status, response.body.error.code]).toEqual([404, 'not_found']);
+    const message = 'There is no such channel: channel must be whatsapp, sms or email';
+    expect([response.status, response.body.error]).toEqual([404, { code: 'not_found', message }]);
   });
 });
 
@@ -202,6 +208,12 @@ describe('a hook', () => {
       'invalid_key',
     ],
     ['a signature that is none', (body) => call(body, { signature: 'v1,x' }), 401, 'invalid_key'],
+    [
+      'another body than the signed one',
+      (body) => call({ ...body, more: 1 }, { signedBody: body }),
+      401,
+      'invalid_key',
+    ],
     ['no signature', (body) => account.request('POST', hook, { body, key: null }), 401, 'invalid_key'],
     ['an API key alone', (body) => account.request('POST', hook, { body }), 401, 'invalid_key'],
     ['5 min and 2 s ago', (body) => call(body, { at: new Date(inMs(-302_000)) }), 401, 'invalid_key'],
@@ -232,9 +244,13 @@ describe('a hook', () => {
     ['an unknown status', { status: 'lost' }, 'status'],
     ['no id', { id: undefined }, 'id'],
     ['an id that is too long', { id: 'x'.repeat(201) }, 'id'],
+    ['an empty id', { id: '' }, 'id'],
+    ['an id with NUL', { id: 'a\0' }, 'id'],
+    ['a failure that is no boolean for good', { permanent: 'yes' }, 'permanent'],
     ['no moment', { at: undefined }, 'at'],
     ['a moment without an offset', { at: '2026-11-20T09:00:00' }, 'at'],
-    ['a message from nobody', { ...inbound, from: undefined }, 'from'],
+    ['a message from nobody', { ...inbound, from: '' }, 'from'],
+    ['a name that is none', { ...inbound, name: 1 }, 'name'],
     ['a message without a text', { ...inbound, body: undefined }, 'body'],
   ])('called with %s responds 400 and stores nothing', async (_what, wrong, field) => {
     const before = await stored();

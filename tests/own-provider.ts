@@ -44,6 +44,8 @@ export async function startOwnProvider(): Promise<OwnProvider> {
 interface HookOptions {
   at?: Date;
   signature?: string;
+  /** What is signed instead of the body. */
+  signedBody?: object;
 }
 
 /** Hook at a gateway, and the secret that signs its calls. */
@@ -57,12 +59,14 @@ interface Hook {
 export async function callHook(
   { gatewayUrl, path, secret }: Hook,
   body: object,
-  { at = new Date(), signature }: HookOptions = {},
+  { at = new Date(), signature, signedBody = body }: HookOptions = {},
 ): Promise<RawResponse> {
   const rawBody = JSON.stringify(body);
   const [id, timestamp] = [randomUUID(), String(Math.floor(at.getTime() / 1_000))];
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${rawBody}`).digest('base64');
+  const mac = createHmac('sha256', key)
+    .update(`${id}.${timestamp}.${JSON.stringify(signedBody)}`)
+    .digest('base64');
   const headers = {
     'webhook-id': id,
     'webhook-timestamp': timestamp,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, MessageDetail } from '@customer-platform/contracts/messaging';
 import { newSigningSecret, signatureHeader, signingKeyOf } from '@customer-platform/outbound';
+import { Bus, createLogger } from '@customer-platform/service-kit';
 import {
   type Platform,
   type RawResponse,
@@ -73,6 +74,12 @@ export async function openShop(
       return rawRequest(platform.gatewayUrl, 'POST', hooks[channel]!, { rawBody: text, headers });
     },
   };
+}
+
+/** Connects to a platform's bus like one of its services. */
+export function connectAs(platform: Platform, service: string): Promise<Bus> {
+  const { NATS_URL, BUS_PREFIX } = platform.env(service);
+  return Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log: createLogger(service, 'error') });
 }
 
 /** Waits until a message `matches`. */

@@ -2,8 +2,15 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { createNameResolver, createPoster, parseAddressRanges } from '@customer-platform/outbound';
+import {
+  createNameResolver,
+  createPoster,
+  parseAddressRanges,
+  signatureHeader,
+  signingKeyOf,
+} from '@customer-platform/outbound';
 import { testCertificate, testCertificateKey } from '@customer-platform/testkit/test-certificate';
+import { afterAll, afterEach } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Outgoing, ProviderTools } from '../src/providers/provider.ts';
 
@@ -40,6 +47,18 @@ export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string }
   const hookUrl = 'https://platform.example/hooks/messages/token';
   const tools: ProviderTools = { poster, guard, twilioUrl: '', whatsappUrl: '', hookUrl, ...urls };
   return { ...tools, close: () => poster.close() };
+}
+
+/** Has a server forget after each test of a file what it took, and end after all of them. */
+export function useInTests(server: ProviderServer, tools: ReturnType<typeof providerTools>): void {
+  afterEach(() => {
+    server.taken.length = 0;
+    server.responses.length = 0;
+  });
+  afterAll(async () => {
+    await tools.close();
+    await server.stop();
+  });
 }
 
 /** Returns an outgoing message with these properties. */
@@ -192,42 +211,17 @@ export function signedGraphRequest(body: string, appSecret = whatsappSettings.ap
 
 export const httpSecret = `whsec_${Buffer.from('a secret of the http provider').toString('base64')}`;
 
-/** Starts a server for the http provider: it accepts JSON signed with `secret`, and refuses invalid requests with 401 or 400. */
-export function startHttpProviderServer(secret = httpSecret): Promise<ProviderServer> {
-  const fault = (status: number, message: string) => ({ refusal: { status, body: { error: { message } } } });
-  return startServer(
-    ({ method, headers }, text) => {
-      if (method !== 'POST' || headers['content-type'] !== 'application/json') return fault(400, 'POST JSON');
-      const id = String(headers['webhook-id']);
-      const timestamp = Number(headers['webhook-timestamp']);
-      if (Math.abs(Date.now() / 1000 - timestamp) > 300) return fault(401, 'The timestamp is too old');
-      const signature = standardSignature(id, timestamp, text, secret);
-      if (headers['webhook-signature'] !== signature) return fault(401, 'The signature is wrong');
-      const fields = JSON.parse(text) as Record<string, unknown>;
-      const names = ['message', 'attempt', 'channel', 'to', 'subject', 'body'];
-      const missing = names.find((name) => typeof fields[name] !== 'string');
-      return missing || fields.attempt !== id ? fault(400, `${missing ?? 'webhook-id'} is not right`) : { fields };
-    },
-    () => ({ status: 200, body: { id: `http-${randomBytes(8).toString('hex')}` } }),
-  );
-}
-
 /** Returns headers and body of a request to the http provider's hook, signed by Standard Webhooks at `at`. */
-export function httpRequest(content: unknown, at: Date, secret = httpSecret) {
+export function httpRequest(content: unknown, at: Date) {
   const body = typeof content === 'string' ? content : JSON.stringify(content);
   const [id, timestamp] = [`hook-${randomBytes(8).toString('hex')}`, Math.floor(at.getTime() / 1000)];
   const headers = {
     'content-type': 'application/json',
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': standardSignature(id, timestamp, body, secret),
+    'webhook-signature': signatureHeader(id, timestamp, body, [signingKeyOf(httpSecret)]),
   };
   return { headers, body };
-}
-
-function standardSignature(id: string, timestamp: number, body: string, secret: string): string {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
 /** Mail that a mail server accepted. */

@@ -1,34 +1,21 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { type AttemptProgress, furthestAttempt } from './furthest-attempt.ts';
 
-/** Returns the number of the attempt shown of attempts with these statuses, first to last; a failed one with its reason. */
-function shown(...statuses: (AttemptProgress['status'] | 'undelivered' | 'rejected')[]): number {
-  const attempts = statuses.map((status, index): AttemptProgress => {
-    const place = { number: index + 1, address: '' };
-    if (status === 'undelivered' || status === 'rejected') return { ...place, status: 'failed', reason: status };
-    return { ...place, status, reason: null };
+it.each([
+  ['the one that was taken, though a later one failed', ['sent', 'rejected'], 1],
+  ['the one that was taken, though a later one is being tried', ['sent', 'skipped', 'sending'], 1],
+  ['the one that was delivered', ['delivered', 'sent'], 1],
+  ['the one that was read', ['sent', 'read', 'delivered'], 2],
+  ['the one that may have gone out', ['unknown', 'rejected'], 1],
+  ['the one that a provider took', ['undelivered', 'rejected', 'skipped'], 1],
+  ['the one that was tried', ['rejected', 'skipped'], 1],
+  ['the later one of equals', ['rejected', 'rejected'], 2],
+  ['the later one where none arrived', ['rejected', 'queued'], 2],
+])('of the attempts of a message the one shown is %s: %j', (_what, statuses, shown) => {
+  const attempts = statuses.map((status, index) => {
+    const isFailed = status === 'rejected' || status === 'undelivered';
+    const result = isFailed ? { status: 'failed', reason: status } : { status, reason: null };
+    return { number: index + 1, address: '', ...result } as AttemptProgress;
   });
-  return furthestAttempt(attempts).number;
-}
-
-describe('the attempt that got furthest', () => {
-  it('is the one that was taken, though a later channel failed, was skipped or is being tried', () => {
-    expect(shown('sent', 'rejected')).toBe(1);
-    expect(shown('sent', 'skipped', 'sending')).toBe(1);
-    expect(shown('delivered', 'sent')).toBe(1);
-    expect(shown('sent', 'read', 'delivered')).toBe(2);
-  });
-
-  it('is the one that may have gone out, or that a provider took, where none arrived', () => {
-    expect(shown('unknown', 'rejected')).toBe(1);
-    expect(shown('undelivered', 'rejected', 'skipped')).toBe(1);
-    expect(shown('rejected', 'skipped')).toBe(1);
-  });
-
-  it('is the later one of equals', () => {
-    expect(shown('rejected', 'rejected')).toBe(2);
-    expect(shown('rejected', 'queued')).toBe(2);
-    expect(shown('sent', 'sent')).toBe(2);
-    expect(shown('skipped', 'skipped', 'skipped')).toBe(3);
-  });
+  expect(furthestAttempt(attempts).number).toBe(shown);
 });

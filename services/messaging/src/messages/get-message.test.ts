@@ -1,8 +1,8 @@
 import { findDeliveries } from '@customer-platform/contracts/webhooks';
-import { Bus, createLogger } from '@customer-platform/service-kit';
+import type { Bus } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openShop, startHttpProvider } from '../../test/messaging.ts';
+import { connectAs, openShop, startHttpProvider } from '../../test/messaging.ts';
 
 let platform: Platform;
 /** In place of the service webhooks. */
@@ -10,9 +10,7 @@ let webhooks: Bus;
 beforeAll(async () => {
   const env = { DATABASE_POOL: '4', BUS_REQUEST_TIMEOUT_MS: '30000' };
   platform = await startPlatform({ services: ['cdp', 'messaging'], env });
-  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
-  const log = createLogger('test', 'silent');
-  webhooks = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'webhooks', log });
+  webhooks = await connectAs(platform, 'webhooks');
 }, 60_000);
 afterAll(async () => {
   await webhooks?.close();

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
-import { Bus, createLogger } from '@customer-platform/service-kit';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import type { Bus } from '@customer-platform/service-kit';
+import { mergeContacts, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type HttpProvider, openShop, type Shop, startHttpProvider } from '../../test/messaging.ts';
+import {
+  connectAs,
+  type HttpProvider,
+  message,
+  openShop,
+  type Shop,
+  startHttpProvider,
+  withStatus,
+} from '../../test/messaging.ts';
 
 let platform: Platform;
 let provider: HttpProvider;
@@ -12,9 +20,7 @@ let account: TestAccount;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'catalogue', 'messaging'] });
   provider = await startHttpProvider();
-  const { NATS_URL, BUS_PREFIX } = platform.env('catalogue');
-  const log = createLogger('catalogue', 'error');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'catalogue', log });
+  bus = await connectAs(platform, 'catalogue');
 }, 60_000);
 afterAll(async () => {
   await bus.close();
@@ -63,7 +69,7 @@ describe('a declined order', () => {
 });
 
 describe('a message that is handed over', () => {
-  it('is stored as it is given', async () => {
+  it("is stored as it is given; an email has the account's name for its subject", async () => {
     const contact = await addContact();
     const id = await hand(contact);
     expect(await get(id)).toMatchObject({
@@ -76,41 +82,22 @@ describe('a message that is handed over', () => {
       send_at: null,
       contact: { id: contact, name: 'Carla', phone },
     });
-  });
-
-  it("has the account's name for the subject of an email", async () => {
-    const id = await hand(await addContact(), { channel: 'email' });
-    const rows = await platform.database('messaging')`select steps from messages where id = ${id}`;
+    const email = await hand(contact, { channel: 'email' });
+    const rows = await platform.database('messaging')`select steps from messages where id = ${email}`;
     const step = { channel: 'email', subject: 'Test', body: 'Sold out', fallback_after_seconds: 300 };
     expect(rows).toMatchObject([{ steps: [step] }]);
   });
 
-  it('is one per key: a repeated request returns the first one, whatever else it says', async () => {
+  it('is one per key of its account: a repeated request returns the first one, whatever else it says', async () => {
     const [contact, other] = [await addContact(), await addContact({ name: 'Other' })];
     const key = randomUUID();
-    const id = await hand(contact, { key });
-    expect(await hand(contact, { key })).toBe(id);
+    const [id, ...same] = await Promise.all(Array.from({ length: 20 }, () => hand(contact, { key })));
+    expect(new Set(same)).toEqual(new Set([id]));
     expect(await hand(other, { key, body: 'Something else', channel: 'email' })).toBe(id);
     expect(await hand(randomUUID(), { key })).toBe(id);
     expect(await all()).toMatchObject([{ id, body: 'Sold out', contact: { id: contact } }]);
     expect(await hand(contact)).not.toBe(id);
-  });
-
-  it('is one however many ask with its key at the same moment', async () => {
-    const contact = await addContact();
-    const key = randomUUID();
-    const ids = await Promise.all(Array.from({ length: 20 }, () => hand(contact, { key })));
-    expect(new Set(ids).size).toBe(1);
-    expect(await all()).toHaveLength(1);
-  });
-
-  it('has a key of its account: another may have the same', async () => {
-    const key = randomUUID();
-    const contact = await addContact();
-    const other = await platform.account();
-    const ids = [await hand(contact, { key }), await hand(contact, { key }, other.id)];
-    expect(new Set(ids).size).toBe(2);
-    expect(await all()).toMatchObject([{ id: ids[0] }]);
+    expect(await hand(contact, { key }, (await platform.account()).id)).not.toBe(id);
   });
 
   it('goes to the number of a contact that this service had not heard of', async () => {
@@ -126,11 +113,9 @@ describe('a message that is handed over', () => {
   it('to a contact that nobody knows is stored all the same, and fails for want of an address', async () => {
     const { sandboxId, testClient } = account;
     const message_id = await hand(randomUUID(), {}, sandboxId);
-    const message = await waitFor('its end', async () => {
-      const shown = await testClient.getMessage({ params: { message_id } });
-      return shown.failed_at !== null && shown;
-    });
-    expect(message).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
+    await platform.event(sandboxId, 'message.failed');
+    const shown = await testClient.getMessage({ params: { message_id } });
+    expect(shown).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
   });
 
   it('that needs its channel is refused where that is not set up, and is none', async () => {
@@ -166,19 +151,11 @@ describe('a reply', () => {
     const shop = await openShop(platform, { sms: provider });
     const { client, id: accountId } = shop.account;
     const { reply_to, contact } = await hear(shop, phone);
-    const email = 'carla@example.com';
-    await client.updateContact({ params: { contact_id: contact }, body: { email } });
-    const keep = (await client.createContact({ body: { name: 'Carla', phone: '+4930901821', email } })).id;
-    await client.findDuplicates({});
-    const pair = await waitFor('the pair', async () => (await client.listDuplicates({})).data[0]);
-    await client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep } });
+    const keep = (await client.createContact({ body: { name: 'Carla', phone: '+4930901821' } })).id;
+    await mergeContacts(client, { keep, merged: contact });
     const sql = platform.database('messaging');
     await waitFor('the merge', async () => (await sql`select 1 from contacts where merged_into = ${keep}`).length > 0);
-    const to = { params: { message_id: await hand(contact, { reply_to }, accountId) } };
-    const reply = await waitFor('it to be sent', async () => {
-      const shown = await client.getMessage(to);
-      return shown.status === 'sent' && shown;
-    });
+    const reply = await message(shop.account, await hand(contact, { reply_to }, accountId), withStatus('sent'));
     expect(reply).toMatchObject({ to: phone, contact: { id: keep, phone: '+4930901821' } });
     expect(provider.sentTo(phone)).toHaveLength(1);
     expect((await client.listMessages({ query: { contact: keep } })).data).toMatchObject([{ id: reply.id }]);
@@ -207,11 +184,7 @@ describe('a reply', () => {
       async () => (await sql`select 1 from contacts where id = ${contact} and deleted`).length > 0,
     );
     const message_id = await hand(contact, { reply_to }, shop.account.id);
-    const failed = await waitFor('its end', async () => {
-      const shown = await client.getMessage({ params: { message_id } });
-      return shown.failed_at !== null && shown;
-    });
-    expect(failed.error?.code).toBe('no_address');
+    expect((await message(shop.account, message_id, withStatus('failed'))).error?.code).toBe('no_address');
     expect(provider.sentTo('+4930901822')).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 import { type Platform, pagesOf, startPlatform, type TestAccount } from '@customer-platform/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listMessageRows } from './list-messages.sql.ts';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 let platform: Platform;
 let account: TestAccount;
@@ -10,13 +9,12 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => platform.stop());
 
-describe('messages with long texts for every channel', () => {
-  it('end a page of the list sooner, and the pages have them all', async () => {
-    const channels = (['whatsapp', 'sms'] as const).map((channel) => ({ channel, body: '好'.repeat(4_096) }));
-    const [to, send_at] = ['+4930901820', '2190-01-01T00:00:00Z'];
-    const { id } = await account.testClient.sendMessage({ body: { to, send_at, channels, reference: 'long' } });
-    const sql = platform.database('messaging');
-    await sql`
+it('messages with long texts for every channel end a page of the list sooner, and the pages have them all', async () => {
+  const channels = (['whatsapp', 'sms'] as const).map((channel) => ({ channel, body: '好'.repeat(4_096) }));
+  const [to, send_at] = ['+4930901820', '2190-01-01T00:00:00Z'];
+  const { id } = await account.testClient.sendMessage({ body: { to, send_at, channels, reference: 'long' } });
+  const sql = platform.database('messaging');
+  await sql`
       with made as (
         insert into messages (account_id, reference, status, given_to, purpose, steps, is_simulated, send_at, created_at)
         select account_id, reference, 'cancelled', given_to, purpose, steps, is_simulated, send_at, created_at
@@ -24,16 +22,9 @@ describe('messages with long texts for every channel', () => {
       )
       insert into attempts (account_id, message_id, number, channel, status)
       select account_id, id, 1, 'whatsapp', 'skipped' from made`;
-    const filter = { reference: undefined, status: undefined, q: undefined, contact: undefined };
-    expect(
-      (await listMessageRows(sql, account.sandboxId, filter, { after: undefined, limit: 101 })).length,
-    ).toBeLessThan(90);
-    for (const more of [{}, { q: 'lon' }]) {
-      const { data, sizes } = await pagesOf((query) =>
-        account.testClient.listMessages({ query: { ...query, ...more } }),
-      );
-      expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([100, 100, id]);
-      expect(sizes.length).toBe(2);
-    }
-  });
+  for (const more of [{}, { q: 'lon' }]) {
+    const { data, sizes } = await pagesOf((query) => account.testClient.listMessages({ query: { ...query, ...more } }));
+    expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([100, 100, id]);
+    expect(sizes.length).toBe(2);
+  }
 });

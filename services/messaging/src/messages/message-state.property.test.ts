@@ -12,6 +12,7 @@ import {
   takeSuspension,
   takeTimer,
 } from './message-state.ts';
+import type { TryResult } from './try-result.ts';
 
 const start = new Date('2026-06-01T08:00:00Z');
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
@@ -21,39 +22,31 @@ function message(channels: number): MessageState {
   const times = { sent_at: null, delivered_at: null, read_at: null, failed_at: null };
   const error = { error_code: null, error_message: null };
   const attempts = [newAttempt(1, 'sms', start)];
-  return {
-    status: 'queued',
-    steps: Array.from({ length: channels }, () => step),
-    step: 0,
-    attempts,
-    ...times,
-    ...error,
-  };
+  return { status: 'queued', steps: Array(channels).fill(step), step: 0, attempts, ...times, ...error };
 }
 
-/** Begins a try, like a claim. */
-function begin(state: MessageState, now = start): void {
-  const attempt = state.attempts.at(-1)!;
-  Object.assign(attempt, {
-    status: 'sending',
-    due_at: null,
-    running_since: now,
-    started_at: attempt.tries === 0 ? now : (attempt.started_at ?? now),
-    tries: attempt.tries + 1,
-  });
+/** Begins a try of an attempt, like a claim, and returns it. */
+function begin(state: MessageState, attempt = state.attempts.at(-1)!, now = start): Try {
+  const started_at = attempt.tries === 0 ? now : (attempt.started_at ?? now);
+  const begun = { status: 'sending', due_at: null, running_since: now, started_at, tries: attempt.tries + 1 };
+  Object.assign(attempt, begun);
   if (state.status === 'queued') state.status = 'sending';
+  return { number: attempt.number, running_since: now };
 }
 
-/** The try of an attempt that runs, if one does. */
-function tryOf(state: MessageState, number: number): Try {
-  const { running_since } = state.attempts.find((one) => one.number === number)!;
-  return { number, running_since };
+/** Makes a try of the latest attempt, which has this result. */
+function tryIt(state: MessageState, result: TryResult, now: Date): void {
+  takeResult(state, begin(state), result, now);
 }
+
+const isTaken = { outcome: 'accepted', providerId: 'p1' } as const;
+const isBusy = { outcome: 'unavailable', message: 'busy' } as const;
+const isRefused = { outcome: 'rejected', message: 'no such number' } as const;
+const hasNoConsent = { outcome: 'skipped', reason: 'no_consent' } as const;
 
 function accepted(channels: number): MessageState {
   const state = message(channels);
-  begin(state);
-  takeResult(state, tryOf(state, 1), { outcome: 'accepted', providerId: 'p1' }, at(1));
+  tryIt(state, isTaken, at(1));
   return state;
 }
 
@@ -106,9 +99,9 @@ describe('receipts', () => {
   it('that come while the next channel is being tried end it: it is not tried again', () => {
     const state = accepted(2);
     takeTimer(state, 1, at(301));
-    begin(state);
+    const running = begin(state);
     takeReceipt(state, 1, { status: 'delivered', at: at(302) }, at(302));
-    takeResult(state, tryOf(state, 2), { outcome: 'unavailable', message: 'busy' }, at(303));
+    takeResult(state, running, isBusy, at(303));
     expect(state.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
     expect([state.status, furthestAttempt(state.attempts).number]).toEqual(['delivered', 1]);
   });
@@ -116,24 +109,15 @@ describe('receipts', () => {
   it.each(['sent', 'delivered'] as const)(
     'that name the attempt while it runs (%s) are of its try, whose result adds the id by which others come',
     (status) => {
-      for (const result of [
-        { outcome: 'accepted', providerId: 'p1' },
-        { outcome: 'unknown', message: 'hm' },
-      ] as const) {
+      for (const result of [isTaken, { outcome: 'unknown', message: 'hm' }] as const) {
         const state = message(2);
-        begin(state);
-        const running = tryOf(state, 1);
+        const running = begin(state);
         takeReceipt(state, 1, { status, at: at(2) }, at(3));
         takeResult(state, running, result, at(4));
         const provider_id = result.outcome === 'accepted' ? 'p1' : null;
         const falls_back_at = status === 'sent' ? at(303) : null;
-        expect(state.attempts[0]).toMatchObject({
-          status,
-          provider_id,
-          finished_at: at(3),
-          falls_back_at,
-          running_since: null,
-        });
+        const ended = { finished_at: at(3), falls_back_at, running_since: null };
+        expect(state.attempts[0]).toMatchObject({ status, provider_id, ...ended });
         takeTimer(state, 1, at(303));
         expect([state.status, state.attempts.length]).toEqual([status, status === 'sent' ? 2 : 1]);
       }
@@ -144,8 +128,7 @@ describe('receipts', () => {
     'that say a try was taken which seemed to fail (%s) keep it from being made again',
     (status) => {
       const state = message(1);
-      begin(state);
-      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
+      tryIt(state, isBusy, at(1));
       takeReceipt(state, 1, { status, at: at(1) }, at(2));
       expect(state.attempts[0]).toMatchObject({ status, due_at: null, falls_back_at: null, finished_at: at(2) });
     },
@@ -153,10 +136,9 @@ describe('receipts', () => {
 
   it('that say a try failed before its result comes leave the id by which later ones are known', () => {
     const state = message(1);
-    begin(state);
-    const running = tryOf(state, 1);
+    const running = begin(state);
     takeReceipt(state, 1, { status: 'failed', at: at(1) }, at(2));
-    takeResult(state, running, { outcome: 'accepted', providerId: 'p1', address: 'ada@example.com' }, at(3));
+    takeResult(state, running, { ...isTaken, address: 'ada@example.com' }, at(3));
     expect(state.attempts[0]).toMatchObject({ status: 'failed', provider_id: 'p1', address: 'ada@example.com' });
     expect(state.status).toBe('failed');
   });
@@ -168,11 +150,7 @@ describe('receipts', () => {
     expect([deliveredFirst.status, deliveredFirst.attempts.length]).toEqual(['delivered', 1]);
     const timerFirst = accepted(2);
     takeTimer(timerFirst, 1, at(301));
-    expect([timerFirst.status, timerFirst.attempts.length, timerFirst.attempts[1]!.due_at]).toEqual([
-      'sent',
-      2,
-      at(301),
-    ]);
+    expect([timerFirst.status, timerFirst.attempts[1]!.due_at]).toEqual(['sent', at(301)]);
     takeReceipt(timerFirst, 1, { status: 'delivered', at: at(300) }, at(302));
     expect(timerFirst.status).toBe('delivered');
     expect(timerFirst.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
@@ -180,23 +158,21 @@ describe('receipts', () => {
 });
 
 const event = fc.record({
-  kind: fc.constantFrom(
-    'begin',
-    'accepted',
-    'rejected',
-    'unavailable',
-    'unknown',
-    'skipped',
-    'postponed',
-    'timer',
-    'receipt',
-    'cancel',
-    'suspended',
-    'suspension',
+  kind: fc.constantFrom('begin', 'timer', 'receipt', 'cancel', 'suspension', 'result', 'result', 'result'),
+  result: fc.constantFrom<TryResult>(
+    isTaken,
+    isRefused,
+    isBusy,
+    hasNoConsent,
+    { outcome: 'unknown', message: 'hm' },
+    { outcome: 'postponed', waitMs: 5_000 },
+    { outcome: 'suspended' },
   ),
   number: fc.integer({ min: 1, max: 3 }),
   status: fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'),
 });
+
+type Told = typeof event extends fc.Arbitrary<infer Value> ? Value : never;
 
 describe('a message of any story', () => {
   it('is always sent, waited for or ended: it never stands still', () => {
@@ -225,29 +201,16 @@ describe('a message of any story', () => {
   });
 });
 
-function tell(
-  state: MessageState,
-  { kind, number, status }: { kind: string; number: number; status: ReceiptStatus },
-  now: Date,
-) {
+function tell(state: MessageState, { kind, number, status, result }: Told, now: Date): void {
   const attempt = state.attempts.find((one) => one.number === number);
   if (!attempt) return;
-  if (kind === 'begin') {
-    if (attempt.due_at !== null && attempt.due_at <= now) {
-      Object.assign(attempt, { status: 'sending', due_at: null, running_since: now, tries: attempt.tries + 1 });
-      if (attempt.tries === 1) attempt.started_at = now;
-      if (state.status === 'queued') state.status = 'sending';
-    }
-  } else if (kind === 'timer') takeTimer(state, number, now);
-  else if (kind === 'receipt') {
-    if (attempt.started_at !== null) takeReceipt(state, number, { status, at: now }, now);
-  } else if (kind === 'cancel') cancel(state);
-  else if (kind === 'accepted') takeResult(state, tryOf(state, number), { outcome: 'accepted', providerId: 'p' }, now);
+  const { running_since } = attempt;
+  if (kind === 'begin' && attempt.due_at !== null && attempt.due_at <= now) begin(state, attempt, now);
+  else if (kind === 'timer') takeTimer(state, number, now);
+  else if (kind === 'receipt' && attempt.started_at) takeReceipt(state, number, { status, at: now }, now);
+  else if (kind === 'cancel') cancel(state);
   else if (kind === 'suspension') takeSuspension(state, now);
-  else if (kind === 'postponed') takeResult(state, tryOf(state, number), { outcome: 'postponed', waitMs: 5_000 }, now);
-  else if (kind === 'skipped')
-    takeResult(state, tryOf(state, number), { outcome: 'skipped', reason: 'no_consent' }, now);
-  else takeResult(state, tryOf(state, number), { outcome: kind as 'rejected', message: kind }, now);
+  else if (kind === 'result') takeResult(state, { number, running_since }, result, now);
 }
 
 describe('a message of a suspended account', () => {
@@ -258,14 +221,12 @@ describe('a message of a suspended account', () => {
     const queued = message(2);
     takeSuspension(queued, at(1));
     const retried = message(2);
-    begin(retried);
-    takeResult(retried, tryOf(retried, 1), { outcome: 'unavailable', message: 'busy' }, at(1));
+    tryIt(retried, isBusy, at(1));
     takeSuspension(retried, at(2));
     const fallenBack = accepted(2);
     takeSuspension(fallenBack, at(301));
     const claimed = message(2);
-    begin(claimed);
-    takeResult(claimed, tryOf(claimed, 1), { outcome: 'suspended' }, at(1));
+    tryIt(claimed, { outcome: 'suspended' }, at(1));
     for (const state of [queued, retried, fallenBack, claimed]) {
       expect([endingOf(state), state.attempts.length]).toEqual([suspended, 1]);
       expect(state.attempts[0]).toMatchObject({ due_at: null, running_since: null, falls_back_at: null });
@@ -302,19 +263,17 @@ describe('a message of a suspended account', () => {
 });
 
 describe('a try', () => {
-  it.each([{ outcome: 'unavailable', message: 'busy' } as const, { outcome: 'postponed', waitMs: 5_000 } as const])(
+  it.each([isBusy, { outcome: 'postponed', waitMs: 5_000 } as const])(
     'that runs keeps to its own result: $outcome of the one before, which is written again, is not it',
     (before) => {
       const state = message(1);
-      begin(state);
-      const first = tryOf(state, 1);
+      const first = begin(state);
       takeResult(state, first, before, at(1));
-      begin(state);
-      state.attempts[0]!.running_since = at(6);
+      const second = begin(state, state.attempts[0], at(6));
       takeResult(state, first, before, at(7));
       expect(state.attempts[0]).toMatchObject({ running_since: at(6), due_at: null });
-      takeResult(state, tryOf(state, 1), { outcome: 'accepted', providerId: 'p' }, at(8));
-      expect(state.attempts[0]).toMatchObject({ status: 'sent', provider_id: 'p' });
+      takeResult(state, second, isTaken, at(8));
+      expect(state.attempts[0]).toMatchObject({ status: 'sent', provider_id: 'p1' });
     },
   );
 
@@ -322,8 +281,7 @@ describe('a try', () => {
     const state = message(2);
     let now = 0;
     for (let number = 1; number <= 3; number++) {
-      begin(state);
-      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy', retryAfterMs: 60_000 }, at(now));
+      tryIt(state, { ...isBusy, retryAfterMs: 60_000 }, at(now));
       if (number < 3) now = (state.attempts[0]!.due_at!.getTime() - start.getTime()) / 1_000;
     }
     expect(now).toBeLessThan(30);
@@ -337,8 +295,7 @@ describe('a try', () => {
     for (let now = 0; state.attempts[0]!.due_at !== null; ) {
       now = (state.attempts[0]!.due_at.getTime() - start.getTime()) / 1_000;
       starts.push(now);
-      begin(state);
-      takeResult(state, tryOf(state, 1), { outcome: 'unavailable', message: 'busy' }, at(now + 13));
+      tryIt(state, isBusy, at(now + 13));
     }
     expect(starts).toEqual([0, 15, 29.5]);
     expect(state.status).toBe('failed');
@@ -346,8 +303,7 @@ describe('a try', () => {
 
   it('whose outcome is unknown is not made again: the timer starts, and the message fails where there is no other channel', () => {
     const state = message(1);
-    begin(state);
-    takeResult(state, tryOf(state, 1), { outcome: 'unknown', message: 'no answer' }, at(15));
+    tryIt(state, { outcome: 'unknown', message: 'no answer' }, at(15));
     expect(state.attempts[0]).toMatchObject({ status: 'unknown', due_at: null, falls_back_at: at(315) });
     takeTimer(state, 1, at(314));
     expect(state.status).toBe('sending');
@@ -357,24 +313,18 @@ describe('a try', () => {
 
   it('without consent on any channel refuses the message; with another reason among them it fails', () => {
     const refused = message(2);
-    for (const number of [1, 2]) {
-      begin(refused);
-      takeResult(refused, tryOf(refused, number), { outcome: 'skipped', reason: 'no_consent' }, at(1));
-    }
+    for (const _channel of [1, 2]) tryIt(refused, hasNoConsent, at(1));
     expect([refused.status, refused.error_code]).toEqual(['refused', 'no_consent']);
     const failed = message(2);
-    begin(failed);
-    takeResult(failed, tryOf(failed, 1), { outcome: 'skipped', reason: 'no_consent' }, at(1));
-    begin(failed);
-    takeResult(failed, tryOf(failed, 2), { outcome: 'rejected', message: 'no such number' }, at(2));
+    tryIt(failed, hasNoConsent, at(1));
+    tryIt(failed, isRefused, at(2));
     expect([failed.status, failed.error_code, failed.error_message]).toEqual(['failed', 'rejected', 'no such number']);
   });
 
   it('that fails after a channel that took the message leaves it sent; it fails when that one does', () => {
     const state = accepted(2);
     takeTimer(state, 1, at(301));
-    begin(state);
-    takeResult(state, tryOf(state, 2), { outcome: 'rejected', message: 'no' }, at(302));
+    tryIt(state, isRefused, at(302));
     expect(state.status).toBe('sent');
     takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
     expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);

@@ -29,6 +29,9 @@ const steps = [
   { channel: 'whatsapp', body: 'Hello by WhatsApp', fallback_after_seconds: 60 },
   { channel: 'sms', body: 'Hello by SMS' },
 ];
+const inSeconds = (seconds: number) => new Date(platform.clock.now().getTime() + seconds * 1_000).toISOString();
+const reportDelivered = ({ provider_id: id }: { provider_id: string | null }) =>
+  shop.hook('whatsapp', { type: 'receipt', id, status: 'delivered', at: inSeconds(0) });
 const refuse = (status: number) => (_: unknown, response: { writeHead(status: number): { end(text: string): void } }) =>
   response.writeHead(status).end('{"message":"no"}');
 
@@ -48,8 +51,7 @@ describe('a message', () => {
     ]);
     const id = attempts[0]!.provider_id!;
     for (const status of ['delivered', 'read', 'sent', 'delivered']) {
-      const at = platform.clock.now().toISOString();
-      expect((await shop.hook('whatsapp', { type: 'receipt', id, status, at })).status).toBe(200);
+      expect((await shop.hook('whatsapp', { type: 'receipt', id, status, at: inSeconds(0) })).status).toBe(200);
     }
     const read = await message(shop.account, queued.id, ({ attempts }) => attempts[0]!.receipts.length === 3);
     expect(read).toMatchObject({ status: 'read', reference: 'order-7' });
@@ -92,28 +94,19 @@ describe('a message', () => {
     expect(data).toEqual({ message: { ...failed, webhooks: undefined }, previous });
   });
 
-  it('that nobody is reached with in time goes on by the next channel', async () => {
+  it('that nobody is reached with in time goes on by the next channel, and shows the one that got furthest, in lists and events too', async () => {
+    sms.respond = refuse(400);
     const { id } = await send({ to, channels: steps });
     await message(shop.account, id, withStatus('sent'));
     expect(sms.received).toEqual([]);
     platform.clock.advance(60_000);
-    const { attempts } = await message(shop.account, id, (one) => one.attempts[1]?.status === 'sent');
-    expect(attempts[0]!.status).toBe('sent');
-    expect(sms.sentTo(to)).toHaveLength(1);
-  });
-
-  it('shows the channel and body that got furthest, in lists and events too', async () => {
-    sms.respond = refuse(400);
-    const { id } = await send({ to, channels: steps });
-    await message(shop.account, id, withStatus('sent'));
-    platform.clock.advance(60_000);
     const { attempts, ...shown } = await message(shop.account, id, (one) => one.attempts[1]?.status === 'failed');
+    expect(sms.sentTo(to)).toHaveLength(1);
     const furthest = { status: 'sent', channel: 'whatsapp', body: 'Hello by WhatsApp', to };
     expect(shown).toMatchObject(furthest);
     const listed = await shop.account.client.listMessages({ query: { status: 'sent' } });
     expect(listed.data.find((one) => one.id === id)).toMatchObject(furthest);
-    const receipt = { type: 'receipt', id: attempts[0]!.provider_id, status: 'delivered' };
-    await shop.hook('whatsapp', { ...receipt, at: platform.clock.now().toISOString() });
+    await reportDelivered(attempts[0]!);
     const { data } = await platform.event(shop.account.id, 'message.delivered');
     expect(data.message).toMatchObject({ ...furthest, status: 'delivered' });
     expect(data.previous).toEqual({ status: 'sent', delivered_at: null });
@@ -122,8 +115,7 @@ describe('a message', () => {
   it('that is delivered in time is not sent on the next channel', async () => {
     const { id } = await send({ to, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
-    const receipt = { type: 'receipt', id: sent.attempts[0]!.provider_id, status: 'delivered' };
-    await shop.hook('whatsapp', { ...receipt, at: platform.clock.now().toISOString() });
+    await reportDelivered(sent.attempts[0]!);
     await message(shop.account, id, withStatus('delivered'));
     platform.clock.advance(120_000);
     const other = await send({ to: '+4930901821', channels: steps });
@@ -153,9 +145,8 @@ describe('a message', () => {
 
 describe('a scheduled message', () => {
   it('is sent when its time has come, not before, and can be cancelled until then', async () => {
-    const at = (seconds: number) => new Date(platform.clock.now().getTime() + seconds * 1_000).toISOString();
-    const one = await send({ to, channels: steps, send_at: at(60) });
-    const other = await send({ to: '+4930901821', channels: steps, send_at: at(60) });
+    const one = await send({ to, channels: steps, send_at: inSeconds(60) });
+    const other = await send({ to: '+4930901821', channels: steps, send_at: inSeconds(60) });
     expect(one.status).toBe('scheduled');
     const params = { message_id: other.id };
     expect((await shop.account.client.cancelMessage({ params })).status).toBe('cancelled');
@@ -178,8 +169,8 @@ describe('a message to a contact that is deleted before it is sent', () => {
     if (channel === 'email')
       await client.putChannel({ params: { channel }, body: { provider: 'http', settings: { url: sms.url } } });
     const contact = await client.createContact({ body: { name: 'Ada', phone: to, email: 'ada@example.com' } });
-    const send_at = new Date(platform.clock.now().getTime() + 60_000).toISOString();
-    const { id } = await send({ contact: contact.id, channels: [{ channel, body: 'Hello' }], send_at });
+    const channels = [{ channel, body: 'Hello' }];
+    const { id } = await send({ contact: contact.id, channels, send_at: inSeconds(60) });
     await client.deleteContact({ params: { contact_id: contact.id } });
     const sql = platform.database('messaging');
     await waitFor('the copy to know', async () => {
@@ -215,17 +206,21 @@ describe('marketing', () => {
 });
 
 describe('in a sandbox', () => {
-  it('nothing is sent, and the last digits decide what becomes of it', async () => {
-    const statusOf = async (number: string) => {
-      const { id } = await shop.account.testClient.sendMessage({
-        body: { to: number, channels: [{ channel: 'sms', body: 'x' }] },
-      });
-      const ends = { '01': 'delivered', '02': 'read', '03': 'failed', '04': 'sent' }[number.slice(-2)]!;
-      await waitFor(`${number} to be ${ends}`, async () => {
-        return (await shop.account.testClient.getMessage({ params: { message_id: id } })).status === ends;
-      });
-    };
-    for (const end of ['01', '02', '03', '04']) await statusOf(`+493090182${end}`);
+  it.each([
+    ['sms', '+493090182001', 'delivered'],
+    ['sms', '+493090182002', 'read'],
+    ['sms', '+493090182003', 'failed'],
+    ['sms', '+493090182004', 'sent'],
+    ['sms', '+493090182078', 'delivered'],
+    ['email', 'ada02@example.com', 'read'],
+    ['email', 'ada03@example01.com', 'failed'],
+    ['email', 'ada@example03.com', 'delivered'],
+    ['email', '3@example.com', 'delivered'],
+  ] as const)('by %s to %s nothing is sent, and its end decides that it is %s', async (channel, address, ends) => {
+    const { testClient, sandboxId } = shop.account;
+    const { id } = await testClient.sendMessage({ body: { to: address, channels: [{ channel, body: 'x' }] } });
+    await platform.event(sandboxId, `message.${ends}`, (data) => data.message.id === id);
+    expect((await testClient.getMessage({ params: { message_id: id } })).status).toBe(ends);
     expect(sms.received).toEqual([]);
   });
 });
@@ -240,5 +235,56 @@ describe('what webhooks were told', () => {
     expect(told.webhooks).toMatchObject([{ event: 'message.sent', status: 'delivered', response_status: 204 }]);
     expect(told.webhooks_unavailable).toBeUndefined();
     await endpoint.stop();
+  });
+});
+
+describe('a test of a channel', () => {
+  const test = (channel: string, body: object) =>
+    shop.account.request('POST', `/v1/messages/channels/${channel}/test`, { body });
+
+  it('is a message like any other, on this channel alone', async () => {
+    const { status, body } = await test('sms', { to: '030 901820' });
+    expect(status).toBe(202);
+    expect(body).toMatchObject({
+      status: 'queued',
+      channel: 'sms',
+      to,
+      contact: null,
+      purpose: 'service',
+      reference: null,
+    });
+    const sent = await message(shop.account, body.id, withStatus('sent'));
+    expect(sent.attempts).toMatchObject([{ number: 1, channel: 'sms', provider: 'http', status: 'sent' }]);
+    expect(sms.sentTo(to)).toMatchObject([{ message: body.id, channel: 'sms', body: body.body }]);
+    expect(whatsapp.received).toHaveLength(0);
+    await platform.event(shop.account.id, 'message.sent', (data) => data.message.id === body.id);
+  });
+
+  const missing = { code: 'not_found', message: 'There is no such channel in this account' };
+  const wrongTo = (message: string) => ({ code: 'invalid_request', message, field: 'to' });
+  it.each([
+    ['email', { to: 'ada@example.com' }, 404, missing],
+    ['email', {}, 404, missing],
+    ['fax', { to: '1' }, 404, { code: 'not_found' }],
+    ['sms', {}, 400, wrongTo('to is required')],
+    ['sms', { to: 'ada@example.com' }, 400, wrongTo('to must be a phone number, such as +4930901820')],
+    ['sms', { to: '' }, 400, wrongTo('to must be a string of 1 to 254 characters')],
+  ])('needs the channel to be set up, and an address on it: %s, %j', async (channel, body, status, error) => {
+    expect(await test(channel, body)).toMatchObject({ status, body: { error } });
+    expect(sms.received).toHaveLength(0);
+  });
+
+  it('is simulated in a sandbox, where every channel is there, in the language of the account, or in English', async () => {
+    const texts = [];
+    for (const language of ['de-AT', 'pl']) {
+      const { testClient, sandboxId } = await platform.account({ language });
+      const sent = await testClient.testChannel({ params: { channel: 'email' }, body: { to: 'ada@example.com' } });
+      texts.push(sent.body);
+      await platform.event(sandboxId, 'message.delivered', (data) => data.message.id === sent.id);
+    }
+    expect(texts).toEqual([
+      expect.stringMatching(/^Das ist eine Testnachricht von .+\.$/),
+      expect.stringMatching(/^This is a test message from .+\.$/),
+    ]);
   });
 });

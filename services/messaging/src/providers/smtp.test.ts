@@ -35,13 +35,12 @@ const send = (port: number, given = {}, settings = {}, deadlineMs = 15_000) =>
 /** Sends with a short deadline to a server that does not respond in time; the other tests never reach their deadline. */
 const sendInVain = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
 
-/** Starts a server that sends `greeting` to every client, and then what `respond` says to each piece that comes. */
-async function startBareServer(greeting: string, respond: (said: string) => string = () => ''): Promise<number> {
+/** Starts a server of TCP, and returns its port. */
+async function startServer(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
-    socket.write(greeting);
-    socket.on('data', (said) => socket.write(respond(said.toString())));
+    onConnection(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stops.push(() => {
@@ -49,6 +48,14 @@ async function startBareServer(greeting: string, respond: (said: string) => stri
     return new Promise((resolve) => server.close(resolve));
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** Starts a server that sends `greeting` to every client, and then what `respond` says to each piece that comes. */
+function startBareServer(greeting: string, respond: (said: string) => string = () => ''): Promise<number> {
+  return startServer((socket) => {
+    socket.write(greeting);
+    socket.on('data', (said) => socket.write(respond(said.toString())));
+  });
 }
 
 describe('sending', () => {
@@ -97,24 +104,19 @@ describe('sending', () => {
 });
 
 describe('what becomes of it', () => {
-  it('is rejected for what the server refuses for good, with what it says', async () => {
-    const { port } = await started('starttls');
-    expect(await send(port, { to: 'refused@example.com' })).toEqual({
-      outcome: 'rejected',
-      message: 'The mail server responded: 550 5.1.1 No such user',
-    });
-    expect((await send(port, { to: 'unwanted@example.com' })).outcome).toBe('rejected');
-    expect((await send(port, {}, { from: 'banned@shop.example' })).outcome).toBe('rejected');
-  });
-
-  it('is unavailable for what the server refuses for now', async () => {
-    const { port } = await started('starttls');
-    expect(await send(port, { to: 'later@example.com' })).toEqual({
-      outcome: 'unavailable',
-      message: 'The mail server responded: 451 4.7.1 Try again later',
-    });
-    expect((await send(port, { to: 'full@example.com' })).outcome).toBe('unavailable');
-  });
+  it.each([
+    ['rejected', { to: 'refused@example.com' }, {}, '550 5.1.1 No such user'],
+    ['rejected', { to: 'unwanted@example.com' }, {}, '554 5.7.1 Looks like spam'],
+    ['rejected', {}, { from: 'banned@shop.example' }, '553 5.1.8 Sender is banned'],
+    ['unavailable', { to: 'later@example.com' }, {}, '451 4.7.1 Try again later'],
+    ['unavailable', { to: 'full@example.com' }, {}, '452 4.3.1 No space left'],
+  ])(
+    'is %s where the server refuses %j, %j for good or for now, with what it says',
+    async (outcome, given, settings, said) => {
+      const { port } = await started('starttls');
+      expect(await send(port, given, settings)).toEqual({ outcome, message: `The mail server responded: ${said}` });
+    },
+  );
 
   it('is unknown where the connection is lost or nothing comes after the mail, and unavailable before it', async () => {
     const { port, mails } = await started('starttls');
@@ -182,25 +184,16 @@ describe('what becomes of it', () => {
   it('is unavailable where nobody listens, greets or knows the name', async () => {
     const server = await startMailServer('none');
     await server.stop();
-    expect(await send(server.port)).toEqual({
-      outcome: 'unavailable',
-      message: 'The mail server could not be reached',
-    });
-    expect(await sendInVain(await startBareServer(''))).toEqual({
-      outcome: 'unavailable',
-      message: 'The mail server did not respond in time',
-    });
-    expect(await send(await startBareServer('554 5.3.2 Closed today\r\n'))).toEqual({
-      outcome: 'unavailable',
-      message: 'The mail server responded: 554 5.3.2 Closed today',
-    });
+    const isUnavailable = (message: string) => ({ outcome: 'unavailable', message: `The mail server ${message}` });
+    expect(await send(server.port)).toEqual(isUnavailable('could not be reached'));
+    expect(await sendInVain(await startBareServer(''))).toEqual(isUnavailable('did not respond in time'));
+    const closed = await send(await startBareServer('554 5.3.2 Closed today\r\n'));
+    expect(closed).toEqual(isUnavailable('responded: 554 5.3.2 Closed today'));
     const resolve = () => Promise.reject(new Error('no such name'));
     const settings = { ...base, port: 25, host: 'mail.example' };
     const lost = { ...tools, guard: { ...tools.guard, resolve } };
-    expect(await provider.send(outgoing(message), settings, lost)).toEqual({
-      outcome: 'unavailable',
-      message: 'The mail server has a host name that cannot be resolved',
-    });
+    const unresolved = await provider.send(outgoing(message), settings, lost);
+    expect(unresolved).toEqual(isUnavailable('has a host name that cannot be resolved'));
   });
 
   it.each([
@@ -209,19 +202,15 @@ describe('what becomes of it', () => {
     ['its response to EHLO', `220 mail.example\r\n${'250-SIZE 1\r\n'.repeat(50)}`],
   ])('is unavailable at the deadline where a server sends %s a byte at a time, and hangs up', async (_, said) => {
     const closed = Promise.withResolvers<void>();
-    const server = createServer((socket) => {
+    const port = await startServer((socket) => {
       let place = 0;
       const drip = setInterval(() => socket.write(said[place++ % said.length]!), 5);
-      socket
-        .on('error', () => undefined)
-        .on('close', () => {
-          clearInterval(drip);
-          closed.resolve();
-        });
+      socket.on('close', () => {
+        clearInterval(drip);
+        closed.resolve();
+      });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    stops.push(() => new Promise((resolve) => server.close(resolve)));
-    const { outcome } = await sendInVain((server.address() as AddressInfo).port);
+    const { outcome } = await sendInVain(port);
     expect(outcome).toBe('unavailable');
     await closed.promise;
   });
@@ -248,19 +237,16 @@ describe('settings', () => {
   });
 
   it('are refused by name', () => {
-    for (const host of ['', 'a b', 'https://mail.example', 'mail.example:25', '1.2.3.4.5', 'fe80::1%eth0', 'a..b']) {
+    for (const host of ['', 'a b', 'https://mail.example', 'mail.example:25', '1.2.3.4.5', 'fe80::1%eth0', 'a..b'])
       expect(faultsOf({ host })).toEqual(['host']);
-    }
-    for (const from of ['', 'shop', 'Shop <shop>', 'a@b.de, c@d.de', 'A\r\nBcc: x@y.de <a@b.de>']) {
+    for (const from of ['', 'shop', 'Shop <shop>', 'a@b.de, c@d.de', 'A\r\nBcc: x@y.de <a@b.de>'])
       expect(faultsOf({ from })).toEqual(['from']);
-    }
     for (const port of [0, 65_536, 1.5, '25']) expect(faultsOf({ port })).toEqual(['port']);
     expect(faultsOf({ security: 'ssl' })).toEqual(['security']);
     expect(faultsOf({ username: 'shop' })).toEqual(['password']);
     expect(faultsOf({ password: 'kept' })).toEqual([]);
-    for (const host of ['127.0.0.1', '::1', 'mail.example.', 'localhost', 'mx_1.example']) {
+    for (const host of ['127.0.0.1', '::1', 'mail.example.', 'localhost', 'mx_1.example'])
       expect(faultsOf({ host })).toEqual([]);
-    }
   });
 
   it('name no host that must not be called', async () => {

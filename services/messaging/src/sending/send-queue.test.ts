@@ -22,6 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([sms.stop(), email.stop()]));
 
+const inAnHour = () => new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
 const send = ({ account }: Shop, to: string, more: object = {}) => {
   const channel = to.includes('@') ? ('email' as const) : ('sms' as const);
   return account.client.sendMessage({ body: { to, channels: [{ channel, body: 'Hello' }], ...more } });
@@ -30,7 +31,7 @@ const send = ({ account }: Shop, to: string, more: object = {}) => {
 it('what waits of one account does not go before all that waits of another: lanes take turns', async () => {
   const shops = [await openShop(platform, { sms }), await openShop(platform, { sms })];
   const [first, second] = shops.sort((one, other) => (one.account.id < other.account.id ? -1 : 1)) as [Shop, Shop];
-  const send_at = new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
+  const send_at = inAnHour();
   for (let index = 10; index < 40; index++) await send(first, `+49309018${index}`, { send_at });
   await send(second, '+4930901901', { send_at });
   platform.clock.advance(3_600_000);
@@ -61,9 +62,7 @@ it('a channel that is set up again while its calls hang gets no more calls', asy
 
 it('a message whose first try was postponed for however long has its retries', async () => {
   const shop = await openShop(platform, { sms });
-  const { id } = await send(shop, '+4930901821', {
-    send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString(),
-  });
+  const { id } = await send(shop, '+4930901821', { send_at: inAnHour() });
   // As after tries from an hour ago on that were put off, since customer data did not respond.
   await platform.database('messaging')`
     update attempts set status = 'sending', started_at = ${new Date(platform.clock.now().getTime() - 3_600_000)} where message_id = ${id}`;

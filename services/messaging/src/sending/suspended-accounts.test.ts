@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import { takeMessage } from '@customer-platform/contracts/messaging';
-import { AccountDirectory, Bus, createLogger } from '@customer-platform/service-kit';
+import { AccountDirectory, type Bus, createLogger } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  connectAs,
   type HttpProvider,
   message,
   openShop,
@@ -24,9 +25,7 @@ let sms: HttpProvider;
 let shop: Shop;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'messaging'], env: { MESSAGING_MAX_PER_CHANNEL: '1' } });
-  const { NATS_URL, BUS_PREFIX } = platform.env('messaging');
-  const log = createLogger('catalogue', 'error');
-  bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'catalogue', log });
+  bus = await connectAs(platform, 'catalogue');
 }, 60_000);
 afterAll(async () => {
   await bus.close();
@@ -143,43 +142,13 @@ describe('of a suspended account', () => {
   });
 });
 
-it('many tries of one account ask the gateway once whether it is suspended, and again when it changes', async () => {
-  const asked: string[] = [];
-  let isSuspended = false;
-  const accounts = new AccountDirectory(async (id) => {
-    asked.push(id);
-    return { id, suspended: isSuspended } as never;
-  });
-  const suspensions = new Suspensions(accounts);
-  const ask = () => Promise.all(['a', 'a', 'b', 'a'].map((id) => suspensions.isSuspended(id)));
-  expect(await ask()).toEqual([false, false, false, false]);
-  expect(asked.sort()).toEqual(['a', 'b']);
-  isSuspended = true;
-  accounts.forget('a');
-  expect(await ask()).toEqual([true, true, false, true]);
-});
-
 it('a try that was claimed when its account was suspended does not reach the provider, nor one while nobody can say', async () => {
-  const claim = {
-    account_id: randomUUID(),
-    message_id: randomUUID(),
-    attempt_id: randomUUID(),
-    number: 1,
-    attempts: 1,
-    channel: 'sms',
-    step: steps[1],
-    purpose: 'service',
-    contact_id: null,
-    address: to,
-    is_simulated: true,
-    provider: null,
-    settings: null,
-    token: null,
-    trace: null,
-  } as DueAttempt;
+  const ids = { account_id: randomUUID(), message_id: randomUUID(), attempt_id: randomUUID(), contact_id: null };
+  const simulated = { is_simulated: true, provider: null, settings: null, token: null };
+  const claim = { ...ids, ...simulated, channel: 'sms', step: steps[1], purpose: 'service', address: to };
   const tried = (fetch: (id: string) => Promise<AccountContext | null>) => {
     const suspensions = new Suspensions(new AccountDirectory(fetch));
-    return sendAttempt(claim, { suspensions, log: createLogger('messaging', 'error') } as SendContext);
+    return sendAttempt(claim as DueAttempt, { suspensions, log: createLogger('messaging', 'error') } as SendContext);
   };
   const account = { id: claim.account_id, suspended: true } as AccountContext;
   expect(await tried(async () => account)).toEqual({ outcome: 'suspended' });

@@ -58,24 +58,6 @@ describe('the default texts', () => {
   ])('of %s are those of its first part, else English with English dates', (language, beginning) => {
     expect(say(language).subject).toMatch(new RegExp(`^${RegExp.escape(beginning)}`));
   });
-
-  it('say it whole in English and German', () => {
-    expect(say('en')).toEqual({
-      subject: 'Your appointment on Thursday, December 24, 2026',
-      body: [
-        'Your appointment with Acme is in our calendar:',
-        'Consultation, Thursday, December 24, 2026 at 4:05 PM',
-        'Main Street 1',
-        'https://meet.example/1',
-      ].join('\n'),
-    });
-    expect(
-      say('de', undefined, { location: '', meeting_link: '', contact: { ...appointment.contact, name: '' } }),
-    ).toEqual({
-      subject: 'Ihr Termin am Donnerstag, 24. Dezember 2026',
-      body: 'Ihr Termin bei Acme ist eingetragen:\nConsultation, Donnerstag, 24. Dezember 2026, 16:05 Uhr',
-    });
-  });
 });
 
 describe('an own text', () => {

@@ -41,23 +41,17 @@ describe('the texts of an account', () => {
     expect(await client.getTemplates()).toEqual(again);
   });
 
-  it('are the defaults again after null', async () => {
-    const { client } = await platform.account();
+  it('stay defaults where nothing new is given, and are the defaults again after null', async () => {
+    const { client, request } = await platform.account();
     const before = await client.getTemplates();
+    for (const body of [{}, { [name]: {} }, { [name]: { subject: null } }, before])
+      expect(await request('PATCH', path, { body })).toMatchObject({ status: 200, body: before });
     const own = { subject: 'Own', body: 'Own' };
     await client.updateTemplates({ body: { [name]: own, appointment_reminder: own } });
     const after = await client.updateTemplates({ body: { [name]: null } });
     expect(after).toEqual({ ...before, appointment_reminder: { ...own, is_default: false } });
     expect(await client.getTemplates()).toEqual(after);
     expect(await client.updateTemplates({ body: { [name]: null, appointment_reminder: null } })).toEqual(before);
-  });
-
-  it('stay defaults where nothing, or what they are already, is given', async () => {
-    const { client, request } = await platform.account();
-    const before = await client.getTemplates();
-    for (const body of [{}, { [name]: {} }, { [name]: { subject: null } }, before])
-      expect(await request('PATCH', path, { body })).toMatchObject({ status: 200, body: before });
-    expect(await client.getTemplates()).toEqual(before);
   });
 
   it('are its own, not those of another account nor of its sandbox', async () => {
