@@ -135,14 +135,9 @@ describe('a document that is not what it should be has a reason', () => {
   });
 
   it('one of a table row of 50,000 cells is read', async () => {
-    const cells = 50_000;
-    const pieces = await read('html', `<h1>Sizes</h1><table><tr>${'<td>9</td>'.repeat(cells)}</tr></table>`);
-    expect(
-      pieces
-        .map(({ text }) => text)
-        .join('')
-        .split('9'),
-    ).toHaveLength(cells + 1);
+    const pieces = await read('html', `<h1>Sizes</h1><table><tr>${'<td>9</td>'.repeat(50_000)}</tr></table>`);
+    const text = pieces.map((piece) => piece.text).join('');
+    expect(text.split('9')).toHaveLength(50_001);
   });
 
   it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
@@ -264,29 +259,6 @@ describe('a document that is not what it should be has a reason', () => {
     const one = extractor({ program: ['--input-type=module', '--eval', program] });
     await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
     expect(one.pid).toBeUndefined();
-  });
-
-  it('a process that says a byte at a time has what it said before copied once, and not with each', async () => {
-    const program = `
-      import { readSync, writeSync } from 'node:fs';
-      readSync(0, Buffer.alloc(1_000));
-      const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-      for (const byte of [0, 0xff, 0xff, 0xff]) {
-        writeSync(1, Buffer.from([byte]));
-        pause();
-      }
-      for (;;) {
-        writeSync(1, Buffer.from('x'));
-        pause();
-      }`;
-    const joined = jest.spyOn(Buffer, 'concat');
-    try {
-      const one = extractor({ startMs: 1_000, program: ['--input-type=module', '--eval', program] });
-      await expect(one.read({ type: 'txt' }, () => [Buffer.from('a')])).rejects.toThrow(NotStarted);
-      expect(joined.mock.calls.length).toBeLessThan(20);
-    } finally {
-      joined.mockRestore();
-    }
   });
 
   it.each([
