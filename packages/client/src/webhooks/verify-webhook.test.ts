@@ -23,12 +23,13 @@ const signed = (text = body, keys: readonly string[] = [secret], at = now) => ({
 });
 
 async function faultOf(headers: Record<string, string>, text = body, at = now): Promise<WebhookFault | undefined> {
-  const error = await verifyWebhook(headers, text, secret, { now: at }).then(
+  return await verifyWebhook(headers, text, secret, { now: at }).then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(WebhookVerificationError);
+      return (error as WebhookVerificationError).reason;
+    },
   );
-  if (error !== undefined) expect(error).toBeInstanceOf(WebhookVerificationError);
-  return (error as WebhookVerificationError | undefined)?.reason;
 }
 
 describe('a delivery that the reference library signed', () => {
@@ -52,11 +53,8 @@ describe('a delivery that the reference library signed', () => {
   it('is verified by either secret while both sign, and by any of several', async () => {
     await verifyWebhook(signed(body, [other, secret]), body, secret);
     await verifyWebhook(signed(body, [secret]), body, [other, secret]);
-    await verifyWebhook(
-      { ...signed(), 'webhook-signature': `v1a,AAAA v2,x ${signed()['webhook-signature']}` },
-      body,
-      secret,
-    );
+    const newer = `v1a,AAAA v2,x ${signed()['webhook-signature']}`;
+    await verifyWebhook({ ...signed(), 'webhook-signature': newer }, body, secret);
     await verifyWebhook(signed(), body, secret.slice('whsec_'.length));
   });
 
