@@ -13,34 +13,20 @@ describe('the secrets of the containers', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  const values = () =>
-    Object.fromEntries(
-      readFileSync(file, 'utf8')
-        .split('\n')
-        .filter((line) => /^[A-Z]/.test(line))
-        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    );
+  const values = (): Record<string, string> =>
+    Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, ...pair]) => pair));
 
-  it('are all written, to a file that only its owner may read', () => {
+  it('are all written, to a file that only its owner may read, long and of their own each', () => {
     writeSecrets(file, false);
     expect(missingSecrets(readFileSync(file, 'utf8'))).toEqual([]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  it('are long, of their own each, and need no quoting in a URL or a shell', () => {
-    writeSecrets(file, false);
-    const {
-      COMPOSE_PROJECT_NAME: _,
-      AGENTS_SECRET_KEY,
-      MESSAGING_SECRET_KEY,
-      WEBHOOKS_SECRET_KEY,
-      ...others
-    } = values();
-    const keys = [AGENTS_SECRET_KEY, MESSAGING_SECRET_KEY, WEBHOOKS_SECRET_KEY];
-    for (const key of keys) expect(Buffer.from(key!, 'base64')).toHaveLength(32);
-    expect(new Set(keys).size).toBe(keys.length);
-    expect(Object.values(others).filter((value) => !/^[A-Za-z0-9_-]{32,}$/.test(value))).toEqual([]);
-    expect(new Set(Object.values(others)).size).toBe(Object.values(others).length);
+    const { COMPOSE_PROJECT_NAME: _, ...secrets } = values();
+    for (const [name, secret] of Object.entries(secrets)) {
+      if (name.endsWith('_SECRET_KEY')) expect(Buffer.from(secret, 'base64')).toHaveLength(32);
+      // Others need no quoting in a URL or a shell.
+      else expect([name, secret]).toEqual([name, expect.stringMatching(/^[A-Za-z0-9_-]{32,}$/)]);
+    }
+    expect(new Set(Object.values(secrets)).size).toBe(Object.keys(secrets).length);
   });
 
   it('are never overwritten', () => {
@@ -86,16 +72,9 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
   });
 
   it('names a missing secret and the command that adds it', () => {
-    const variables = (compose + observe)
-      .split('${')
-      .slice(1)
-      .map((text) => text.slice(0, text.indexOf('}')));
-    const [names, messages] = [0, 1].map((part) => {
-      return variables.flatMap((text) => (text.includes(':?') ? [text.split(':?')[part]] : []));
-    });
     const command = 'npm run compose:secrets (-- --add-missing after an update)';
-    expect(messages).toEqual(names!.map((name) => `${name} is missing, run ${command}`));
-    expect(names).not.toEqual([]);
+    for (const [, name, message] of (compose + observe).matchAll(/\$\{([A-Z_]+):\?([^}]*)\}/g))
+      expect(message).toBe(`${name} is missing, run ${command}`);
   });
 
   it('stops PostgreSQL and NATS after the processes that use them', () => {
@@ -117,28 +96,21 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(text.split('\n').filter((line) => line.startsWith('USER '))).toEqual(['USER 1000:1000']);
   });
 
-  it.each(deployables)('has %s under its own database role, which provision makes', (name) => {
-    const block = blocks.get(name.toLowerCase()) ?? '';
-    expect(block).toContain(`SERVICE: ${name.toLowerCase()} `);
-    expect(block).toContain('<<: *process');
-    expect(block).toContain(`//platform_${name.toLowerCase()}:\${ROLE_PASSWORD_${name}:?`);
-    expect(blocks.get('provision')).toContain(`ROLE_PASSWORD_${name}: \${ROLE_PASSWORD_${name}}`);
-  });
-
-  it.each(deployables)('has %s under its own user on the bus, whose password NATS knows', (name) => {
-    const url = `NATS_URL: nats://${name.toLowerCase()}:\${NATS_PASSWORD_${name}:?`;
-    expect(blocks.get(name.toLowerCase())).toContain(url);
-    expect(compose.split(`NATS_PASSWORD_${name}:?`)).toHaveLength(2);
-    expect(blocks.get('nats')).toContain(`NATS_PASSWORD_${name}: '"\${NATS_PASSWORD_${name}}"'`);
-    expect(authorization).toContain(`password: $NATS_PASSWORD_${name}\n`);
-  });
-
-  it.each(deployables)('tags the image of %s with its version, and lets .env name another', (variable) => {
-    const name = variable.toLowerCase();
-    const folder = name === 'gateway' ? name : `services/${name}`;
-    expect(blocks.get(name)).toContain(
-      `image: customer-platform/${name}:\${${variable}_VERSION:-${versionOf(folder)}}\n`,
-    );
+  it.each(deployables)('has %s under its own role and bus user, in its version unless .env names another', (upper) => {
+    const name = upper.toLowerCase();
+    const version = versionOf(name === 'gateway' ? name : `services/${name}`);
+    for (const part of [
+      `SERVICE: ${name} `,
+      '<<: *process',
+      `image: customer-platform/${name}:\${${upper}_VERSION:-${version}}\n`,
+      `//platform_${name}:\${ROLE_PASSWORD_${upper}:?`,
+      `NATS_URL: nats://${name}:\${NATS_PASSWORD_${upper}:?`,
+    ])
+      expect(blocks.get(name)).toContain(part);
+    expect(compose.split(`NATS_PASSWORD_${upper}:?`)).toHaveLength(2);
+    expect(blocks.get('provision')).toContain(`ROLE_PASSWORD_${upper}: \${ROLE_PASSWORD_${upper}}`);
+    expect(blocks.get('nats')).toContain(`NATS_PASSWORD_${upper}: '"\${NATS_PASSWORD_${upper}}"'`);
+    expect(authorization).toContain(`password: $NATS_PASSWORD_${upper}\n`);
   });
 
   it.each(['provision', 'nats'])('tags the image of %s, which is no deployable, with the version of deploy', (name) => {

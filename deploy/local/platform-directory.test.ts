@@ -1,20 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { describeProcess, gateway, type Platform, services } from './deployables.ts';
 import {
   choosePorts,
   claimDirectory,
@@ -32,6 +22,14 @@ describe("the platform's directory", () => {
     directory = mkdtempSync(join(tmpdir(), 'platform-'));
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** Starts a process that runs until it is told to end, and records it. */
+  async function startRecorded(file: string): Promise<number> {
+    const child = spawn(process.execPath, ['-e', 'console.log(); setInterval(() => {}, 1000)'], { detached: true });
+    await once(child.stdout, 'data');
+    recordProcess(join(directory, file), child.pid!, 'SIGTERM');
+    return child.pid!;
+  }
 
   it('keeps its secrets, lets only its user read them, and gives a new service a password', () => {
     const first = loadSecrets(directory, ['calendar']);
@@ -84,102 +82,19 @@ describe("the platform's directory", () => {
   });
 
   it('belongs to one launcher at a time, and a fresh start takes it over', async () => {
-    const other = spawn(process.execPath, ['-e', 'console.log(); setInterval(() => {}, 1000)'], { detached: true });
-    await once(other.stdout, 'data');
-    recordProcess(join(directory, 'launcher.json'), other.pid ?? 0, 'SIGTERM');
-    await expect(claimDirectory(directory, false)).rejects.toThrow(`it runs already (process ${other.pid})`);
+    const other = await startRecorded('launcher.json');
+    await expect(claimDirectory(directory, false)).rejects.toThrow(`it runs already (process ${other})`);
     releaseDirectory(directory);
     expect(existsSync(join(directory, 'launcher.json'))).toBe(true);
     await claimDirectory(directory, true);
-    expect(processIdentity(other.pid ?? 0)).toBeNull();
+    expect(processIdentity(other)).toBeNull();
     releaseDirectory(directory);
     expect(existsSync(join(directory, 'launcher.json'))).toBe(false);
   });
 
   it('is cleared of what a killed launcher left running', async () => {
-    const orphan = spawn(process.execPath, ['-e', 'console.log(); setInterval(() => {}, 1000)'], { detached: true });
-    await once(orphan.stdout, 'data');
-    recordProcess(join(directory, 'run', 'calendar.json'), orphan.pid ?? 0, 'SIGTERM');
+    const orphan = await startRecorded('run/calendar.json');
     await claimDirectory(directory, false);
-    expect(processIdentity(orphan.pid ?? 0)).toBeNull();
-  });
-});
-
-describe('what a process is told', () => {
-  const root = mkdtempSync(join(tmpdir(), 'repository-'));
-  const platform: Platform = {
-    root,
-    directory: join(root, '.platform'),
-    databaseUrl: 'postgres://postgres:superuser-password@127.0.0.1:5432/platform',
-    natsUrl: (name) => `nats://${name}:${name}-bus-password@127.0.0.1:4222`,
-    redisUrl: 'redis://:redis-password@127.0.0.1:6379',
-    gatewayPort: 8080,
-    adminPort: 8081,
-    ports: Object.fromEntries(services.map(({ name }, index) => [name, 21_000 + index])),
-    secrets: {
-      ADMIN_TOKEN: 'admin-token',
-      TRACE_TOKEN: 'trace-token',
-      CONTEXT_SECRET: 'context-secret',
-      WEBHOOKS_SECRET_KEY: 'webhooks-key',
-      AGENTS_SECRET_KEY: 'agents-key',
-      MESSAGING_SECRET_KEY: 'messaging-key',
-      REDIS_PASSWORD: 'redis-password',
-      bus: Object.fromEntries([gateway, ...services].map(({ name }) => [name, `${name}-bus-password`])),
-      roles: Object.fromEntries([gateway, ...services].map(({ name }) => [name, `${name}-password`])),
-    },
-  };
-  for (const { entry } of [gateway, ...services]) {
-    mkdirSync(join(root, entry, '..'), { recursive: true });
-    writeFileSync(join(root, entry), '');
-  }
-  const environmentOf = (name: string) => {
-    const deployable = [gateway, ...services].find((one) => one.name === name);
-    if (deployable === undefined) throw new Error(`no deployable is named ${name}`);
-    return describeProcess(deployable, platform).env;
-  };
-
-  it("is its own role's database and no secret of another process", () => {
-    expect(environmentOf('calendar').DATABASE_URL).toBe(
-      'postgres://platform_calendar:calendar-password@127.0.0.1:5432/platform',
-    );
-    for (const { name } of services) {
-      const told = JSON.stringify(environmentOf(name));
-      expect(told).not.toContain('admin-token');
-      expect(told).not.toContain('superuser-password');
-      expect(told).not.toContain('redis-password');
-      expect(told.split('-bus-password')).toHaveLength(2);
-      expect(told).toContain(`${name}-bus-password`);
-      expect(told.includes('webhooks-key')).toBe(name === 'webhooks');
-      expect(told.includes('agents-key')).toBe(name === 'agents');
-      expect(told.includes('messaging-key')).toBe(name === 'messaging');
-    }
-    expect(JSON.stringify(environmentOf('gateway'))).not.toContain('webhooks-key');
-  });
-
-  it('is, for the gateway, where every service answers', () => {
-    for (const { name } of services) {
-      expect(environmentOf('gateway')[`${name.toUpperCase()}_URL`]).toBe(`http://127.0.0.1:${platform.ports[name]}`);
-    }
-  });
-
-  it("is the caller's own settings, before the launcher's defaults", () => {
-    process.env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
-    process.env.WEBHOOKS_ALLOWED_RANGES = '10.0.0.0/8';
-    try {
-      expect(environmentOf('cdp').OTEL_EXPORTER_OTLP_ENDPOINT).toBe('http://127.0.0.1:4318');
-      expect(environmentOf('webhooks').WEBHOOKS_ALLOWED_RANGES).toBe('10.0.0.0/8');
-    } finally {
-      delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-      delete process.env.WEBHOOKS_ALLOWED_RANGES;
-    }
-    expect(environmentOf('webhooks').WEBHOOKS_ALLOWED_RANGES).toBe('127.0.0.0/8,::1/128');
-    expect(environmentOf('cdp').LOG_LEVEL).toBe('warn');
-  });
-
-  it('is nothing when its entry file is missing: that is said instead', () => {
-    rmSync(join(root, gateway.entry));
-    expect(() => environmentOf('gateway')).toThrow(/gateway\/src\/main.ts is missing/);
-    expect(readFileSync(join(root, services[0]?.entry ?? ''), 'utf8')).toBe('');
-    rmSync(root, { recursive: true });
+    expect(processIdentity(orphan)).toBeNull();
   });
 });
