@@ -36,27 +36,8 @@ describe('a URL', () => {
   });
 
   it('is never read with a longer host, however it is written', () => {
-    const pieces = [
-      'http',
-      'https',
-      ':',
-      '/',
-      '\\',
-      '//',
-      ' ',
-      '\t',
-      '\n',
-      '\u0000',
-      '@',
-      '.',
-      '?',
-      '#',
-      'a',
-      '[',
-      ']',
-      '%41',
-      'a'.repeat(261),
-    ];
+    const words = 'http https : / \\ // @ . ? # a [ ] %41'.split(' ');
+    const pieces = [...words, ' ', '\t', '\n', '\u0000', 'a'.repeat(261)];
     const text = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(text, fc.constantFrom(undefined, 'https://example.com/a', 'http://example.com'), (each, base) => {

@@ -1,25 +1,12 @@
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { isSigned, signatureHeader, signingKeyOf } from './signature.ts';
 
-describe('signatureHeader', () => {
-  it('is the one that the Standard Webhooks specification gives as an example', () => {
-    const key = signingKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
-    const header = signatureHeader('msg_p5jXN8AQM9LWM0D4loKWxJek', 1614265330, '{"test": 2432232314}', [key]);
-    expect(header).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
-  });
-
-  it('carries one signature for each secret, newest first, over the exact bytes', () => {
-    const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => createSecretKey(key));
-    const body = Buffer.from('{"name":"Zoë ☎"}');
-    const expected = keys.map((key) => {
-      const signed = Buffer.concat([Buffer.from('evt.1700000000.'), body]);
-      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
-    });
-    expect(signatureHeader('evt', 1700000000, body, keys)).toBe(expected.join(' '));
-    expect(signatureHeader('evt', 1700000000, body.toString(), keys)).toBe(expected.join(' '));
-  });
+it('a signature is the one that the Standard Webhooks specification gives as an example', () => {
+  const key = signingKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+  const header = signatureHeader('msg_p5jXN8AQM9LWM0D4loKWxJek', 1614265330, '{"test": 2432232314}', [key]);
+  expect(header).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
 describe('signingKeyOf', () => {
