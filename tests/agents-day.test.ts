@@ -1,24 +1,22 @@
 import type { Client } from '@customer-platform/client';
 import type { Plan } from '@customer-platform/contracts/agents';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type OwnAi, startOwnAi, tokensOfCall } from './own-ai.ts';
 import { callHook, type OwnProvider, startOwnProvider } from './own-provider.ts';
+import { hireAgent } from './setup.ts';
 
 /** A customer writes; an agent that has the information plans a reply; a member approves; the customer gets the reply. */
 let platform: Platform;
 let provider: OwnProvider;
-let ai: OwnAi;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['agents', 'cdp', 'crm', 'messaging', 'webhooks'] });
   // Noon in Berlin: what counts by day must not see midnight.
   platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
-  [provider, ai] = [await startOwnProvider(), await startOwnAi()];
+  provider = await startOwnProvider();
 }, 60_000);
 afterAll(async () => {
   await platform.stop();
   await provider.stop();
-  await ai.stop();
 });
 
 const phone = '+4930901801';
@@ -35,13 +33,7 @@ async function openShop(client: Client) {
   const contact = await client.createContact({ body: { name: 'Casey', phone } });
   const pipeline = (await client.listPipelines()).data[0]!;
   const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
-  const agent = await client.createAgent({
-    body: { name: 'Robin', role: 'Answers questions', pipelines: [pipeline.id] },
-  });
-  const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
+  const agent = await hireAgent(client, { pipelines: [pipeline.id] });
   await waitFor('the article to be read', async () => {
     return (await client.getSource({ params: { source_id } })).status === 'ready';
   });
@@ -70,7 +62,7 @@ describe('a question by WhatsApp', () => {
     expect((await write('Which days do you deliver?')).status).toBe(200);
     const plan = await awaiting();
     expect(plan).toMatchObject({
-      agent: { id: agent.id, name: 'Robin' },
+      agent: { id: agent, name: 'Robin' },
       scope: 'contact',
       contact: { id: contact.number, uuid: contact.id, name: 'Casey', msisdn: phone },
       deal: { id: 1, title: 'Tea', stage: 'New' },
@@ -93,47 +85,5 @@ describe('a question by WhatsApp', () => {
     const usage = await client.getAgentUsage();
     expect(usage.totals).toMatchObject({ tokens: plan.tokens, calls: 1, plans: 1, estimated_cost_usd: 0 });
     expect(usage.totals.tokens).toBeGreaterThan(0);
-    expect(ai.received).toEqual([]);
-  });
-
-  it("goes to the account's own AI, and the reply to its own provider, and webhooks are told of each", async () => {
-    const account: TestAccount = await platform.account();
-    const { client } = account;
-    await client.updateAgentSettings({ body: ai.settings });
-    const { agent, deal, write, awaiting, ended } = await openShop(client);
-    ai.steps = [
-      { action: 'send_message', params: { channel: 'whatsapp', body: 'Yes, on Saturdays too (from "Delivery").' } },
-      { action: 'add_note', params: { body: 'Asked about Saturdays' } },
-    ];
-    await write('Do you deliver on Saturdays?');
-    const plan = await awaiting();
-    const [call] = ai.received;
-    expect(call).toMatchObject({ path: '/v1/chat/completions', headers: { authorization: 'Bearer own-key' } });
-    expect(call!.body).toContain('Do you deliver on Saturdays?');
-    expect(call!.body).toContain('We deliver from Monday to Saturday.');
-    await client.approvePlan({ params: { plan_id: plan.id } });
-    await ended(plan.id);
-    const sent = await waitFor('the reply', () =>
-      provider.sent().find(({ body }) => body.includes('(from "Delivery")')),
-    );
-    expect(sent).toMatchObject({ channel: 'whatsapp', to: phone });
-    expect((await client.getDeal({ params: { deal_id: deal.id } })).notes).toBe('Asked about Saturdays');
-    for (const kind of [
-      'knowledge.ready',
-      'plan.awaiting_approval',
-      'plan.approved',
-      'plan.completed',
-      'deal.updated',
-    ]) {
-      await platform.event(account.id, kind);
-    }
-    const usage = await client.getAgentUsage({ query: { days: 7 } });
-    expect(usage).toMatchObject({
-      totals: { tokens: tokensOfCall, prompt_tokens: 400, completion_tokens: 100, calls: 1, plans: 1 },
-      agents: [{ agent: { id: agent.id }, tokens_today: tokensOfCall, calls: 1, plans: 1 }],
-      models: [{ provider: 'openai_compatible', model: 'own-model', tokens: tokensOfCall, estimated_cost_usd: null }],
-      uses: [{ agent: 'Robin', kind: 'planning', tokens: tokensOfCall, calls: 1 }],
-      account: { tokens_today: tokensOfCall, daily_budget: null },
-    });
   });
 });

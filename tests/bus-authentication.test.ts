@@ -57,6 +57,8 @@ const others = (service: string) => services.filter((name) => name !== service);
 const durablesOf = (service: string) =>
   permissions[service]!.publish.flatMap((subject) => /^\$JS\.ACK\.platform\.([\w-]+)\.>$/.exec(subject)?.[1] ?? []);
 const isRequestTo = (service: string) => (subject: string) => ['*', service].includes(subject.split('.')[2]!);
+/** Subjects by which the stream is kept. */
+const ofKeeper = ['$JS.API.STREAM.UPDATE.platform'];
 const requestsOf = (service: string) =>
   permissions[service]!.publish.filter((subject) => subject.startsWith('platform.request.'));
 
@@ -70,28 +72,23 @@ it('carries a booking from the request to the signed webhook', async () => {
   await receiver.next((request) => request.body.includes(booked.id));
 });
 
-it.each(services)('lets %s make its consumers and ask what its sources ask', async (service) => {
-  const connection = await connectAs(platform, service);
-  for (const durable of durablesOf(service)) {
-    const info = await waitFor(durable, async () => {
-      const reply = await connection.request(`$JS.API.CONSUMER.INFO.platform.${durable}`, '', { timeout: 5_000 });
-      return reply.json<{ config?: { durable_name: string } }>().config;
-    });
-    expect(info.durable_name).toBe(durable);
-  }
-  for (const subject of requestsOf(service).filter((one) => !one.includes('*')))
-    expect(await publishing(connection, subject)).toContain('replied to');
-  await connection.close();
-});
-
-/** Subjects by which the stream is kept. */
-const ofKeeper = ['$JS.API.STREAM.UPDATE.platform'];
-
-it('lets the gateway keep the stream', async () => {
-  const connection = await connectAs(platform, streamKeeper);
-  for (const subject of ofKeeper) expect(await publishing(connection, subject)).toContain('replied to');
-  await connection.close();
-});
+it.each(services)(
+  'lets %s make its consumers, ask what its sources ask, and keep the stream if it is the keeper',
+  async (service) => {
+    const connection = await connectAs(platform, service);
+    for (const durable of durablesOf(service)) {
+      const info = await waitFor(durable, async () => {
+        const reply = await connection.request(`$JS.API.CONSUMER.INFO.platform.${durable}`, '', { timeout: 5_000 });
+        return reply.json<{ config?: { durable_name: string } }>().config;
+      });
+      expect(info.durable_name).toBe(durable);
+    }
+    const requests = requestsOf(service).filter((one) => !one.includes('*'));
+    for (const subject of [...requests, ...(service === streamKeeper ? ofKeeper : [])])
+      expect(await publishing(connection, subject)).toContain('replied to');
+    await connection.close();
+  },
+);
 
 describe.each(services)('the user %s', (service) => {
   let connection: NatsConnection;
@@ -172,11 +169,7 @@ describe.each(services)('the user %s', (service) => {
 
 it('lets nobody in without a password, or with a wrong one', async () => {
   const { host } = new URL(platform.natsUrl());
-  for (const login of [
-    {},
-    { user: 'cdp', pass: 'guessed' },
-    { user: 'cdp', pass: '' },
-    { user: 'admin', pass: 'admin' },
-  ])
+  const [cdp, admin] = [{ user: 'cdp' }, { user: 'admin', pass: 'admin' }];
+  for (const login of [{}, { ...cdp, pass: 'guessed' }, { ...cdp, pass: '' }, admin])
     await expect(connect({ servers: host, reconnect: false, ...login })).rejects.toThrow(/authorization violation/i);
 });

@@ -52,6 +52,7 @@ const some = async (operation: Operation, account = owner, path?: string) => {
 const isOfSandbox = ({ path }: Operation) => path.startsWith('/v1/sandbox/');
 const keyFor = (operation: Operation, { testKey }: TestAccount) => (isOfSandbox(operation) ? { key: testKey } : {});
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
+const isList = ({ query }: Operation) => query !== undefined && 'starting_after' in query.shape;
 const hasPathId = ({ errors, path }: Operation) => errors.includes('not_found') && path.includes('{');
 const requiresFields = (operation: Operation) => operation.body !== undefined && !operation.body.safeParse({}).success;
 const requiresQuery = (operation: Operation) => operation.query !== undefined && !operation.query.safeParse({}).success;
@@ -112,16 +113,11 @@ each('responds not_found for an id that is none', hasPathId, async (operation) =
   expectRefusal(await some(operation, owner, path), 404, 'not_found');
 });
 
-each('names the field that an empty body lacks', requiresFields, async (operation) => {
+const lacksWhenEmpty = (operation: Operation) => requiresFields(operation) || requiresQuery(operation);
+each('names the field that an empty body or query lacks', lacksWhenEmpty, async (operation) => {
   const response = await some(operation);
   expectRefusal(response, 400, 'invalid_request');
-  expect(Object.keys(operation.body!.shape)).toContain(response.body.error.field);
-});
-
-each('names the field that an empty query lacks', requiresQuery, async (operation) => {
-  const response = await some(operation);
-  expectRefusal(response, 400, 'invalid_request');
-  expect(Object.keys(operation.query!.shape)).toContain(response.body.error.field);
+  expect(Object.keys((operation.body ?? operation.query)!.shape)).toContain(response.body.error.field);
 });
 
 each('refuses a limit of 0 and above its most, and a cursor that is none', isList, async (operation) => {
@@ -135,18 +131,10 @@ each('refuses a limit of 0 and above its most, and a cursor that is none', isLis
     expect((await owner.request('GET', `${path}?${required}limit=${limit}`)).status).toBe(200);
   }
   for (const cursor of ['', 'nope', crypto.randomUUID(), '0', '-1', '99999999999999999999']) {
-    expectRefusal(
-      await owner.request('GET', `${path}?${required}starting_after=${cursor}`),
-      400,
-      'invalid_request',
-      'starting_after',
-    );
+    const response = await owner.request('GET', `${path}?${required}starting_after=${cursor}`);
+    expectRefusal(response, 400, 'invalid_request', 'starting_after');
   }
 });
-function isList(operation: Operation): boolean {
-  return operation.query !== undefined && 'starting_after' in operation.query.shape;
-}
-
 each('repeats its first response for the same Idempotency-Key, byte by byte', isWrite, async (operation) => {
   const account = await accountWithMember({});
   const path = await new Seed(account, platform.clock.now()).path(operation.path);
@@ -182,7 +170,9 @@ each(
   () => true,
   async (operation) => {
     const path = await seed.path(operation.path);
-    const methods = operations.filter((other) => samePlace(other, operation)).map((other) => other.method as string);
+    const methods = operations
+      .filter(({ path: place }) => place === operation.path)
+      .map((other) => other.method as string);
     const wrong = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((method) => !methods.includes(method))!;
     const response = await owner.request(wrong, path);
     expectRefusal(response, 405, 'invalid_request');
@@ -193,10 +183,6 @@ each(
     }
   },
 );
-function samePlace(one: Operation, other: Operation): boolean {
-  return one.path === other.path;
-}
-
 each(
   'responds not_found with a slash at the end',
   () => true,

@@ -6,14 +6,7 @@ import { integersOf } from './integers-of.ts';
 import { nextMonday, Seed } from './seed.ts';
 
 /** Integers at the limits of columns, cursors and sums, for every integer input: 404 or 400, never 500. */
-const large = [
-  '2147483647',
-  '2147483648',
-  '999999999999999',
-  '9007199254740991',
-  '9007199254740992',
-  '9223372036854775808',
-];
+const large = '2147483647 2147483648 999999999999999 9007199254740991 9007199254740992 9223372036854775808'.split(' ');
 const modules = ['cdp', 'calendar', 'crm', 'catalogue'] as const;
 
 let platform: Platform;
@@ -62,22 +55,20 @@ it.each(inQueries)('%s responds 400 for a large %s in its query', async (_key, n
 });
 
 describe('a body with a large integer', () => {
-  const number = (text: string) => Number(text);
   const contact = () => seed.id('contact_id');
+  const starts_at = nextMonday(new Date()).toISOString();
   const rules = (condition: object) => ({ name: 'Large', rules: { match: 'all', conditions: [condition] } });
   const event = { type: 'event', op: 'did', name: 'x' };
-  const type = { name: 'Large', duration_minutes: 30 };
+  const reminder = (minutes_before: number) => ({ reminders: [{ minutes_before, channel: 'sms' }] });
+  const orderOf = async (item: object) => {
+    const items = Array(100).fill({ sku: 'any', name: 'Large', quantity: 2, unit_price_minor: 1, ...item });
+    return { contact: await contact(), items };
+  };
   const bodies: [string, string, (value: number) => object | Promise<object>][] = [
     ['POST', '/v1/catalogue/products', (value) => ({ sku: `s${value}`, name: 'Large', price_minor: value })],
     ['PATCH', '/v1/catalogue/products/{product_id}', (value) => ({ price_minor: value })],
-    ...['quantity', 'unit_price_minor'].map((name): [string, string, (value: number) => Promise<object>] => [
-      'POST',
-      '/v1/catalogue/orders',
-      async (value) => {
-        const item = { sku: 'any', name: 'Large', quantity: 2, unit_price_minor: 1, [name]: value };
-        return { contact: await contact(), items: Array.from({ length: 100 }, () => item) };
-      },
-    ]),
+    ['POST', '/v1/catalogue/orders', (quantity) => orderOf({ quantity })],
+    ['POST', '/v1/catalogue/orders', (unit_price_minor) => orderOf({ unit_price_minor })],
     ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', value_minor: value })],
     ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', pipeline: value })],
     ['POST', '/v1/crm/deals', (value) => ({ title: 'Large', stage: value })],
@@ -87,25 +78,17 @@ describe('a body with a large integer', () => {
     [
       'POST',
       '/v1/calendar/appointments',
-      async (value) => ({
-        contact: await contact(),
-        booking_type: value,
-        starts_at: nextMonday(platform.clock.now()).toISOString(),
-      }),
+      async (type) => ({ contact: await contact(), booking_type: type, starts_at }),
     ],
     ...['duration_minutes', 'prep_minutes', 'slot_interval_minutes', 'min_notice_minutes', 'window_days'].map(
-      (name): [string, string, (value: number) => object] => [
+      (name): (typeof bodies)[number] => [
         'POST',
         '/v1/calendar/booking-types',
-        (value) => ({ ...type, [name]: value }),
+        (value) => ({ name: 'Large', duration_minutes: 30, [name]: value }),
       ],
     ),
-    [
-      'POST',
-      '/v1/calendar/booking-types',
-      (value) => ({ ...type, reminders: [{ minutes_before: value, channel: 'sms' }] }),
-    ],
-    ['PATCH', '/v1/calendar/settings', (value) => ({ reminders: [{ minutes_before: value, channel: 'sms' }] })],
+    ['POST', '/v1/calendar/booking-types', (value) => ({ name: 'Large', duration_minutes: 30, ...reminder(value) })],
+    ['PATCH', '/v1/calendar/settings', reminder],
     ['POST', '/v1/cdp/audiences', (value) => rules({ ...event, days: value })],
     ['POST', '/v1/cdp/audiences', (value) => rules({ ...event, days: 1, at_least: value })],
     ['POST', '/v1/cdp/audiences/preview', (value) => rules({ type: 'field', name: 'age', op: 'gt', value })],
@@ -114,7 +97,7 @@ describe('a body with a large integer', () => {
   it.each(bodies)('%s %s is taken or refused with 400', async (method, path, bodyOf) => {
     const target = await seed.path(path);
     for (const value of large) {
-      const response = await account.request(method, target, { body: await bodyOf(number(value)) });
+      const response = await account.request(method, target, { body: await bodyOf(Number(value)) });
       expectRefused(response, [200, 201, 400]);
     }
   });

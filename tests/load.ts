@@ -2,9 +2,9 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type Client, createClient } from '@customer-platform/client';
 import { type ProcessPlatform, rawRequest, readStream, startReceiver, waitFor } from '@customer-platform/testkit';
 import { connectAs } from './bus.ts';
-import { type OwnAi, startOwnAi } from './own-ai.ts';
+import { startOwnAi } from './own-ai.ts';
 import { callHook, startOwnProvider } from './own-provider.ts';
-import { openCalendar } from './setup.ts';
+import { hireAgent, openCalendar } from './setup.ts';
 
 /** An account that uses every module a little, and some of what is refused or fails. */
 export interface Load {
@@ -34,7 +34,8 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
   const hook = await client.putChannel({ params: { channel: 'sms' }, body: servers.provider.settings });
   const path = new URL(hook.hook_url).pathname;
   const calendar = await openCalendar(client);
-  const agent_id = await hireAgent(client, servers.ai);
+  await client.updateAgentSettings({ body: servers.ai.settings });
+  const agent_id = await hireAgent(client, { approval_mode: 'none' });
   const faulty = await connectAs(platform, 'cdp');
   let booked = 0;
   return {
@@ -67,17 +68,6 @@ function eventWithoutData(): string {
   const id = randomUUIDv7();
   const timestamp = new Date().toISOString();
   return JSON.stringify({ id, type: 'contact.updated', timestamp, account: id, mode: 'live', data: {} });
-}
-
-/** Returns a live agent whose plans need no approval. */
-async function hireAgent(client: Client, ai: OwnAi): Promise<number> {
-  await client.updateAgentSettings({ body: ai.settings });
-  const agent = await client.createAgent({ body: { name: 'Robin', role: 'Answers', approval_mode: 'none' } });
-  const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
-  return agent.id;
 }
 
 async function completePlan(client: Client, agent_id: number, contact: string): Promise<void> {

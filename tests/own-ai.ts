@@ -17,9 +17,6 @@ export interface OwnAi extends Receiver {
   steps: PlannedStep[];
 }
 
-/** Tokens of a call: it reports 400 + 100. */
-export const tokensOfCall = 500;
-
 export async function startOwnAi(): Promise<OwnAi> {
   const receiver = await startReceiver();
   const ai: OwnAi = Object.assign(receiver, {
@@ -35,7 +32,7 @@ export async function startOwnAi(): Promise<OwnAi> {
       created: 1_790_000_000,
       model: ai.settings.model,
       choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: JSON.stringify(plan) } }],
-      usage: { prompt_tokens: 400, completion_tokens: 100, total_tokens: tokensOfCall },
+      usage: { prompt_tokens: 400, completion_tokens: 100, total_tokens: 500 },
     };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion));
   };

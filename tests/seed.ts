@@ -1,5 +1,6 @@
 import { type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
+import { hireAgent } from './setup.ts';
 
 /** Allowed endpoint address where nothing listens: for tests in which no delivery matters. */
 const nowhere = 'http://127.0.0.1:9/';
@@ -133,9 +134,7 @@ const makers: Record<string, Make> = {
     ai ??= startOwnAi();
     await setUpSms(client);
     await client.updateAgentSettings({ body: { ...(await ai).settings, daily_budget: null } });
-    const params = { agent_id: (await client.createAgent({ body: { name: 'Planning seed', role: 'Plans' } })).id };
-    await publish(client, params);
-    await client.goLiveAgent({ params });
+    const params = { agent_id: await hireAgent(client) };
     const { id } = await client.createContact({ body: contact });
     const { id: plan_id } = await client.requestPlan({ params, body: { contact: id } });
     return await waitFor('the plan to be made', async () => {
@@ -157,10 +156,7 @@ const makers: Record<string, Make> = {
     return (await client.sendMessage({ body: { to: '+4930901820', channels, send_at: '2100-01-01T00:00:00Z' } })).id;
   },
   channel: async (client) => {
-    await client.putChannel({
-      params: { channel: 'email' },
-      body: { provider: 'http', settings: { url: nowhere } },
-    });
+    await client.putChannel({ params: { channel: 'email' }, body: { provider: 'http', settings: { url: nowhere } } });
     return 'email';
   },
   endpoint_id: async (client) => {

@@ -21,6 +21,19 @@ export async function openCalendar(
   };
 }
 
+/** Returns a live agent that answers. */
+export async function hireAgent(
+  client: Client,
+  settings: Partial<Parameters<Client['createAgent']>[0]['body']> = {},
+): Promise<number> {
+  const { id: agent_id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers', ...settings } });
+  const params = { agent_id };
+  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.publishWorkflow({ params });
+  await client.goLiveAgent({ params });
+  return agent_id;
+}
+
 /** Returns a client that keeps retrying, as one should that must not lose a change. */
 export function patientClient(baseUrl: string, apiKey: string): Client {
   return createClient({ baseUrl, apiKey, retries: 300, timeoutMs: 20_000 });

@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   type ProcessPlatform,
   type RawResponse,
@@ -26,26 +24,22 @@ interface Span {
 /** Names of the metrics that were exported, and number of exports. */
 const metrics = new Set<string>();
 let exports = 0;
-let collector: Server;
+let collector: Receiver;
 let platform: ProcessPlatform;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  collector = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      takeMetrics(JSON.parse(Buffer.concat(chunks).toString()));
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+  collector = await startReceiver();
+  collector.respond = ({ body }, response) => {
+    takeMetrics(JSON.parse(body));
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  };
   receiver = await startReceiver();
   platform = await startProcessPlatform({
     LOG_LEVEL: 'info',
     OTEL_BSP_SCHEDULE_DELAY: '200',
     OTEL_METRICS_EXPORTER: 'otlp',
-    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/metrics`,
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${collector.url}/v1/metrics`,
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
     OTEL_METRIC_EXPORT_TIMEOUT: '900',
   });
@@ -53,8 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform?.stop();
   await receiver?.stop();
-  collector.closeAllConnections();
-  await new Promise((resolve) => collector.close(resolve));
+  await collector?.stop();
 }, 60_000);
 
 // biome-ignore lint/suspicious/noExplicitAny: OTLP as JSON, read at a few places
@@ -189,22 +182,11 @@ it('logs one line for each request, without what is secret', async () => {
     return lines.map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);
   };
   await waitFor('the lines', () => linesOf(refused).length > 0 && linesOf(read).length > 0);
-  expect(linesOf(refused)).toEqual([
-    {
-      level: 30,
-      time: expect.any(String),
-      service: 'gateway',
-      request_id: expect.any(String),
-      method: 'GET',
-      account: id,
-      operation: 'listContacts',
-      status: 400,
-      ms: expect.any(Number),
-      bytes: expect.any(Number),
-      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
-      msg: 'request',
-    },
-  ]);
+  const [line, ...others] = linesOf(refused);
+  expect(others).toEqual([]);
+  expect(line).toMatchObject({ level: 30, account: id, operation: 'listContacts', method: 'GET', status: 400 });
+  const fields = 'account bytes level method ms msg operation request_id service status time trace_id';
+  expect(Object.keys(line!).sort().join(' ')).toBe(fields);
   expect(linesOf(read)).toMatchObject([{ operation: 'getAccount', status: 200 }]);
   for (const secret of [key, platform.adminToken, 'secret-name']) {
     expect(platform.output.join('\n')).not.toContain(secret);
@@ -222,18 +204,7 @@ it('makes no trace of what the platform does by itself, nor of what operators lo
 });
 
 it('exports the metrics that the operators watch', async () => {
-  const watched = [
-    'http.server.request.duration',
-    'webhooks.deliveries',
-    'queue.ready',
-    'queue.waiting',
-    'queue.dead',
-    'queue.lag',
-    'webhooks.tries',
-  ];
-  await waitFor(`the metrics ${watched.join(', ')}`, () => watched.every((name) => metrics.has(name)), 15_000).catch(
-    (error: unknown) => {
-      throw new Error(`seen: ${[...metrics].join(', ')}`, { cause: error });
-    },
-  );
+  const queue = ['queue.ready', 'queue.waiting', 'queue.dead', 'queue.lag'];
+  for (const name of [...queue, 'http.server.request.duration', 'webhooks.deliveries', 'webhooks.tries'])
+    await waitFor(`the metric ${name}`, () => metrics.has(name), 15_000);
 });
