@@ -86,7 +86,9 @@ function statOf(pid: number): string[] | undefined {
 }
 
 function mebibytesOf(pid: number, file: 'smaps_rollup' | 'status', field: string): number {
-  const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'))?.[1];
+  const kibibytes = new RegExp(`^${RegExp.escape(field)}:\\s+(\\d+) kB$`, 'm').exec(
+    readFileSync(`/proc/${pid}/${file}`, 'utf8'),
+  )?.[1];
   if (kibibytes === undefined) throw new Error(`/proc/${pid}/${file} has no ${field}: the process has ended`);
   return Number(kibibytes) / 1024;
 }

@@ -73,7 +73,7 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
 
   it('names a missing secret and the command that adds it', () => {
     const command = 'npm run compose:secrets (-- --add-missing after an update)';
-    for (const [, name, message] of (compose + observe).matchAll(/\$\{([A-Z_]+):\?([^}]*)\}/g))
+    for (const [, name, message] of (compose + observe).matchAll(/\$\{([A-Z_]{1,60}):\?([^}]{0,200})\}/g))
       expect(message).toBe(`${name} is missing, run ${command}`);
   });
 

@@ -4,4 +4,3 @@ alter table clock_advances
   add column due_at     timestamptz not null default now(),
   add column attempts   integer     not null default 0,
   add column last_error text;
-create index clock_advances_due_at on clock_advances (due_at);

@@ -22,7 +22,8 @@ const maxTimeMs = 8.64e15;
 const hexId = (digits: number) =>
   z
     .string()
-    .regex(new RegExp(`^(?!0+$)[0-9a-f]{${digits}}$`, 'i'), `must be ${digits} hexadecimal digits, not all zero`)
+    .length(digits)
+    .regex(/^(?!0+$)[0-9a-f]+$/i, `must be ${digits} hexadecimal digits, not all zero`)
     .toLowerCase();
 
 /** Nanoseconds since 1970, a text or a number, as milliseconds. */

@@ -16,5 +16,6 @@ it('there is a command for every admin operation, named by a noun and a verb or 
     ].join('; '),
   );
   expect(commands.flatMap(({ operation }) => operation ?? [])).toEqual(Object.values(adminOperations));
-  for (const { name, summary } of commands) expect(usage()).toMatch(new RegExp(`^  ${name} .*${summary}$`, 'm'));
+  for (const { name, summary } of commands)
+    expect(usage()).toMatch(new RegExp(`^  ${RegExp.escape(name)} .*${RegExp.escape(summary)}$`, 'm'));
 });

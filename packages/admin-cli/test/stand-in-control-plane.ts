@@ -95,9 +95,13 @@ function refused(status: number, code: string, message: string) {
 }
 
 function paramsOf(template: string, pathname: string): Record<string, string> | undefined {
-  const pattern = new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-  const match = pattern.exec(pathname);
-  return match ? { ...match.groups } : undefined;
+  const [parts, given] = [template.split('/'), pathname.split('/')];
+  const params: Record<string, string> = {};
+  for (const [index, part] of parts.entries()) {
+    if (part.startsWith('{') && given[index]) params[part.slice(1, -1)] = given[index];
+    else if (part !== given[index]) return undefined;
+  }
+  return parts.length === given.length ? params : undefined;
 }
 
 function fieldOf([name, text]: [string, string]): [string, unknown] {
