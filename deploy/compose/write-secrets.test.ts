@@ -73,8 +73,12 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
 
   it('names a missing secret and the command that adds it', () => {
     const command = 'npm run compose:secrets (-- --add-missing after an update)';
-    for (const [, name, message] of (compose + observe).matchAll(/\$\{([A-Z_]{1,60}):\?([^}]{0,200})\}/g))
+    const required = (compose + observe).split('${').filter((part) => part.includes(':?'));
+    expect(required.length).toBeGreaterThan(0);
+    for (const part of required) {
+      const [name, message] = part.split('}', 1)[0]!.split(':?');
       expect(message).toBe(`${name} is missing, run ${command}`);
+    }
   });
 
   it('stops PostgreSQL and NATS after the processes that use them', () => {
