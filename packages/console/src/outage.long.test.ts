@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { serviceNames } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { account, id, northwind, processes, queues } from '../test/fixtures.ts';
 import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
 const suite = startSuite();
+const rowsOf = (page: Page, table = 'What needs attention') =>
+  page.getByRole('table', { name: table }).locator('tbody').getByRole('row');
 const repository = join(import.meta.dirname, '../../..');
 
 afterEach(() => {
@@ -48,15 +51,13 @@ describe('Attention', () => {
     ];
     Object.assign(state, { queues: [], endpoints: [], gone: [], processes: waiting });
     const page = await suite.open('/');
-    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    const rows = rowsOf(page);
     await rows.first().waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
     expect(texts).toEqual([
       'Waiting gateway on node-1, pid 4001 Waits for PostgreSQL. docs/runbooks/pool-exhausted.md',
       'Waiting gateway on node-1, pid 4001 Waits for Redis. docs/runbooks/redis-fallback.md',
-      expect.stringMatching(
-        / 3 wait for one of its 10 connections to PostgreSQL\. docs\/runbooks\/pool-exhausted\.md$/,
-      ),
+      expect.stringMatching(/ 3 wait for one of its 10 connections to PostgreSQL\. \S+\/pool-exhausted\.md$/),
     ]);
     await page.getByRole('link', { name: 'Attention 3' }).waitFor();
   });
@@ -64,7 +65,7 @@ describe('Attention', () => {
   it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {
     suite.standIn.state.gone = [...serviceNames];
     const page = await suite.open('/');
-    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    const rows = rowsOf(page);
     await page.getByText('NATS does not respond (or PostgreSQL, if processes are listed)').waitFor();
     await expect(rows.first().innerText()).resolves.toContain('docs/runbooks/outbox-stuck.md');
     await expect(rows.allInnerTexts()).resolves.toHaveLength(1);
@@ -104,7 +105,7 @@ describe('Attention', () => {
     const pause = { reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.queues = queues().map((queue) => ({ ...queue, lag_seconds: 70, pauses: [pause], dead: 1 }));
     const page = await suite.open('/');
-    const rows = page.getByRole('table', { name: 'What needs attention' }).locator('tbody').getByRole('row');
+    const rows = rowsOf(page);
     await page.getByRole('row', { name: /^Failing/ }).waitFor();
     const texts = await rows.allInnerTexts();
     const named = texts.map((text) => /docs\/runbooks\/[a-z-]+\.md/.exec(text)?.[0] ?? text);
@@ -119,6 +120,10 @@ describe('Attention', () => {
 
 describe('while services are gone', () => {
   it('a list without entries says of whom that is unknown', async () => {
+    suite.standIn.state.gone = ['webhooks'];
+    const endpoints = await suite.open('/endpoints');
+    await endpoints.getByText('webhooks does not respond: its endpoints are not listed.').waitFor();
+    await endpoints.getByText('None at the services that responded; unknown for webhooks.').waitFor();
     Object.assign(suite.standIn.state, { dead: [], queues: [], gone: ['cdp'] });
     const page = await suite.open('/dead');
     const none = page.getByText('None at the services that responded; unknown for cdp.');
@@ -130,13 +135,6 @@ describe('while services are gone', () => {
     await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
     await none.waitFor();
     expect(await page.getByText('There is no queue cdp/outbox').count()).toBe(0);
-  });
-
-  it('a list of endpoints says that webhooks does not respond', async () => {
-    suite.standIn.state.gone = ['webhooks'];
-    const page = await suite.open('/endpoints');
-    await page.getByText('webhooks does not respond: its endpoints are not listed.').waitFor();
-    await page.getByText('None at the services that responded; unknown for webhooks.').waitFor();
   });
 
   it('Services keeps their last row, whatever page was open when they were last seen', async () => {
@@ -212,10 +210,8 @@ describe('a person on call', () => {
 
   it('leaves a finished dialog behind with its page', async () => {
     const page = await suite.open('/queues');
-    await page
-      .getByRole('link', { name: /deliveries/ })
-      .first()
-      .click();
+    const link = page.getByRole('link', { name: /deliveries/ }).first();
+    await link.click();
     await page.getByRole('button', { name: 'Retry failed' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Retry now' }).click();
     await page.getByRole('dialog').getByRole('status').waitFor();
@@ -226,17 +222,13 @@ describe('a person on call', () => {
 
   it('sees only the queues that need attention, and which errors are over', async () => {
     const page = await suite.open('/queues');
-    const rows = page.getByRole('table', { name: 'Queues' }).locator('tbody').getByRole('row');
+    const rows = rowsOf(page, 'Queues');
     await rows.first().waitFor();
     const count = await rows.count();
     const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
     await expect(over.innerText()).resolves.toMatch(/statement timeout, 2 h ago$/);
-    expect(
-      await page
-        .getByRole('row', { name: /^webhooks\/deliveries/ })
-        .locator('.past')
-        .count(),
-    ).toBe(0);
+    const deliveries = page.getByRole('row', { name: /^webhooks\/deliveries/ });
+    expect(await deliveries.locator('.past').count()).toBe(0);
     await page.getByRole('link', { name: 'only what needs attention (2)' }).click();
     await over.waitFor({ state: 'detached' });
     await expect(rows.allInnerTexts()).resolves.toEqual([

@@ -11,15 +11,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import type { Page } from 'playwright-core';
-import { startBrowser, type TestBrowser } from '../test/browser.ts';
-import {
-  makeAndRevokeKey,
-  openTraceOfDelivery,
-  openTraceOfFailure,
-  pauseAndResumeDeliveries,
-  requeueDeadEvent,
-  signIn,
-} from '../test/flows.ts';
+import { signIn, startBrowser, type TestBrowser } from '../test/browser.ts';
 
 let browser: TestBrowser;
 let platform: ProcessPlatform;
@@ -64,20 +56,73 @@ afterAll(async () => {
   await receiver?.stop();
 }, 60_000);
 
+const row = (name: RegExp) => page.getByRole('row', { name });
+
+/** Returns a button of the dialog that is open. */
+function inDialog(name: string) {
+  return page.getByRole('dialog').getByRole('button', { name, exact: true });
+}
+
+/** Confirms the open dialog's action, and returns what it says that it did. */
+async function confirm(button: string): Promise<string> {
+  await inDialog(button).click();
+  const result = await page.getByRole('dialog').getByRole('status').innerText();
+  await inDialog('Done').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  return result;
+}
+
 it('shows what fails and what is dead', async () => {
-  await page
-    .getByRole('row', { name: /^Failing/ })
+  await row(/^Failing/)
     .getByText(receiver.url)
     .waitFor();
   await page.getByRole('row', { name: /^Dead/ }).getByText('1 dead event').first().waitFor();
 });
 
 it('pauses deliveries and resumes them', async () => {
-  await pauseAndResumeDeliveries(page);
+  await page.keyboard.press('g');
+  await page.keyboard.press('q');
+  await row(/webhooks\/deliveries/)
+    .getByRole('link', { name: /deliveries/ })
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: 'webhooks/deliveries' }).waitFor();
+  await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+  await expect(page.getByRole('dialog').innerText()).resolves.toMatch(/Holds back [\d,]+ entr(?:y|ies)/);
+  await page.getByLabel('Reason').fill('their server is down');
+  expect(await confirm('Pause')).toContain('Paused webhooks/deliveries');
+  await page.getByRole('table', { name: 'Pauses' }).getByText('their server is down').waitFor();
+  await page.getByRole('link', { name: /^Attention/ }).click();
+  await page
+    .getByText(/The whole queue is paused by [^(]{1,80}\([^)]{0,40}\d\d:\d\d:\d\d\): “their server is down”/)
+    .waitFor();
+  await row(/^Paused/)
+    .getByRole('link', { name: /deliveries/ })
+    .click();
+  await page.getByRole('button', { name: 'Resume', exact: true }).first().click();
+  expect(await confirm('Resume')).toContain('Resumed webhooks/deliveries');
+  await page.getByRole('table', { name: 'Pauses' }).waitFor({ state: 'detached' });
 });
 
 it('requeues a dead event', async () => {
-  await requeueDeadEvent(page, { text: 'no JSON', hex: '6e 6f' });
+  await page.getByRole('link', { name: /^Attention/ }).click();
+  await row(/^Dead/)
+    .getByRole('link', { name: /dead events?$/ })
+    .first()
+    .click();
+  const rows = page.getByRole('table', { name: 'Dead events' }).getByRole('row');
+  await rows.nth(1).waitFor();
+  const event = rows.nth(1).getByRole('link').first();
+  const address = await event.getAttribute('href');
+  await event.click();
+  await page.getByText('no JSON').waitFor();
+  await page.getByRole('button', { name: 'hex' }).click();
+  await expect(page.locator('pre').innerText()).resolves.toContain('000000  6e 6f');
+  await page.getByRole('button', { name: 'Requeue' }).click();
+  expect(await confirm('Requeue')).toMatch(/^Requeued 1 event/);
+  await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
+  // What dies again is a new entry, under another address.
+  await page.locator(`a[href="${address}"]`).first().waitFor({ state: 'detached' });
 });
 
 it('opens a trace from a delivery', async () => {
@@ -88,15 +133,54 @@ it('opens a trace from a delivery', async () => {
     const { data } = (await response.json()) as { data: { status: string }[] };
     return data[0]?.status === 'error';
   });
-  await openTraceOfDelivery(page, { accountName: 'Northwind', operation: 'createContact', host: '127.0.0.1' });
+  await page.getByRole('link', { name: 'Queues' }).click();
+  await row(/webhooks\/deliveries/)
+    .getByRole('link')
+    .first()
+    .click();
+  await row(/^Northwind/)
+    .getByRole('link', { name: 'Traces' })
+    .click();
+  await page.getByLabel('Operation').fill('createContact');
+  await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'createContact' }).first().click();
+  await page.getByRole('list', { name: 'Spans' }).waitFor();
+  await page
+    .getByRole('button', { name: /^webhooks POST/ })
+    .last()
+    .click();
+  await page.getByText('127.0.0.1', { exact: true }).waitFor();
 });
 
 it('opens the trace of a failed try from its endpoint', async () => {
-  await openTraceOfFailure(page, { operation: 'createContact' });
+  await page.getByRole('link', { name: /^Attention/ }).click();
+  await row(/^Failing/)
+    .locator('a[href*="endpoint="]')
+    .click();
+  const endpoints = page.getByRole('table', { name: 'Webhook endpoints' });
+  await endpoints.getByRole('link', { name: 'trace', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Trace of createContact' }).waitFor();
+  await page.getByRole('term').filter({ hasText: 'Errors' }).locator('..').getByRole('button').click();
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('error');
 });
 
 it('makes a key and revokes it', async () => {
-  await makeAndRevokeKey(page, 'Northwind');
+  await page.getByRole('link', { name: 'Accounts' }).click();
+  await page.getByRole('link', { name: 'Northwind', exact: true }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('Name').fill('On call');
+  await page.getByLabel('*', { exact: true }).check();
+  await inDialog('Create key').click();
+  const key = await page.getByRole('dialog').locator('code').innerText();
+  expect(key).toMatch(/^cp_live_[0-9A-Za-z]{40}$/);
+  await inDialog('Done').click();
+  await page.getByRole('button', { name: 'Revoke On call' }).click();
+  await expect(page.getByRole('dialog').innerText()).resolves.toContain(`ends in ${key.slice(-4)}`);
+  expect(await confirm('Revoke')).toContain('Revoked the key “On call”');
+  await row(/^On call/)
+    .filter({ hasText: 'revoked' })
+    .waitFor();
+  expect(await page.content()).not.toContain(key);
 });
 
 it('asks for nothing but the control plane, and breaks no policy', () => {

@@ -24,9 +24,6 @@ export interface State {
   queues: ReturnType<typeof queues>;
   dead: ReturnType<typeof deadEvents>;
   endpoints: ReturnType<typeof endpoints>;
-  keys: ReturnType<typeof key>[];
-  members: typeof members;
-  addresses: ReturnType<typeof addresses>;
   accounts: ReturnType<typeof account>[];
   processes: ReturnType<typeof processes>;
   gone: ServiceName[];
@@ -44,9 +41,6 @@ export function stateOf(): State {
     queues: queues(),
     dead: deadEvents(),
     endpoints: endpoints(),
-    keys: [key(50, 'Website', 'live', ['*']), key(51, 'Reports', 'test', ['crm.deals:read', 'cdp.contacts:read'])],
-    members: members.map((member) => ({ ...member })),
-    addresses: addresses(),
     accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
     processes: processes(),
     gone: ['messaging'],
@@ -63,7 +57,6 @@ interface Call {
 }
 
 const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
-const pageOfDead = (state: State, data: unknown[]) => ({ ...pageOf(data), gone: state.gone });
 /** Returns what services tell that are not gone. */
 const ofLiving = <Row extends { service: ServiceName }>({ gone }: State, rows: Row[]) =>
   rows.filter(({ service }) => !gone.includes(service));
@@ -93,15 +86,6 @@ function setPause(call: Call, pause: Entry | null): Entry | undefined {
   return {};
 }
 
-function removeDead({ state, params }: Call): Entry | undefined {
-  const event = state.dead.find((each) => each.id === params.dead_id);
-  if (!event) return undefined;
-  state.dead = state.dead.filter((each) => each !== event);
-  const queue = state.queues.find((each) => each.queue === event.queue);
-  if (queue) queue.dead--;
-  return {};
-}
-
 /** Handlers by the operation's key; undefined is a 404. */
 export const handlers: Record<string, (call: Call) => unknown> = {
   listQueues: ({ state, query }) => {
@@ -118,9 +102,8 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   pauseQueue: (call) => setPause(call, { ...call.body, actor: 'anna', at: new Date().toISOString() }),
   resumeQueue: (call) => setPause(call, null),
   retryQueue: (call) => queueOf(call) && { matched: 3_310 },
-  listDeadEvents: ({ state, query: { service, queue, account: owner } }) =>
-    pageOfDead(
-      state,
+  listDeadEvents: ({ state, query: { service, queue, account: owner } }) => ({
+    ...pageOf(
       ofLiving(state, state.dead).filter(
         (event) =>
           (!service || event.service === service) &&
@@ -128,15 +111,9 @@ export const handlers: Record<string, (call: Call) => unknown> = {
           (!owner || event.account === owner),
       ),
     ),
+    gone: state.gone,
+  }),
   getDeadEvent: ({ state, params }) => state.dead.find((event) => event.id === params.dead_id),
-  requeueDeadEvents: ({ state }) => {
-    const matched = state.dead.length;
-    state.dead = [];
-    for (const queue of state.queues) queue.dead = 0;
-    return { matched };
-  },
-  requeueDeadEvent: removeDead,
-  dropDeadEvent: removeDead,
   listEndpoints: ({ state, query }) => ({
     gone: state.gone.filter((service) => service === 'webhooks'),
     ...pageOf(
@@ -150,32 +127,18 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     ),
   }),
   listServices: ({ state }) => ({ data: ofLiving(state, state.processes), gone: state.gone }),
-  listAddresses: ({ state }) => pageOf(state.addresses),
-  republishEvents: () => ({ matched: 1_204 }),
+  listAddresses: () => pageOf(addresses()),
   listAudit: ({ query }) => pageOf(audit.filter(({ actor }) => !query.actor || actor === query.actor)),
   listTraces: ({ query }) => {
-    const summary = {
-      trace_id: traceId,
-      request_id: id(90),
-      account: northwind,
-      operation: 'bookAppointment',
-      request_status: 'ok',
-      request_duration_ms: 38.2,
-      status: 'error',
-      started_at: new Date(Date.now() - 40_000).toISOString(),
-      duration_ms: 5_371,
-      spans: 7,
-    };
-    const other = {
-      ...summary,
-      trace_id: `${traceId.slice(0, -1)}7`,
-      operation: 'listContacts',
-      request_duration_ms: 8.4,
-      status: 'ok',
-      duration_ms: 8.4,
-      spans: 2,
-    };
-    return pageOf([summary, other].filter(({ status }) => !query.status || status === query.status));
+    const started_at = new Date(Date.now() - 40_000).toISOString();
+    const common = { request_id: id(90), account: northwind, request_status: 'ok', started_at };
+    const failed = { trace_id: traceId, operation: 'bookAppointment', status: 'error', spans: 7 };
+    const other = { trace_id: `${traceId.slice(0, -1)}7`, operation: 'listContacts', status: 'ok', spans: 2 };
+    const traces = [
+      { ...common, ...failed, request_duration_ms: 38.2, duration_ms: 5_371 },
+      { ...common, ...other, request_duration_ms: 8.4, duration_ms: 8.4 },
+    ];
+    return pageOf(traces.filter(({ status }) => !query.status || status === query.status));
   },
   getTrace: ({ state, params }) =>
     !state.elsewhere && [traceId, id(90)].includes(params.trace_id!) ? bookingTrace(northwind, id(90)) : undefined,
@@ -186,43 +149,8 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     const hasMore = next < state.accounts.length;
     return { data: state.accounts.slice(from, next), has_more: hasMore, next: hasMore ? String(next) : null };
   },
-  createAccount: ({ state, body }) => {
-    const made = { ...account(id(100 + state.accounts.length), String(body.name)) };
-    state.accounts.unshift(made);
-    return made;
-  },
   getAccount: ({ state, params }) => state.accounts.find((each) => each.id === params.account_id),
-  updateAccount: ({ state, params, body }) => {
-    const found = state.accounts.find((each) => each.id === params.account_id);
-    return found && Object.assign(found, body);
-  },
-  listKeys: ({ state }) => pageOf(state.keys),
-  createKey: ({ state, body }) => {
-    const made = key(200 + state.keys.length, String(body.name), body.mode as 'live', body.scopes as string[]);
-    state.keys.unshift(made);
-    return { ...made, key: 'cp_live_0123456789abcdefghijABCDEFGHIJ012345x7Qa' };
-  },
-  rotateKey: ({ state, params }) => {
-    const old = state.keys.find((each) => each.id === params.key_id);
-    return old && { ...old, key: 'cp_live_9876543210abcdefghijABCDEFGHIJ012345x7Qa' };
-  },
-  revokeKey: ({ state, params }) => {
-    const found = state.keys.find((each) => each.id === params.key_id);
-    return found && Object.assign(found, { revoked_at: new Date().toISOString() });
-  },
-  listMembers: ({ state }) => pageOf(state.members),
-  addMember: ({ state, body }) => {
-    const made = {
-      id: id(300 + state.members.length),
-      name: String(body.name),
-      email: String(body.email),
-      active: true,
-    };
-    state.members.unshift(made);
-    return made;
-  },
-  removeMember: ({ state, params }) => {
-    const found = state.members.find((each) => each.id === params.member_id);
-    return found && Object.assign(found, { active: false });
-  },
+  listKeys: () =>
+    pageOf([key(50, 'Website', 'live', ['*']), key(51, 'Reports', 'test', ['crm.deals:read', 'cdp.contacts:read'])]),
+  listMembers: () => pageOf(members),
 };
