@@ -46,6 +46,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+const connectBus = (url: string, files: Record<string, string> = {}) =>
+  Bus.connect(url, { prefix: 'x', service: 'cdp', log: createLogger('test', 'silent'), files });
+
 it('carries events over TLS, by the first server of a list that responds', async () => {
   const { client } = await platform.account();
   const { id } = await client.createContact({ body: { name: 'Ada' } });
@@ -60,8 +63,7 @@ it('dials with a certificate that came while the process ran', async () => {
   const files = { 'renewed.pem': testCertificate, 'renewed-key.pem': testCertificateKey };
   for (const name of Object.keys(files)) writeFileSync(join(directory, name), 'not there yet');
   const { NATS_URL, ...renewed } = settingsWith('renewed.pem', 'renewed-key.pem');
-  const log = createLogger('test', 'silent');
-  const bus = await Bus.connect(NATS_URL!, { prefix: 'renewed', service: 'cdp', log, settings: renewed });
+  const bus = await connectBus(NATS_URL!, renewed);
   try {
     expect(bus.isConnected()).toBe(false);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
@@ -99,19 +101,12 @@ describe('a server of NATS', () => {
     let got = '';
     const { server, port } = await serve((socket) => {
       dials++;
-      socket.on('data', (bytes) => {
-        got += bytes.toString('latin1');
-      });
+      socket.setEncoding('latin1').on('data', (text) => (got += text));
       socket.write(`INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_available":${said}}\r\n`);
       // A handshake that begins has begun by then.
       if (said === 'true') socket.once('data', () => socket.destroy());
     });
-    const log = createLogger('test', 'silent');
-    const bus = await Bus.connect(`tls://user:password@127.0.0.1:${port}`, {
-      prefix: 'x',
-      service: 'cdp',
-      log,
-    });
+    const bus = await connectBus(`tls://user:password@127.0.0.1:${port}`);
     try {
       await waitFor('two dials', () => dials > 1);
       expect(bus.isConnected()).toBe(false);
@@ -134,9 +129,8 @@ describe('a server of NATS', () => {
       const info = 'INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_required":true}\r\n';
       socket.write(info, () => socket.resetAndDestroy());
     });
-    const log = createLogger('test', 'silent');
     const { NATS_URL: _, ...files } = settingsWith('certificate.pem', 'key.pem');
-    const bus = await Bus.connect(`tls://127.0.0.1:${port}`, { prefix: 'x', service: 'cdp', log, settings: files });
+    const bus = await connectBus(`tls://127.0.0.1:${port}`, files);
     try {
       await waitFor('five dials', () => dials > 4);
       expect(uncaught).toEqual([]);

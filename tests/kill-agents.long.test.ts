@@ -3,7 +3,8 @@ import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-p
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
 import { type OwnProvider, startOwnProvider } from './own-provider.ts';
-import { patientClient } from './setup.ts';
+import { killAndSeeBack } from './processes.ts';
+import { hireAgent, patientClient } from './setup.ts';
 
 const kills = 4;
 const plans = 60;
@@ -25,23 +26,11 @@ afterAll(async () => {
   await ai?.stop();
 }, 60_000);
 
-async function killAndSeeBack(): Promise<void> {
-  const before = await waitFor('AI agents to run', () => platform.pidOf('agents'));
-  platform.kill('agents');
-  await waitFor('AI agents to be back', () => ![undefined, before].includes(platform.pidOf('agents')), 20_000);
-}
-
 it(`does each step of ${plans} plans once when it is killed ${kills} times while it plans and runs them`, async () => {
   const pipeline = (await client.listPipelines()).data[0]!;
   const contact = await client.createContact({ body: { name: 'Casey', phone: '+4930901820' } });
   const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
-  const agent = await client.createAgent({
-    body: { name: 'Robin', role: 'Answers', pipelines: [pipeline.id], approval_mode: 'none' },
-  });
-  const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
+  const params = { agent_id: await hireAgent(client, { pipelines: [pipeline.id], approval_mode: 'none' }) };
   ai.steps = [
     { action: 'send_message', params: { channel: 'sms', body: 'We will see to it.' } },
     { action: 'add_note', params: { body: 'x' } },
@@ -58,7 +47,7 @@ it(`does each step of ${plans} plans once when it is killed ${kills} times while
     }
   };
   const asking = Promise.all([ask(), ask(), ask()]);
-  for (let kill = 0; kill < kills; kill++) await killAndSeeBack();
+  for (let kill = 0; kill < kills; kill++) await killAndSeeBack(platform, 'agents');
   await asking;
 
   const all = await waitFor(

@@ -2,6 +2,7 @@ import type { Client } from '@customer-platform/client';
 import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
+import { killAndSeeBack } from './processes.ts';
 import { patientClient } from './setup.ts';
 
 const people = 5_000;
@@ -36,9 +37,7 @@ afterAll(async () => {
 /** Kills customer data after `ms` and waits until it is up again. */
 async function killIn(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
-  const before = await waitFor('customer data to run', () => platform.pidOf('cdp'));
-  platform.kill('cdp');
-  await waitFor('customer data to be back', () => ![undefined, before].includes(platform.pidOf('cdp')), 20_000);
+  await killAndSeeBack(platform, 'cdp');
 }
 
 describe('killed in the middle', () => {
@@ -85,9 +84,7 @@ describe('killed in the middle', () => {
     const merging = data.map(({ id, contacts: [older] }) =>
       client.mergeDuplicate({ params: { duplicate_id: id }, body: { keep: older.id } }),
     );
-    for (const ms of moments) {
-      await killIn(ms);
-    }
+    for (const ms of moments) await killIn(ms);
     const survivors = await Promise.all(merging);
     expect(survivors.map(({ id }) => id)).toEqual(data.map(({ contacts: [older] }) => older.id));
     const [state] = await sql`

@@ -4,6 +4,7 @@ import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-p
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { callHook, idOf, type OwnProvider, type Sent, sentBy, startOwnProvider } from './own-provider.ts';
+import { killAndSeeBack } from './processes.ts';
 import { patientClient } from './setup.ts';
 
 const kills = 4;
@@ -31,15 +32,6 @@ afterAll(async () => {
   await platform?.stop();
   await provider?.stop();
 }, 60_000);
-
-/** Kills Messages and waits until it is up again. Returns a time between its end and the start of the next process. */
-async function killAndSeeBack(): Promise<Date> {
-  const before = await waitFor('Messages to run', () => platform.pidOf('messaging'));
-  platform.kill('messaging');
-  const killedAt = new Date();
-  await waitFor('Messages to be back', () => ![undefined, before].includes(platform.pidOf('messaging')), 20_000);
-  return killedAt;
-}
 
 /** Reports that a message was delivered, and retries until it is accepted, like a provider. */
 async function reportDelivered(sent: Sent): Promise<void> {
@@ -95,7 +87,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   for (let kill = 0; kill < kills; kill++) {
     const before = provider.received.length;
     await waitFor('messages to go out', () => provider.received.length > before + writers, 20_000);
-    killedAt = await killAndSeeBack();
+    killedAt = await killAndSeeBack(platform, 'messaging');
   }
   isOver = true;
   await Promise.all(writing);

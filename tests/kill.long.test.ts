@@ -1,5 +1,4 @@
-import type { Client } from '@customer-platform/client';
-import { eachOf } from '@customer-platform/client';
+import { type Client, eachOf } from '@customer-platform/client';
 import {
   type ProcessPlatform,
   type Receiver,
@@ -9,6 +8,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { killAndSeeBack } from './processes.ts';
 import { openCalendar, patientClient } from './setup.ts';
 
 /** Number of kills, each of the next process in turn. */
@@ -31,19 +31,13 @@ afterAll(async () => {
 }, 60_000);
 
 /** Kills one process and waits until it is up again. */
-async function killAndSeeBack(name: string): Promise<void> {
+async function killOne(name: string): Promise<void> {
   if (servers.includes(name as ServerName)) {
     platform.kill(name);
     await platform.startServer(name as ServerName);
     return;
   }
-  const before = await waitFor(`${name} to run`, () => platform.pidOf(name));
-  platform.kill(name);
-  await waitFor(
-    `${name} to be started again`,
-    () => platform.pidOf(name) !== undefined && platform.pidOf(name) !== before,
-    15_000,
-  );
+  await killAndSeeBack(platform, name);
 }
 
 it(`loses and doubles nothing when any one process is killed, at ${moments} moments under load`, async () => {
@@ -68,7 +62,7 @@ it(`loses and doubles nothing when any one process is killed, at ${moments} mome
   const victims = [...platform.processNames, ...servers];
   for (let moment = 0; moment < moments; moment++) {
     const before = acknowledged.appointments.size;
-    await killAndSeeBack(victims[moment % victims.length]!);
+    await killOne(victims[moment % victims.length]!);
     await waitFor('writes to go on', () => acknowledged.appointments.size > before + writers, 30_000);
   }
   stopped = true;

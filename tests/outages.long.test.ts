@@ -10,6 +10,7 @@ import {
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { type OwnProvider, startOwnProvider } from './own-provider.ts';
+import { whileHanging } from './processes.ts';
 import { patientClient } from './setup.ts';
 
 let platform: ProcessPlatform;
@@ -64,17 +65,6 @@ it('takes writes while NATS is unavailable; their events arrive when it is back'
   await waitFor('the events', () => written.every(({ name }) => told(name)), 30_000);
 });
 
-/** Runs `work` while a process hangs: it neither responds nor ends. */
-async function whileHanging(name: string, work: () => Promise<void>): Promise<void> {
-  const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
-  process.kill(pid, 'SIGSTOP');
-  try {
-    await work();
-  } finally {
-    process.kill(pid, 'SIGCONT');
-  }
-}
-
 const withStatus = async (message_id: string, status: string) =>
   await waitFor(`a message that is ${status}`, async () => {
     const message = await client.getMessage({ params: { message_id } });
@@ -87,7 +77,7 @@ it('shows a message whole within a second while webhooks hang, and says that the
   const { id } = await client.sendMessage({ body: { to: '+4930901820', channels } });
   const whole = await withStatus(id, 'sent');
   expect(whole.webhooks_unavailable).toBeUndefined();
-  await whileHanging('webhooks', async () => {
+  await whileHanging(platform, 'webhooks', async () => {
     let tookMs = Number.POSITIVE_INFINITY;
     // A machine that stalls may take longer: then it is asked for again, ten times at most.
     for (let asked = 0; tookMs >= 1_000 && asked < 10; asked++) {
@@ -126,7 +116,7 @@ it('sends what a contact is to know while customer data hang; what needs their c
   await withStatus(await send('service', 'Known'), 'sent');
   const got = () => provider.sent().flatMap(({ to, body }) => (to === contact.phone ? [body] : []));
   let offer = '';
-  await whileHanging('cdp', async () => {
+  await whileHanging(platform, 'cdp', async () => {
     offer = await send('marketing', 'An offer');
     await waitFor('it to be put off', () => isPutOff(offer));
     const notice = await send('service', 'A notice');

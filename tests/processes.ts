@@ -1,4 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
+
+/** Kills a process and waits until it is up again. Returns a time between its end and the start of the next process. */
+export async function killAndSeeBack(platform: ProcessPlatform, name: string): Promise<Date> {
+  const before = await waitFor(`${name} to run`, () => platform.pidOf(name));
+  platform.kill(name);
+  const killedAt = new Date();
+  await waitFor(`${name} to be back`, () => ![undefined, before].includes(platform.pidOf(name)), 20_000);
+  return killedAt;
+}
+
+/** Runs `work` while a process hangs: it neither responds nor ends. */
+export async function whileHanging(platform: ProcessPlatform, name: string, work: () => Promise<void>): Promise<void> {
+  const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await work();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
 
 /** Sends a signal to each of the processes that is still there. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {

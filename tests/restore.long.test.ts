@@ -5,6 +5,7 @@ import { openDatabase } from '@customer-platform/service-kit';
 import { type ProcessPlatform, rawRequest, startProcessPlatform, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { connectAs, countEvents } from './bus.ts';
+import { whileHanging } from './processes.ts';
 import { patientClient } from './setup.ts';
 
 let platform: ProcessPlatform;
@@ -32,15 +33,7 @@ const untilRecorded = (...names: string[]) =>
   waitFor(`the events of ${names.join(', ')}`, async () => (await recorded()).join() === names.sort().join(), 60_000);
 
 /** Stops webhooks from consuming events while `work` runs. */
-async function whileWebhooksLag(work: () => Promise<void>): Promise<void> {
-  const pid = await waitFor('webhooks to run', () => platform.pidOf('webhooks'));
-  process.kill(pid, 'SIGSTOP');
-  try {
-    await work();
-  } finally {
-    process.kill(pid, 'SIGCONT');
-  }
-}
+const whileWebhooksLag = (work: () => Promise<void>) => whileHanging(platform, 'webhooks', work);
 
 async function untilOnTheBus(count: number): Promise<void> {
   const connection = await connectAs(platform, 'cdp');

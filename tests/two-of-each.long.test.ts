@@ -9,6 +9,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { killAndSeeBack } from './processes.ts';
 import { type Balancer, type SecondProcess, startBalancer, startSecond } from './second-process.ts';
 import { patientClient } from './setup.ts';
 
@@ -88,11 +89,8 @@ async function open(key: string, url = publicUrl()): Promise<EventReader> {
 
 /** Returns a client of an account's sandbox, with its key. */
 async function sandboxOf(accountId: string): Promise<Client & { key: string }> {
-  const { body } = await admin('POST', `/admin/accounts/${accountId}/keys`, {
-    name: 'test',
-    mode: 'test',
-    scopes: ['*'],
-  });
+  const key = { name: 'test', mode: 'test', scopes: ['*'] };
+  const { body } = await admin('POST', `/admin/accounts/${accountId}/keys`, key);
   return { ...patientClient(publicUrl(), body.key), key: body.key };
 }
 
@@ -107,14 +105,6 @@ async function endAndSeeBack(name: string): Promise<void> {
   process.kill(platform.pidOf(name)!, 'SIGTERM');
   await waitFor(`${name} to end`, end);
   expect(end()).toContain('ended with code 0');
-  await seeBack(name);
-}
-
-/** Kills it instead. */
-async function killAndSeeBack(name: string): Promise<void> {
-  const before = platform.pidOf(name);
-  platform.kill(name);
-  await waitFor(`another ${name}`, () => ![undefined, before].includes(platform.pidOf(name)));
   await seeBack(name);
 }
 
@@ -208,7 +198,8 @@ it('a clock has one gateway that moves it: another goes on where that dies, and 
   // Whichever moves it, one of these two does.
   await moveOn();
   balancers[0]!.ports = [second.gateway.port];
-  await killAndSeeBack('gateway');
+  await killAndSeeBack(platform, 'gateway');
+  await seeBack('gateway');
   await moveOn();
   balancers[0]!.ports = [platform.deployment.gatewayPort];
   process.kill(second.gateway.pid, 'SIGKILL');
