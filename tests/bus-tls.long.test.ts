@@ -46,8 +46,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const connectBus = (url: string, files: Record<string, string> = {}) =>
-  Bus.connect(url, { prefix: 'x', service: 'cdp', log: createLogger('test', 'silent'), files });
+const connectBus = (url: string, settings: Record<string, string> = {}) =>
+  Bus.connect(url, { prefix: 'x', service: 'cdp', log: createLogger('test', 'silent'), settings });
 
 it('carries events over TLS, by the first server of a list that responds', async () => {
   const { client } = await platform.account();
