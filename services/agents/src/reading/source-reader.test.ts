@@ -238,11 +238,11 @@ describe('a file', () => {
   });
 
   it('whose process is killed is read by another', async () => {
-    const pages = Array.from({ length: 1_900 }, (_, index) => `Page number ${index}`);
+    const pages = Array.from({ length: 600 }, (_, index) => `Page number ${index}`);
     const id = await upload('pages.pdf', pdfOf(pages));
     process.kill(await waitFor('the child process', () => childProcesses().at(0)), 'SIGKILL');
     expect(await ended(id, 100_000)).toMatchObject({ status: 'ready' });
-    expect(await passagesOf(id)).toHaveLength(1_900);
+    expect(await passagesOf(id)).toHaveLength(600);
     await waitFor('no child process to be left', () => childProcesses().length === 0);
   }, 150_000);
 });
