@@ -13,9 +13,16 @@ import {
   PermitQueue,
   serviceUnavailable,
 } from '@customer-platform/service-kit';
-import { maxUnread, tooLarge } from './body-limit.ts';
 
 const mebibyte = 1_048_576;
+/**
+ * Bytes of a refused body that are still read, so that its sender gets to read the response; then the connection is
+ * cut.
+ */
+const maxUnread = 32 * mebibyte;
+
+/** Default size limit of a body, in bytes. */
+export const defaultBodyLimit = mebibyte;
 /** Longest wait of an upload for a free file. */
 const fileWaitMs = 15_000;
 /** Most uploads that wait for a file. */
@@ -283,4 +290,22 @@ function tooSlow({ windowMs, bytesPerSecond }: BodyBounds): ApiError {
   limitReached('body_pace');
   const message = `body must arrive at ${bytesPerSecond} bytes per second or faster, measured every ${windowMs / 1_000} s`;
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
+}
+
+/** Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. */
+export function limitBody(request: IncomingMessage, limit: number): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (coding === undefined) {
+    if (Number(length) > limit) throw tooLarge(limit);
+  } else if (coding.toLowerCase() !== 'chunked') {
+    const message = 'body must be sent with no Transfer-Encoding other than chunked';
+    throw new ApiError('invalid_request', message, { field: 'body' });
+  }
+}
+
+/** Returns the refusal of a body over `limit` bytes. */
+export function tooLarge(limit: number): ApiError {
+  limitReached('body_size');
+  const message = `body must be at most ${limit / mebibyte} MiB`;
+  return new ApiError('invalid_request', message, { status: 413, field: 'body' });
 }

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
-import { tooLarge } from '../bodies/body-limit.ts';
+import { tooLarge } from '../bodies/body-intake.ts';
 import { bearerToken, tokenRefusal } from '../http/bearer-token.ts';
 import { WrongTokens } from '../limits/wrong-tokens.ts';
 import { maxExportBytes } from './otlp.ts';

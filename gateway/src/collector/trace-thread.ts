@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ApiError } from '@customer-platform/contracts/core';
 import { type Logger, serviceUnavailable, withTimeout } from '@customer-platform/service-kit';
-import { tooLarge } from '../bodies/body-limit.ts';
+import { tooLarge } from '../bodies/body-intake.ts';
 import { maxExportBytes } from './otlp.ts';
 import type { Call, CallFailure, Reply, TraceCalls } from './trace-worker.ts';
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
-import { type BodyIntake, hasBody } from '../bodies/body-intake.ts';
-import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import { type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies/body-intake.ts';
 import type { Upstream } from '../forward/forward.ts';
 import { networkOf } from '../http/client-address.ts';
 import { LocalRate } from '../limits/local-rate.ts';

@@ -10,8 +10,7 @@ import {
   serviceUnavailable,
   signContext,
 } from '@customer-platform/service-kit';
-import { type Body, type BodyIntake, hasBody } from '../bodies/body-intake.ts';
-import { defaultBodyLimit, limitBody } from '../bodies/body-limit.ts';
+import { type Body, type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies/body-intake.ts';
 import type { Upstreams } from '../forward/upstreams.ts';
 import { networkOf } from '../http/client-address.ts';
 import { forwardedHeaders } from '../http/forwarded-headers.ts';

@@ -19,14 +19,13 @@ export const advanceClock = implement(advanceSandboxClock, {
       const message = `advance_to must be at most ${maxAdvanceDays} days ahead of the sandbox's clock: ${latest} at the latest`;
       fail('invalid_request', message, 'advance_to');
     }
-    if (clock.target) return fail('invalid_state', advancing(clock.target, account.timezone));
+    if (clock.target) {
+      const shown = formatInstant(clock.target, account.timezone);
+      fail('invalid_state', `The clock is advancing to ${shown}; try again once its status is ready`);
+    }
     if (!(await insertAdvance(tx, account.id, target, real)))
       fail('invalid_state', 'The clock is advancing already; try again once it is ready');
     return toClock(account, { ...clock, target }, real);
   },
   committed: ({ queue }) => queue.wake(),
 });
-
-function advancing(target: Date, timezone: string): string {
-  return `The clock is advancing to ${formatInstant(target, timezone)}; try again once its status is ready`;
-}

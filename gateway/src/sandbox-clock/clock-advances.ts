@@ -27,7 +27,7 @@ const lookPauseMs = { first: 5, most: 50 };
 export interface AdvanceParts {
   sql: Database;
   clocks: Clocks;
-  services: Pick<ClockedServices, 'look' | 'move' | 'position'>;
+  services: ClockedServices;
 }
 
 /**

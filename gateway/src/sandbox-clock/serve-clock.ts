@@ -22,7 +22,7 @@ import type { KeyRecord } from '../keys/key-record.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { advanceClock } from './advance-clock.ts';
 import { clockAdvances } from './clock-advances.ts';
-import { ClockedServices } from './clocked-services.ts';
+import { clockedServices } from './clocked-services.ts';
 import { type ClockResources, getClock } from './get-clock.ts';
 
 const operations: Pick<Implements<typeof contract, ClockResources>, 'getSandboxClock' | 'advanceSandboxClock'> = {
@@ -49,7 +49,7 @@ interface AdmittedRequest {
 /** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. `names` are the services that have an address. */
 export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: readonly ServiceName[]) {
   const { sql, bus, clocks, clockWork } = foundation;
-  const services = new ClockedServices(bus, clockWork, names);
+  const services = clockedServices(bus, clockWork, names);
   const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services }));
   return { serve: clockServer(foundation, { clocks, queue }), stop: () => queue.stop() };
 }
