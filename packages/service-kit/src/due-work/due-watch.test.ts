@@ -126,11 +126,12 @@ it('a table that cannot be read, as under a lock, keeps no loop from the rows of
   const failing = { rounds: 0 };
   const rows = [{ name: 'nowhere', due: null }];
   watch.run({ name: 'nowhere', rows, everyMs: 20, slowestRetryMs: 20, log }, async () => ++failing.rounds < 0);
-  await waitFor('the first rounds', () => failing.rounds === 1 && seen.rounds > 0);
+  await waitFor('the first rounds', () => failing.rounds > 0 && seen.rounds > 0);
   await put(1, 0);
   watch.lookSoon();
   await waitFor('the alarm', () => seen.rung === 1);
-  await waitFor('the loop of that table itself', () => failing.rounds > 1);
+  const before = failing.rounds;
+  await waitFor('the loop of that table itself', () => failing.rounds > before);
 });
 
 it('rows that become due one right after the other are not looked for each by itself', async () => {
