@@ -14,8 +14,12 @@ const pulled = { bytes: 8_388_608, messages: 100 };
 const longestRequestMs = 10_000;
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
-/** Time for which a stop leaves a request to bring what is on its way: what is thrown away comes again only later. */
+/**
+ * Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. One for
+ * events in order has its whole time, which is short.
+ */
 const endingMs = 200;
+const quietMs = 1_000;
 /** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
 const graceMs = 100;
 
@@ -70,6 +74,7 @@ export class ConsumeLoop {
   readonly #loop: WakeLoop;
   #consumer: Pick<Consumer, 'fetch'> | undefined;
   #messages: Pick<ConsumerMessages, 'stop'> | undefined;
+  #receivedMs = Number.NEGATIVE_INFINITY;
   /** Messages that have come and are not handed over, and their bytes. */
   readonly #waiting: JsMsg[] = [];
   #waitingBytes = 0;
@@ -128,10 +133,11 @@ export class ConsumeLoop {
     return isPassed;
   }
 
-  /** Ends the request under way. */
+  /** Ends the request under way: at once where it brings nothing. */
   #endRequest(): void {
     const messages = this.#messages;
-    setTimeout(() => messages?.stop(), endingMs);
+    if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
+    else if (this.#batches.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
   }
 
   /** Makes one request. Throws where the consumer has to be looked after. */
@@ -182,6 +188,7 @@ export class ConsumeLoop {
   /** Has a message handed over with others; waits while there are two batches. */
   async #receive(message: JsMsg): Promise<void> {
     const { size } = this.#batches;
+    this.#receivedMs = performance.now();
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
     if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#endGathering?.();
