@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
-import type { Fragment, QueueRows } from '../database/queue-rows.ts';
+import { type Fragment, joined, type QueueRows } from '../database/queue-rows.ts';
 
 /** Rows of a module by whose time something happens: what the clocks of accounts stop at. */
 export interface ClockedRows extends Omit<QueueRows, 'due'> {
@@ -36,9 +36,6 @@ const others = (sql: Sql, { where }: Pick<ClockedRows, 'where'>) => (where ? sql
 const isDue = (sql: Sql, { due, afterMs = 0 }: ClockedRows, now: Fragment) =>
   due === null ? sql`true` : sql`t.${sql(due)} <= ${now} - ${afterMs} * interval '1 ms'`;
 
-const united = (sql: Sql, selects: readonly Fragment[]) =>
-  selects.reduce((before, select) => sql`${before} union all ${select}`);
-
 /** Looks at rows of accounts, in one statement. */
 export async function lookAt(
   sql: Sql,
@@ -49,7 +46,7 @@ export async function lookAt(
     const found = rows.look ? rows.look(sql, at) : selectFound(sql, rows, at);
     return sql`select ${name}::text as name, looked.* from (${found}) as looked`;
   });
-  return await sql<Found[]>`${united(sql, selects)}`;
+  return await sql<Found[]>`${joined(sql, selects, sql` union all `)}`;
 }
 
 function selectFound(sql: Sql, rows: ClockedRows, { account, now, endpoints }: Look): Fragment {
@@ -97,7 +94,7 @@ export async function accountsDue<Work extends { rows: ClockedRows }>(
       ${named} order by c.account_id < ${from}, c.account_id limit ${maxFound})`,
   );
   const found = new Map<Work, string[]>();
-  for (const row of await sql<{ work: number; account_id: string }[]>`${united(sql, selects)}`) {
+  for (const row of await sql<{ work: number; account_id: string }[]>`${joined(sql, selects, sql` union all `)}`) {
     const work = works[row.work]!;
     found.set(work, [...(found.get(work) ?? []), row.account_id]);
   }

@@ -6,7 +6,7 @@ export async function selectClocks(sql: Sql) {
     select account_id, ahead_ms::float8 as ahead_ms from sandbox_clocks`;
 }
 
-/** Moves a clock forward; one that is further ahead already stays as it is. */
+/** Moves a clock forward; one that is further ahead already stays as it is. Processes of the release before find moves by `moved_at`. */
 export async function writeClock(sql: Sql, accountId: string, aheadMs: number): Promise<void> {
   await sql`
     insert into sandbox_clocks as c (account_id, ahead_ms) values (${accountId}, ${aheadMs})

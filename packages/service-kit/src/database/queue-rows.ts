@@ -38,3 +38,8 @@ export function ofRows(sql: Sql, { where }: QueueRows): Fragment {
 export function ofAccounts(sql: Sql, { accounts }: QueueRows, column: Fragment): Fragment {
   return accounts ? accounts(sql, column) : sql``;
 }
+
+/** Joins fragments, at least one, by a separator such as ` and `. */
+export function joined(sql: Sql, fragments: readonly Fragment[], separator: Fragment): Fragment {
+  return fragments.reduce((before, next) => sql`${before}${separator}${next}`);
+}

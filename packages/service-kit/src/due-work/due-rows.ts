@@ -1,6 +1,6 @@
 import type { Database, Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
-import { type Fragment, filter, ofAccounts, ofRows, type QueueRows } from '../database/queue-rows.ts';
+import { type Fragment, filter, joined, ofAccounts, ofRows, type QueueRows } from '../database/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
 /** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
@@ -189,6 +189,11 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
     where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }
 
+/** Returns the lane of a row. */
+export function laneOf({ hasChannels }: KeyedRows, { account_id, channel }: Lane): Lane {
+  return hasChannels && channel !== undefined ? { account_id, channel } : { account_id };
+}
+
 function laneColumns({ hasChannels }: KeyedRows): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
 }
@@ -222,8 +227,4 @@ function leasedRows(sql: Sql, table: DueTable, leased: readonly LeasedRow[]): Fr
 function isSame(sql: Sql, key: readonly string[], other: string): Fragment {
   const isEqual = key.map((column) => sql`t.${sql(column)} = ${sql(`${other}.${column}`)}`);
   return joined(sql, isEqual, sql` and `);
-}
-
-function joined(sql: Sql, fragments: readonly Fragment[], separator: Fragment): Fragment {
-  return fragments.reduce((before, next) => sql`${before}${separator}${next}`);
 }

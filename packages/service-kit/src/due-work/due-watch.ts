@@ -1,7 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { isDatabaseUnavailable } from '../database/database-errors.ts';
-import type { Fragment } from '../database/queue-rows.ts';
+import { type Fragment, joined } from '../database/queue-rows.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
@@ -169,9 +169,8 @@ async function nextDue(sql: Database, sleepers: readonly Sleeper[]): Promise<num
   const selects = sleepers.flatMap(({ rows }, index) =>
     rows.map((one) => sql`select ${index}::int as loop, (${firstOf(sql, one)}) as due`),
   );
-  const all = selects.reduce((before, select) => sql`${before} union all ${select}`);
   const found = await sql<{ loop: number; due_ms: number | null }[]>`
-    select loop, (extract(epoch from min(due)) * 1000)::float8 as due_ms from (${all}) as first group by loop`;
+    select loop, (extract(epoch from min(due)) * 1000)::float8 as due_ms from (${joined(sql, selects, sql` union all `)}) as first group by loop`;
   const dueMs = sleepers.map(() => Number.POSITIVE_INFINITY);
   for (const { loop, due_ms } of found) if (due_ms !== null) dueMs[loop] = due_ms;
   return dueMs;

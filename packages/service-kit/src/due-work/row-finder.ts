@@ -1,7 +1,7 @@
 import { rowsOfScope, type Scope } from '../clocks/scope.ts';
 import type { Sql } from '../database/database.ts';
 import type { Fragment } from '../database/queue-rows.ts';
-import { dueRows, type KeyedRows, minLookedAt, nextLanes } from './due-rows.ts';
+import { dueRows, type KeyedRows, laneOf, minLookedAt, nextLanes } from './due-rows.ts';
 import { type Lane, laneName, type Room } from './fair-slots.ts';
 
 /** A selection of due rows: within which scope, at what time of it, and how many. */
@@ -63,14 +63,16 @@ export class RowFinder {
     }
     if (scope.accounts.length === 0 && !(this.#hidesOthers && this.#mayLookForLanes)) {
       const { rows, isCut = false } = await longestDue();
-      this.#hidesOthers = isCut || hidesOthers(room, rows.map(this.#laneOf));
+      this.#hidesOthers = isCut || hidesOthers(room, this.#lanesOf(rows));
       if (rows.length > 0 || !this.#hidesOthers || !this.#mayLookForLanes)
         return { rows, hasMore: rows.length > 0 && this.#hidesOthers };
     }
     return await this.#takeOfLanes(table, turn, take);
   }
 
-  readonly #laneOf = (row: Lane): Lane => (this.#table.hasChannels ? row : { account_id: row.account_id });
+  #lanesOf(rows: readonly Lane[]): Lane[] {
+    return rows.map((row) => laneOf(this.#table, row));
+  }
 
   get #mayLookForLanes(): boolean {
     return this.#isLooking || performance.now() - this.#lookedAtMs >= (this.#options.lanesEveryMs ?? 0);
@@ -95,7 +97,7 @@ export class RowFinder {
     const selection = { room: { ...room, lanes }, now, from: 'lanes' } as const;
     const { rows, isCut } = lanes.length > 0 ? await take(dueRows(sql, table, selection)) : { rows: [] };
     // Where a batch is cut short the lanes that got nothing come first the next time.
-    this.#lastLane = isCut ? lastOf(rows.map(this.#laneOf)) : last;
+    this.#lastLane = isCut ? lastOf(this.#lanesOf(rows)) : last;
     this.#isLooking = rows.length === 0 && last !== undefined;
     this.#hidesOthers = this.#isLooking;
     return { rows, hasMore: rows.length > 0 || last !== undefined };

@@ -9,7 +9,7 @@ import { backoffMs } from '../values/backoff.ts';
 import { waitUntil, whenLate } from '../values/with-timeout.ts';
 import type { RunEnd } from './account-slots.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { hasFailed, type LeasedRow, putBack, renewLeases } from './due-rows.ts';
+import { hasFailed, type LeasedRow, laneOf, putBack, renewLeases } from './due-rows.ts';
 import type { DueRow, DueWork, WorkFoundation } from './due-work.ts';
 import { FairSlots, type Lane } from './fair-slots.ts';
 import { RowFinder } from './row-finder.ts';
@@ -160,7 +160,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   #begin(row: Row, leasedUntil: Date): void {
-    const lane = this.#laneOf(row);
+    const lane = laneOf(this.#work.table, row);
     const run: Run<Row> = {
       row: row as Run<Row>['row'],
       lane,
@@ -265,10 +265,6 @@ export class WorkQueue<Row extends DueRow, Result> {
       running: () => this.#slots.owners,
       changed: () => this.#look.wake(),
     };
-  }
-
-  #laneOf({ account_id, channel }: DueRow & { channel?: string }): Lane {
-    return this.#work.table.hasChannels && channel !== undefined ? { account_id, channel } : { account_id };
   }
 
   #keyOf(row: Row): Record<string, unknown> {
