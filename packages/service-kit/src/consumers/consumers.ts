@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Bus } from '../bus/bus.ts';
-import type { ConsumeLoop, ReceivedEvent, ReceivedMessage } from '../bus/consume-loop.ts';
+import { type ConsumeLoop, noEvent, type ReceivedEvent, type ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
-import { AccountsLocked } from '../outbox/failed-try.ts';
+import { AccountsLocked, failedTry } from '../outbox/failed-try.ts';
 import type { OwnerRuns } from '../queues/queues.ts';
-import type { Logger } from '../telemetry/logging.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
-import { buryRubbish, type FailedMessage, setAside, setPausedAside, takeOnce } from './take-events.ts';
+import { type Aside, setAside, takeOnce } from './take-events.ts';
 
 /** Delay before events come again that could not be taken for the moment. */
 const retryDelayMs = 2_000;
@@ -26,7 +25,7 @@ const maxTimedOut = 10_000;
 type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
 /** Accounts with an event that took as long as a statement may, and its error. */
-type TimedOutAccounts = Pick<Map<string, Error>, 'get'> & { set(accountId: string, error: Error): unknown };
+type TimedOutAccounts = Pick<LRUCache<string, Error>, 'get' | 'set'>;
 
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
@@ -43,16 +42,20 @@ type ConsumerContext<Resources> = WorkContext<Resources> & {
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
   const { name } = consumer;
   const { queues, clocks, clockWork } = context;
-  const remembered = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
-  // Where the order counts, no more than the rest of a batch is set aside untried.
-  const timedOut = () => (consumer.inOrder ? new Map<string, Error>() : remembered);
+  const timedOut = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
   const takeBatch = async (batch: ReceivedMessage[]) => {
-    const slow = timedOut();
-    const { rubbish, paused, untried, events } = sortBatch(batch, seat.paused().accounts, slow);
-    const failures = untried.map((message) => ({ message, error: slow.get(message.event.account) }));
-    await orGiveBack(paused, () => setPausedAside(context, name, paused));
-    await orGiveBack(rubbish, () => buryRubbish(context, name, rubbish));
-    await orGiveBack(untried, () => setAside(context, name, failures));
+    // Where the order counts, no more than the rest of a batch is set aside untried.
+    if (consumer.inOrder) timedOut.clear();
+    const { accounts } = seat.paused();
+    const aside: Aside[] = [];
+    const events: EventMessage[] = [];
+    for (const message of batch) {
+      const untaken = untakenTry(message, accounts, timedOut, clocks.real());
+      if (untaken) aside.push({ message, ...untaken });
+      else events.push(message as EventMessage);
+    }
+    const untaken = aside.map(({ message }) => message);
+    await orGiveBack(untaken, () => setAside(context, name, aside));
     // Events go by the clock of their account: those of the real time share a transaction.
     const clocked = new Set(events.flatMap(({ event }) => (clocks.toldBy(event) > 0 ? event.account : [])));
     const byClock = Map.groupBy(events, ({ event: { account } }) => (clocked.has(account) ? account : undefined));
@@ -64,11 +67,25 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       for (const message of batch) message.acknowledge();
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      await takeEach(consumer, context, batch, timedOut());
+      await takeEach(consumer, context, batch, timedOut);
     }
   };
   let isStopping = false;
-  const orGiveBack = giveBackWhatFails(consumer, context.log, () => isStopping);
+  // Gives messages back to the bus if the work with them fails, as while the database is unavailable. Those to be taken in order wait
+  // here instead, so that none overtakes them, until the work is done or the process stops.
+  const orGiveBack = async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
+    for (let attempt = 1; messages.length > 0; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const facts = { err: error, consumer: name, events: messages.length };
+        if (attempt === 1) context.log.warn(facts, 'events wait; they come again');
+        if (!consumer.inOrder) for (const message of messages) message.giveBack(retryDelayMs);
+        if (!consumer.inOrder || isStopping) return;
+        await sleep(inOrderRetryMs);
+      }
+    }
+  };
   const pulls = consumer.inOrder ? inOrderPulls : undefined;
   const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...pulls };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
@@ -100,19 +117,17 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
 }
 
-/** Sorts a batch by what becomes of its messages: of accounts that timed out they are set aside untried. */
-function sortBatch(
-  batch: readonly ReceivedMessage[],
+/** Returns how a message is set aside that is no event, or whose account is paused or timed out; undefined where it is to be taken. */
+function untakenTry(
+  { event }: ReceivedMessage,
   pausedAccounts: readonly string[],
-  timedOut: Pick<TimedOutAccounts, 'get'>,
-) {
-  const { rubbish = [], ...ofEvents } = Object.groupBy(batch, ({ event }) => {
-    if (event === undefined) return 'rubbish';
-    if (pausedAccounts.includes(event.account)) return 'paused';
-    return timedOut.get(event.account) ? 'untried' : 'events';
-  });
-  const { paused = [], untried = [], events = [] } = ofEvents as Partial<Record<keyof typeof ofEvents, EventMessage[]>>;
-  return { rubbish, paused, untried, events };
+  timedOut: TimedOutAccounts,
+  now: Date,
+): Omit<Aside, 'message'> | undefined {
+  if (!event) return { reason: noEvent, tries: 1, dueAt: null };
+  if (pausedAccounts.includes(event.account)) return { reason: 'paused', tries: 0, dueAt: 'paused' };
+  const error = timedOut.get(event.account);
+  return error && { error, ...failedTry(error, 1, now, now) };
 }
 
 /**
@@ -125,7 +140,7 @@ async function takeEach<Resources>(
   batch: EventMessage[],
   timedOut: TimedOutAccounts,
 ): Promise<void> {
-  const failures: FailedMessage[] = [];
+  const failures: { message: EventMessage; error: unknown }[] = [];
   const locked = new Map<string, Error>();
   let unavailable = 0;
   for (const message of batch) {
@@ -151,31 +166,9 @@ async function takeEach<Resources>(
       unavailable = isUnavailable(error) ? unavailable + 1 : 0;
     }
   }
-  if (failures.length > 0) await setAside(context, consumer.name, failures);
-}
-
-/**
- * Returns what does work with messages, and where it fails gives these back to the bus, as while the database is unavailable. Those to be
- * taken in order wait here instead, so that none overtakes them, until the work is done or the process stops.
- */
-function giveBackWhatFails(
-  { name, inOrder }: Pick<Consumer<never>, 'name' | 'inOrder'>,
-  log: Logger,
-  isStopping: () => boolean,
-) {
-  return async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
-    for (let attempt = 1; messages.length > 0; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        const facts = { err: error, consumer: name, events: messages.length };
-        if (attempt === 1) log.warn(facts, 'events wait; they come again');
-        if (!inOrder) for (const message of messages) message.giveBack(retryDelayMs);
-        if (!inOrder || isStopping()) return;
-        await sleep(inOrderRetryMs);
-      }
-    }
-  };
+  const now = context.clocks.real();
+  const aside = failures.map((failure) => ({ ...failure, ...failedTry(failure.error, 1, now, now) }));
+  await setAside(context, consumer.name, aside);
 }
 
 /**

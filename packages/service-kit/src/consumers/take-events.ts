@@ -26,57 +26,23 @@ const pauseMs = 100;
 
 const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
 
-/** Writes messages to rows, and has the bus send them no more. Throws where they cannot be written. */
-async function store(
-  { sql, clocks }: WorkContext<unknown>,
-  queue: string,
-  failures: readonly (HeldTry & { message: ReceivedMessage })[],
-): Promise<void> {
-  await insertFailedEvents(sql, queue, failures, clocks.real());
-  for (const { message } of failures) message.acknowledge();
-}
+/** A message that is not taken for now, how that is written, and the error, if there was one. */
+export type Aside = HeldTry & { message: ReceivedMessage; error?: unknown };
 
-/** Sets messages that are no events aside as dead. Throws where they cannot be written. */
-export async function buryRubbish(
-  context: WorkContext<unknown>,
-  queue: string,
-  messages: readonly ReceivedMessage[],
-): Promise<void> {
-  const rubbish = messages.map((message) => ({ message, reason: noEvent, tries: 1, dueAt: null }));
-  await store(context, queue, rubbish);
-  deadEvents.add(messages.length, { queue });
-  context.log.error({ queue, subjects: messages.slice(0, 5).map(({ subject }) => subject) }, noEvent);
-}
-
-/** Sets events of paused accounts aside untried, until the pause ends. Throws where they cannot be written. */
-export async function setPausedAside(
-  context: WorkContext<unknown>,
-  queue: string,
-  messages: readonly ReceivedMessage[],
-): Promise<void> {
-  const paused = messages.map((message) => ({ message, reason: 'paused', tries: 0, dueAt: 'paused' as const }));
-  await store(context, queue, paused);
-}
-
-/** A message that a consumer could not take, and why. */
-export interface FailedMessage {
-  message: ReceivedMessage;
-  error: unknown;
-}
-
-/** Sets events aside that could not be taken, to be tried again out of the others' way. Throws where they cannot be written. */
-export async function setAside(
-  context: WorkContext<unknown>,
-  queue: string,
-  failures: readonly FailedMessage[],
-): Promise<void> {
-  const now = context.clocks.real();
-  const events = failures.map(({ message, error }) => ({ message, ...failedTry(error, 1, now, now) }));
-  await store(context, queue, events);
+/**
+ * Writes messages to rows, out of the others' way, and has the bus send them no more: those that are not dead are tried again. Throws where
+ * they cannot be written.
+ */
+export async function setAside(context: WorkContext<unknown>, queue: string, aside: readonly Aside[]): Promise<void> {
+  if (aside.length === 0) return;
+  await insertFailedEvents(context.sql, queue, aside, context.clocks.real());
+  for (const { message } of aside) message.acknowledge();
   // No transaction of work has said so: the tries that follow are due later.
   context.watch.lookSoon();
-  failed.add(failures.length, { queue });
-  context.queues.noteError(queue, events[0]!.reason);
+  for (const { message, ...ended } of aside)
+    noteTry(context, queue, { ...message, account: message.event?.account }, ended);
+  const failures = aside.filter(({ error }) => error !== undefined);
+  if (failures.length === 0) return;
   context.log.warn(
     { err: failures[0]!.error, queue, events: failures.slice(0, 10).map(({ message }) => message.event?.id) },
     `${failures.length} events failed; they are set aside and tried again`,
@@ -180,19 +146,26 @@ export function startRetries<Resources>(
 }
 
 async function noteFailures(
-  { sql, log, clocks, queues }: WorkContext<unknown>,
+  context: WorkContext<unknown>,
   ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
 ): Promise<void> {
   const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
   if (failures.length === 0) return;
-  await noteFailedTries(sql, failures, clocks.real());
-  for (const { row, reason, dueAt } of failures) {
-    if (dueAt === 'paused') continue;
-    const { queue, account_id: account, subject } = row;
-    failed.add(1, { queue });
-    queues.noteError(queue, reason);
-    if (dueAt) continue;
-    deadEvents.add(1, { queue });
-    log.error({ reason, queue, account, subject }, 'an event is dead: every try failed');
-  }
+  await noteFailedTries(context.sql, failures, context.clocks.real());
+  for (const { row, ...held } of failures) noteTry(context, row.queue, { ...row, account: row.account_id }, held);
+}
+
+/** Says of a try that it failed, and of an event that it is dead; nothing of one that a pause holds. */
+function noteTry(
+  { log, queues }: WorkContext<unknown>,
+  queue: string,
+  { subject, account }: { subject: string; account: string | undefined },
+  { reason, dueAt }: HeldTry,
+): void {
+  if (dueAt === 'paused') return;
+  failed.add(1, { queue });
+  queues.noteError(queue, reason);
+  if (dueAt) return;
+  deadEvents.add(1, { queue });
+  log.error({ reason, queue, account, subject }, 'an event is dead');
 }
