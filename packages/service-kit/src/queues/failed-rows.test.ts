@@ -39,7 +39,7 @@ it('counts what waits after a failure, of a queue and of each account: neither w
   await add(one, 4, later, null);
   await add(other, 1, later, null);
   expect(await measureRows(sql, errands, now)).toMatchObject({ ready: 2, later: 8, failedLater: 3 });
-  expect(await selectOwners(sql, errands, { now, by: 'account' })).toMatchObject([
+  expect(await selectOwners(sql, [errands], { now, by: 'account' })).toMatchObject([
     { account: one, failedLater: 3 },
     { account: other, failedLater: 0 },
   ]);

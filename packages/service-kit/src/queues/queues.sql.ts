@@ -1,6 +1,6 @@
 import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
-import { type Fragment, filter, type QueueRows } from '../database/queue-rows.ts';
+import { type Fragment, filter, joined, type QueueRows } from '../database/queue-rows.ts';
 import { noAccount } from '../values/no-account.ts';
 
 /** Entries of a queue. */
@@ -24,14 +24,12 @@ const maxLookedAt = 10_000;
 const dueNext = (sql: Sql, rows: QueueRows, now: Date) => sql`
   select * from ${sql(rows.name)} where ${sql(rows.due)} > ${now} ${filter(sql, rows)} order by ${sql(rows.due)} limit ${maxLookedAt}`;
 
-/** Column that counts all rows that wait after a failure with the others. */
-const failedOfAll = (sql: Sql, { due, failed }: QueueRows, now: Date) =>
-  failed ? sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8` : sql`null::float8`;
-
-/** The same, but of those that are due next where no index has the others. */
+/** Column that counts the rows that wait after a failure: all of them, or those that are due next where no index has the others. */
 function failedLater(sql: Sql, rows: QueueRows, now: Date): Fragment {
-  if (!rows.failed || rows.countsFailed) return failedOfAll(sql, rows, now);
-  return sql`(select count(*) from (${dueNext(sql, rows, now)}) as next where ${rows.failed(sql)})::float8`;
+  const { due, failed, countsFailed } = rows;
+  if (!failed) return sql`null::float8`;
+  if (countsFailed) return sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8`;
+  return sql`(select count(*) from (${dueNext(sql, rows, now)}) as next where ${failed(sql)})::float8`;
 }
 
 /** Rows of a queue that are counted: a deeper queue has at least as many, and whoever asks gets a reply in time. */
@@ -47,52 +45,53 @@ export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise
   return depth!;
 }
 
-/** Columns that count the failed events of a group. What a pause holds is due, however late its due time. */
-const failedDepth = (sql: Sql, now: Date) => sql`
-  count(*) filter (where dead_at is null and (due_at <= ${now} or due_at = 'infinity'))::float8 as ready,
-  count(*) filter (where due_at > ${now} and due_at <> 'infinity')::float8 as later,
-  count(*) filter (where due_at > ${now} and due_at <> 'infinity' and dead_at is null and last_error is not null)::float8 as "failedLater",
-  count(*) filter (where dead_at is not null)::float8 as dead,
-  min(case when due_at = 'infinity' then first_at else due_at end) as oldest`;
+/** Failed events as entries of their queues: what a pause holds is due, however late its due time. */
+const failedEvents = (sql: Sql) => sql`
+  select queue, account_id, null::uuid as endpoint, case when due_at = 'infinity' then first_at else due_at end as due,
+    due_at <> 'infinity' and last_error is not null as has_failed, dead_at is not null as is_dead, reason as error
+  from failed_events`;
+
+/** Columns that count entries. */
+const depthOf = (sql: Sql, now: Date) => sql`
+  count(*) filter (where due <= ${now})::float8 as ready, count(*) filter (where due > ${now})::float8 as later,
+  count(*) filter (where due > ${now} and has_failed)::float8 as "failedLater",
+  count(*) filter (where is_dead)::float8 as dead, min(due) as oldest`;
 
 /** Counts the failed events of each queue. */
 export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<string, Depth>> {
   const rows = await sql<(Depth & { queue: string })[]>`
-    select queue, ${failedDepth(sql, now)} from failed_events group by queue`;
+    select queue, ${depthOf(sql, now)} from (${failedEvents(sql)}) as entry group by queue`;
   return new Map(rows.map((row) => [row.queue, row]));
 }
 
-type OwnerRow = Omit<OwnerDepth, 'oldestAt' | 'failingSince' | 'failedLater'> & Pick<Depth, 'oldest' | 'failedLater'>;
-
-/** Counts the rows of a queue by account or endpoint, deepest first, 100 at most. Reads the rows, as their errors need it. */
+/**
+ * Counts the rows of a queue, and the failed events under its name if it is given, by account or endpoint, deepest first, 100 at most. Reads
+ * the rows, as their errors need it.
+ */
 export async function selectOwners(
   sql: Sql,
-  rows: QueueRows,
-  { now, by }: { now: Date; by: 'account' | 'endpoint' },
+  rows: readonly QueueRows[],
+  { now, by, failedOf = null }: { now: Date; by: 'account' | 'endpoint'; failedOf?: string | null },
 ): Promise<OwnerDepth[]> {
-  const due = sql(rows.due);
-  const endpoint = by === 'endpoint' && rows.endpoint ? sql(rows.endpoint) : sql`null::uuid`;
-  const error = rows.error ? sql`max(${sql(rows.error)})` : sql`null::text`;
-  const owners = await sql<OwnerRow[]>`
-    select account_id as account, ${endpoint} as endpoint, count(*) filter (where ${due} <= ${now})::float8 as ready,
-      count(*) filter (where ${due} > ${now})::float8 as later, ${failedOfAll(sql, rows, now)} as "failedLater", 0 as dead, min(${due}) as oldest, ${error} as "lastError"
-    from ${sql(rows.name)} where ${due} is not null ${filter(sql, rows)}
-    group by 1, 2 order by count(*) desc, account_id, 2 limit ${maxOwners}`;
-  return owners.map(toOwner);
-}
-
-/** Counts the failed events of a queue by account, deepest first, 100 at most. */
-export async function selectOwnersOfFailedEvents(sql: Sql, queue: string, now: Date): Promise<OwnerDepth[]> {
-  const owners = await sql<OwnerRow[]>`
-    select account_id as account, null::uuid as endpoint, ${failedDepth(sql, now)}, max(reason) as "lastError"
-    from failed_events where queue = ${queue} and account_id <> ${noAccount}
-    group by account_id order by count(*) desc, account_id limit ${maxOwners}`;
-  return owners.map(toOwner);
-}
-
-function toOwner({ oldest, failedLater: failed, ...owner }: OwnerRow): OwnerDepth {
-  const counted = typeof failed === 'number' && { failedLater: failed };
-  return { ...owner, ...counted, oldestAt: oldest?.toISOString() ?? null, failingSince: null };
+  const entries = rows.map((one) => {
+    const endpoint = by === 'endpoint' && one.endpoint ? sql(one.endpoint) : sql`null::uuid`;
+    return sql`
+      select account_id, ${endpoint} as endpoint, ${sql(one.due)} as due, ${one.failed?.(sql) ?? sql`false`} as has_failed, false as is_dead,
+        ${one.error ? sql(one.error) : sql`null::text`} as error
+      from ${sql(one.name)} where ${sql(one.due)} is not null ${filter(sql, one)}`;
+  });
+  const failed = sql`
+    select account_id, endpoint, due, has_failed, is_dead, error from (${failedEvents(sql)}) as entry
+    where queue = ${failedOf} and account_id <> ${noAccount}`;
+  const owners = await sql<(Omit<OwnerDepth, 'oldestAt' | 'failingSince'> & Pick<Depth, 'oldest'>)[]>`
+    select account_id as account, endpoint, ${depthOf(sql, now)}, max(error) as "lastError"
+    from (${joined(sql, [...entries, failed], sql` union all `)}) as entry
+    group by 1, 2 order by count(*) desc, 1, 2 limit ${maxOwners}`;
+  return owners.map(({ oldest, ...owner }) => ({
+    ...owner,
+    oldestAt: oldest?.toISOString() ?? null,
+    failingSince: null,
+  }));
 }
 
 const isOfPart = (sql: Sql, { account, endpoint }: QueuePart, endpointColumn?: string): Fragment =>

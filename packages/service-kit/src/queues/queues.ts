@@ -15,7 +15,6 @@ import {
   measureRows,
   retryRows,
   selectOwners,
-  selectOwnersOfFailedEvents,
   selectPauses,
 } from './queues.sql.ts';
 import { Reporter } from './reporter.ts';
@@ -193,12 +192,14 @@ export class Queues {
   async owners(name: string, by: 'account' | 'endpoint'): Promise<OwnerDepth[] | null> {
     const queue = this.#queues.get(name);
     if (!queue) return null;
-    const now = this.#clock();
     const { rows, scheduled, hasFailedEvents, describe = async (_, owners) => owners } = queue;
-    const ofRows = rows ? await describe(this.#sql, await selectOwners(this.#sql, rows, { now, by })) : [];
-    const ofScheduled = scheduled ? await selectOwners(this.#sql, scheduled, { now, by }) : [];
-    const failed = hasFailedEvents ? await selectOwnersOfFailedEvents(this.#sql, name, now) : [];
-    return merged([...ofRows, ...ofScheduled, ...failed]);
+    const tables = [rows, scheduled].filter((table) => table !== undefined);
+    const owners = await selectOwners(this.#sql, tables, {
+      now: this.#clock(),
+      by,
+      failedOf: hasFailedEvents ? name : null,
+    });
+    return await describe(this.#sql, owners);
   }
 
   /** Returns how much of a part of a queue waits after a failure. */
@@ -229,30 +230,6 @@ export class Queues {
   #runningOf(queue: string): number {
     return this.runningByOwner(queue).reduce((sum, { running }) => sum + running, 0);
   }
-}
-
-/** Adds up the owners of the same account, deepest first. */
-function merged(owners: readonly OwnerDepth[]): OwnerDepth[] {
-  const byOwner = Map.groupBy(owners, ({ account, endpoint }) => `${account} ${endpoint ?? ''}`);
-  return [...byOwner.values()].map((same) => same.reduce(added)).sort((a, b) => depthOf(b) - depthOf(a));
-}
-
-function added(one: OwnerDepth, other: OwnerDepth): OwnerDepth {
-  return {
-    ...one,
-    ready: one.ready + other.ready,
-    later: one.later + other.later,
-    ...(one.failedLater !== undefined &&
-      other.failedLater !== undefined && { failedLater: one.failedLater + other.failedLater }),
-    dead: one.dead + other.dead,
-    oldestAt: [one.oldestAt, other.oldestAt].filter((at) => at !== null).sort()[0] ?? null,
-    lastError: one.lastError ?? other.lastError,
-    failingSince: one.failingSince ?? other.failingSince,
-  };
-}
-
-function depthOf({ ready, later, dead }: OwnerDepth): number {
-  return ready + later + dead;
 }
 
 /** Most characters of an error that are kept. */
