@@ -2,6 +2,9 @@ import type { DeadRecord } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
 import { noAccount } from '../values/no-account.ts';
 
+/** Bytes of a dead event in one reply, which is a message of the bus. */
+const partBytes = 524_288;
+
 const columns = (sql: Sql) => sql`
   id, queue, subject, nullif(account_id, ${noAccount}) as account, kind, reason, tries, octet_length(bytes) as "sizeBytes",
   first_at as "firstAt", dead_at as "deadAt"`;
@@ -23,22 +26,18 @@ export async function selectDeadEvents(
   return rows.map(toRecord);
 }
 
-/** Returns a dead event with its headers; undefined where there is none. */
+/** Returns a dead event with its headers; null where there is none. */
 export async function selectDeadEvent(sql: Sql, id: string) {
   const [row] = await sql<(DeadRow & { headers: Record<string, string> })[]>`
     select ${columns(sql)}, headers from failed_events where id = ${id} and dead_at is not null`;
-  return row && { ...toRecord(row), headers: row.headers };
+  return row ? { ...toRecord(row), headers: row.headers } : null;
 }
 
-/** Returns part of a dead event's bytes, from `offset` on. */
-export async function selectDeadBytes(
-  sql: Sql,
-  id: string,
-  { offset, length }: { offset: number; length: number },
-): Promise<Buffer | undefined> {
+/** Returns at most 512 KiB of a dead event's bytes, from `offset` on, in base64; none where there is no such event. */
+export async function selectDeadBytes(sql: Sql, id: string, offset: number): Promise<string> {
   const [row] = await sql<{ part: Buffer }[]>`
-    select substring(bytes from ${offset + 1} for ${length}) as part from failed_events where id = ${id} and dead_at is not null`;
-  return row?.part;
+    select substring(bytes from ${offset + 1} for ${partBytes}) as part from failed_events where id = ${id} and dead_at is not null`;
+  return row?.part.toString('base64') ?? '';
 }
 
 /** Dead events: one, or those of a queue, or of an account in it. */

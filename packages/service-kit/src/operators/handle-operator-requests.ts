@@ -6,8 +6,8 @@ import { requestRepublication } from '../outbox/outbox.sql.ts';
 import { deletePause, insertPause, maxMoved, resumeFailedEvents } from '../queues/queues.sql.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
+import { withTimeout } from '../values/with-timeout.ts';
 import {
-  type DeadPart,
   deleteDeadEvent,
   maxRequeued,
   requeueDeadEvents,
@@ -16,21 +16,42 @@ import {
   selectDeadEvents,
 } from './dead-events.sql.ts';
 
-/** Bytes of a dead event in one reply, which is a message of the bus. */
-const partBytes = 524_288;
-/** Time after which no more rounds of requeuing begin: the gateway waits 10 s for the reply. */
-const requeueMs = 5_000;
+/** Time after which the rounds that are left follow the reply: the gateway waits 10 s for it. */
+const replyMs = 5_000;
 
-type Handled = BoundRequest<undefined>;
-type Context = { service: ServiceName; queues: Queues; clockWork: ClockWork; log: Logger };
-
-/** Handles what operators ask of a service: the same in each. */
-export function handleOperatorRequests(context: Context): Handled[] {
-  return [...handleQueues(context), ...handleDeadEvents(context), handleClock(context)];
+/** Resources of a process that operators ask for. */
+interface Operated {
+  service: ServiceName;
+  queues: Queues;
+  clockWork: ClockWork;
+  log: Logger;
 }
 
-function handleQueues({ service, queues, log }: Context): Handled[] {
+/** Handles what operators ask of a service: the same in each. */
+export function handleOperatorRequests({ service, queues, clockWork, log }: Operated): BoundRequest<undefined>[] {
   const requests = operatorRequests(service);
+  /**
+   * Repeats a round, each in a transaction of its own, until it returns false: the first before the reply, and others as far as there is
+   * time, since there may be millions of rows. If the process ends meanwhile, the operator finds the rest where it was.
+   */
+  const inRounds = async (
+    { change }: RequestCall<undefined>,
+    round: (tx: Sql, now: Date) => Promise<boolean>,
+  ): Promise<void> => {
+    const once = async () => {
+      const hasMore = await change(({ tx, now }) => round(tx, now));
+      queues.pauses.announce();
+      return hasMore;
+    };
+    if (!(await once())) return;
+    const rest = async () => {
+      while (await once());
+    };
+    const done = rest().catch((error: unknown) =>
+      log.error({ err: error }, 'what an operator asked for was done in part'),
+    );
+    await withTimeout(replyMs, done).catch(() => undefined);
+  };
   return [
     handleRequest(requests.measureQueues, async () => ({ queues: await queues.measure() })),
     handleRequest(requests.measureOwners, async (_, { queue, by }) => ({ owners: await queues.owners(queue, by) })),
@@ -46,43 +67,31 @@ function handleQueues({ service, queues, log }: Context): Handled[] {
       if (refusal) return refusal;
       const before = await call.change(({ tx }) => deletePause(tx, part));
       if (!before) return { matched: 0 };
-      const round = async (tx: Sql, now: Date) => (await resumeFailedEvents(tx, now)) === maxMoved;
-      await inRounds(call, { queues, log }, round);
+      await inRounds(call, async (tx, now) => (await resumeFailedEvents(tx, now)) === maxMoved);
       return { matched: 1, before };
     }),
     handleRequest(requests.retryQueue, async (call, part) => {
       const refusal = await refusalOf(queues, call, part);
       if (refusal) return refusal;
       const matched = await queues.countFailed(part);
-      await inRounds(call, { queues, log }, (tx, now) => queues.retrySome(tx, part, now));
+      await inRounds(call, (tx, now) => queues.retrySome(tx, part, now));
       return { matched };
     }),
-  ];
-}
-
-function handleClock({ service, clockWork }: Context): Handled {
-  return handleRequest(operatorRequests(service).lookAtClock, ({ accountId }, { position }) =>
-    clockWork.look(accountId, position),
-  );
-}
-
-function handleDeadEvents({ service, queues, log }: Context): Handled[] {
-  const requests = operatorRequests(service);
-  return [
     handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
       data: await selectDeadEvents(sql, filter, before, limit),
     })),
-    handleRequest(requests.findDeadEvent, async ({ sql }, { id }) => ({
-      dead: (await selectDeadEvent(sql, id)) ?? null,
+    handleRequest(requests.findDeadEvent, async ({ sql }, { id }) => ({ dead: await selectDeadEvent(sql, id) })),
+    handleRequest(requests.readDeadBytes, async ({ sql }, { id, offset }) => ({
+      bytes: await selectDeadBytes(sql, id, offset),
     })),
-    handleRequest(requests.readDeadBytes, async ({ sql }, { id, offset }) => {
-      const part = await selectDeadBytes(sql, id, { offset, length: partBytes });
-      return { bytes: part?.toString('base64') ?? '' };
-    }),
     handleRequest(requests.requeueDeadEvents, async (call, part) => {
       if (part.queue !== undefined && !queues.get(part.queue)) return { matched: 0, queues: queues.names };
-      const matched = await requeueAll(call, part, log);
-      if (matched > 0) queues.pauses.announce();
+      let matched = 0;
+      await inRounds(call, async (tx, now) => {
+        const requeued = await requeueDeadEvents(tx, part, now);
+        matched += requeued;
+        return requeued === maxRequeued;
+      });
       return { matched };
     }),
     handleRequest(requests.dropDeadEvent, async ({ change }, { id }) => {
@@ -91,21 +100,8 @@ function handleDeadEvents({ service, queues, log }: Context): Handled[] {
     handleRequest(requests.republishEvents, async ({ change }, { since }) => {
       return { matched: await change(({ tx }) => requestRepublication(tx, new Date(since))) };
     }),
+    handleRequest(requests.lookAtClock, ({ accountId }, { position }) => clockWork.look(accountId, position)),
   ];
-}
-
-/** Requeues dead events in rounds, each a transaction, as far as there is time. Returns how many. */
-async function requeueAll({ change }: RequestCall<undefined>, part: DeadPart, log: Logger): Promise<number> {
-  let matched = 0;
-  for (const endMs = performance.now() + requeueMs; performance.now() < endMs; ) {
-    const round = await change(({ tx, now }) => requeueDeadEvents(tx, part, now)).catch((error: unknown) => {
-      if (matched === 0) throw error;
-      log.error({ err: error }, 'dead events were requeued in part');
-    });
-    matched += round ?? 0;
-    if (round !== maxRequeued) break;
-  }
-  return matched;
 }
 
 /** Returns why a part of a queue cannot be changed, undefined where it can. */
@@ -115,25 +111,4 @@ async function refusalOf(queues: Queues, { sql }: RequestCall<undefined>, part: 
   if (part.endpoint === undefined) return undefined;
   if (!queue.hasEndpoint) return { matched: 0, refusal: 'no_endpoints' as const };
   return (await queue.hasEndpoint(sql, part)) ? undefined : { matched: 0, refusal: 'unknown_endpoint' as const };
-}
-
-/**
- * Repeats a round, each in a transaction of its own, until it returns false: the first before the reply, the others after it, since there
- * may be millions of rows. If the process ends meanwhile, the operator finds the rest where it was.
- */
-async function inRounds(
-  { change }: RequestCall<undefined>,
-  { queues, log }: Pick<Context, 'queues' | 'log'>,
-  round: (tx: Sql, now: Date) => Promise<boolean>,
-): Promise<void> {
-  const once = async () => {
-    const hasMore = await change(({ tx, now }) => round(tx, now));
-    queues.pauses.announce();
-    return hasMore;
-  };
-  if (!(await once())) return;
-  const rest = async () => {
-    while (await once());
-  };
-  rest().catch((error: unknown) => log.error({ err: error }, 'what an operator asked for was done in part'));
 }
