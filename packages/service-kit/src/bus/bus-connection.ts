@@ -25,8 +25,8 @@ export class BusConnection {
   readonly #backs: (() => void)[] = [];
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
+  /** Undefined while there is none. */
   #connection: NatsConnection | undefined;
-  #isConnected = false;
 
   /** Begins to dial. Throws where a file of the settings cannot be read or a URL is none. */
   constructor(urls: string, files: BusSettings, service: string, log: Logger) {
@@ -39,12 +39,12 @@ export class BusConnection {
   }
 
   get isConnected(): boolean {
-    return this.#isConnected;
+    return this.#connection !== undefined;
   }
 
   /** Returns the connection. Throws 503 service_unavailable while there is none. */
   get current(): NatsConnection {
-    if (this.#connection && this.#isConnected) return this.#connection;
+    if (this.#connection) return this.#connection;
     throw serviceUnavailable('The service cannot reach its bus; try again shortly');
   }
 
@@ -58,28 +58,10 @@ export class BusConnection {
     return await jetstreamManager(this.current, { checkAPI: false });
   }
 
-  /**
-   * The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses.
-   */
-  get server(): string | undefined {
-    const info = this.#isConnected ? this.#connection?.info : undefined;
-    return info?.cluster ? undefined : info?.server_id;
-  }
-
-  /** Waits until there is a connection, or `waitMs` are over: then whatever needs it waits by itself. */
-  async connected(waitMs: number): Promise<void> {
-    if (this.#isConnected) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.onBack(resolve);
-    const timer = setTimeout(resolve, waitMs);
-    await promise;
-    clearTimeout(timer);
-  }
-
   /** Runs `setup` with the connection, and with each that takes its place. */
   onConnection(setup: (connection: NatsConnection) => void): void {
     this.#setups.push(setup);
-    if (this.#isConnected) setup(this.#connection!);
+    if (this.#connection) setup(this.#connection);
   }
 
   /** Runs `back` whenever there is a connection after there was none: core messages of the time between were missed. */
@@ -91,9 +73,9 @@ export class BusConnection {
   async close(): Promise<void> {
     this.#stopping.abort();
     const connection = this.#connection;
-    if (connection && !connection.isClosed()) {
+    if (connection) {
       // What the client waits for is never settled where the server is silent, not even by `close`; one that is lost has nothing more to send.
-      if (this.#isConnected) await withTimeout(drainMs, connection.drain()).catch(() => undefined);
+      await withTimeout(drainMs, connection.drain()).catch(() => undefined);
       if (!connection.isClosed()) await connection.close();
     }
     await this.#running;
@@ -103,11 +85,11 @@ export class BusConnection {
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; ) {
       try {
-        this.#connection = await connect(options());
+        const connection = await connect(options());
         this.#log.info('NATS is available');
         failures = 0;
         // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
-        if (!this.#connection.isClosed()) await this.#serve(this.#connection);
+        if (!connection.isClosed()) await this.#serve(connection);
       } catch (error) {
         failures++;
         if (failures === 1 || failures % 100 === 0)
@@ -120,7 +102,7 @@ export class BusConnection {
 
   /** Serves one connection until it ends. */
   async #serve(connection: NatsConnection): Promise<void> {
-    this.#isConnected = true;
+    this.#connection = connection;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
     const following = this.#follow(connection);
     try {
@@ -132,7 +114,7 @@ export class BusConnection {
     }
     if (this.#stopping.signal.aborted) void connection.close();
     const reason = await connection.closed();
-    this.#isConnected = false;
+    this.#connection = undefined;
     await following;
     if (!this.#stopping.signal.aborted)
       this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');

@@ -1,22 +1,43 @@
-import type { EventDefinition } from '@customer-platform/contracts/core';
-import { nanos, headers as newHeaders } from '@nats-io/transport-node';
-import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import type { Envelope, EventDefinition, InternalRequest } from '@customer-platform/contracts/core';
+import {
+  createInbox,
+  type Msg,
+  type MsgHdrs,
+  nanos,
+  headers as newHeaders,
+  type Subscription,
+} from '@nats-io/transport-node';
+import type { z } from 'zod';
+import { serviceUnavailable } from '../database/database-errors.ts';
+import type { Logger } from '../telemetry/logging.ts';
+import { inSpan, SpanKind, type TraceHeaders, traceHeaders } from '../telemetry/telemetry.ts';
+import { waitUntil, withTimeout } from '../values/with-timeout.ts';
 import { BusConnection, type BusSettings } from './bus-connection.ts';
-import { type Batches, ConsumeLoop, type ReceivedMessage } from './consume-loop.ts';
+import { type Batches, ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
 import { EventStream } from './event-stream.ts';
-import { type RequestOptions, RequestReply } from './request-reply.ts';
 
 /** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
-
 /** Time that a start waits for NATS. */
 const startWaitMs = 2_000;
+/** Time that `close` waits for the replies to requests that were taken. */
+const finishMs = 5_000;
+/** Part of NATS' bound on a message that headers take. */
+const headerBytes = 4_096;
 
 /** Options of a process's use of the bus. */
-interface BusOptions extends RequestOptions {
+interface BusOptions {
+  /** First token of every subject and name of the stream. */
+  prefix: string;
+  service: string;
+  log: Logger;
   settings?: BusSettings;
+  /** Timeout of `ask`; 5 s unless given. */
+  requestTimeoutMs?: number;
+  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
+  aheadOf?: (accountId: string) => number;
 }
 
 export interface PublishedEvent {
@@ -37,28 +58,49 @@ export interface EventFilter {
   kind?: string;
 }
 
-/** NATS as the platform uses it: one JetStream stream of events, durable consumers, and request-reply between services. */
-export class Bus extends RequestReply {
+/** A request to every process. */
+export interface Broadcast {
+  readonly key: string;
+  readonly input: z.ZodType;
+  readonly reply: z.ZodType;
+}
+
+/** An internal request on the bus. */
+interface AskedRequest {
+  account_id: string;
+  input: unknown;
+  /** Left out where the account goes by the real time. */
+  ahead_ms?: number;
+}
+
+/** NATS as the platform uses it: one JetStream stream of events, durable consumers, requests between services, and news. */
+export class Bus {
+  readonly #connection: BusConnection;
   readonly #stream: EventStream;
+  readonly #options: Required<Omit<BusOptions, 'settings'>>;
+  /** Subscriptions of `handle` on the present connection by subject, and the replies that they are working on. */
+  readonly #handlers = new Map<string, Subscription>();
+  readonly #responding = new Set<Promise<void>>();
 
   /**
    * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
-   * itself then. Throws where a URL is none or a file of `files` cannot be read.
+   * itself then. Throws where a URL is none or a file of the settings cannot be read.
    */
   static async connect(urls: string, options: BusOptions): Promise<Bus> {
     const bus = new Bus(urls, options);
-    await bus.connection.connected(startWaitMs);
+    await waitUntil(() => bus.isConnected(), startWaitMs);
     return bus;
   }
 
   private constructor(urls: string, options: BusOptions) {
-    const connection = new BusConnection(urls, options.settings ?? {}, options.service, options.log);
-    super(connection, options);
-    this.#stream = new EventStream(connection, options);
+    const { settings = {}, service, log } = options;
+    this.#options = { requestTimeoutMs: 5_000, aheadOf: () => 0, ...options };
+    this.#connection = new BusConnection(urls, settings, service, log);
+    this.#stream = new EventStream(this.#connection, options);
   }
 
   isConnected(): boolean {
-    return this.connection.isConnected;
+    return this.#connection.isConnected;
   }
 
   /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
@@ -66,26 +108,25 @@ export class Bus extends RequestReply {
     await this.#stream.ensure();
   }
 
-  /** The id of the server, which another start of it has not; undefined without a connection, and of a cluster. */
+  /** The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses. */
   server(): string | undefined {
-    return this.connection.server;
+    const info = this.isConnected() ? this.#connection.current.info : undefined;
+    return info?.cluster ? undefined : info?.server_id;
   }
 
   /** The subject that the events of one kind are published under. */
   subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
-    return `${this.prefix}.event.${audience}.${this.service}.${kind}`;
+    return this.#subject('event', audience, this.#options.service, kind);
   }
 
   /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
   async publish(event: PublishedEvent): Promise<void> {
     await this.#stream.ensure();
-    const headers = newHeaders();
-    headers.set('Event-Sequence', String(event.sequence));
-    for (const [name, value] of Object.entries(event.trace ?? {})) headers.set(name, value);
+    const headers = headersOf({ 'Event-Sequence': String(event.sequence), ...event.trace });
     const msgID = event.rounds ? `${event.id}.${event.rounds}` : event.id;
     const options = { msgID, headers, timeout: publishTimeoutMs };
     try {
-      await this.connection.jetstream.publish(this.subjectOf(event), event.envelope, options);
+      await this.#connection.jetstream.publish(this.subjectOf(event), event.envelope, options);
     } catch (error) {
       this.#stream.forget();
       throw error;
@@ -103,12 +144,12 @@ export class Bus extends RequestReply {
     { ackMs = ackWaitMs, ...batches }: Batches & { ackMs?: number },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ): ConsumeLoop {
-    const name = `${this.service}-${durable.replaceAll('.', '-')}`;
-    const subject = `${this.prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
+    const name = `${this.#options.service}-${durable.replaceAll('.', '-')}`;
+    const subject = this.#subject('event', filter.audience ?? '*', filter.service ?? '*', filter.kind ?? '>');
     const open = async () => {
       await this.#stream.ensure();
-      const manager = await this.connection.manager();
-      const info = await manager.consumers.add(this.prefix, {
+      const manager = await this.#connection.manager();
+      const info = await manager.consumers.add(this.#options.prefix, {
         durable_name: name,
         filter_subject: subject,
         ack_policy: 'explicit',
@@ -116,17 +157,17 @@ export class Bus extends RequestReply {
         ack_wait: nanos(ackMs),
         max_ack_pending: Math.max(1_000, batches.size * 4),
       });
-      return this.connection.jetstream.consumers.getConsumerFromInfo(info);
+      return this.#connection.jetstream.consumers.getConsumerFromInfo(info);
     };
-    const info = async () => await (await this.connection.manager()).consumers.info(this.prefix, name);
-    return new ConsumeLoop(durable, { ...batches, log: this.log, durable: { open, info } }, take);
+    const info = async () => await (await this.#connection.manager()).consumers.info(this.#options.prefix, name);
+    return new ConsumeLoop(durable, { ...batches, log: this.#options.log, durable: { open, info } }, take);
   }
 
   /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
   async position(): Promise<number> {
     await this.#stream.ensure();
-    const manager = await this.connection.manager();
-    return (await manager.streams.info(this.prefix)).state.last_seq;
+    const manager = await this.#connection.manager();
+    return (await manager.streams.info(this.#options.prefix)).state.last_seq;
   }
 
   /**
@@ -134,12 +175,9 @@ export class Bus extends RequestReply {
    * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
    */
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
-    const subject = `${this.prefix}.event.${event.audience}.${event.service}.${event.kind}`;
-    this.connection.onBack(missed);
-    this.subscribe({
-      subject,
-      take: (message) => hear(String(message.json<{ account?: unknown } | null>()?.account)),
-    });
+    const subject = this.#subject('event', event.audience, event.service, event.kind);
+    this.#connection.onBack(missed);
+    this.#subscribe(subject, (message) => hear(message.json<Envelope>().account));
   }
 
   /**
@@ -148,39 +186,197 @@ export class Bus extends RequestReply {
    */
   tell(topic: string, payload = ''): void {
     try {
-      if (this.isConnected()) this.connection.current.publish(this.#newsSubject(this.service, topic), payload);
+      if (this.isConnected())
+        this.#connection.current.publish(this.#subject('news', this.#options.service, topic), payload);
     } catch (error) {
-      this.log.warn({ err: error, news: topic }, 'news could not be published');
+      this.#options.log.warn({ err: error, news: topic }, 'news could not be published');
     }
   }
 
   /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
   onPeers(topic: string, hear: () => void): void {
-    this.connection.onBack(hear);
-    this.hearOf(this.service, topic, hear);
+    this.#connection.onBack(hear);
+    this.hearOf(this.#options.service, topic, hear);
   }
 
   /** Hears what the processes of a service `tell`. */
   hearOf(service: string, topic: string, hear: (payload: string) => void): void {
-    this.subscribe({
-      subject: this.#newsSubject(service, topic),
-      take: (message) => hear(message.string()),
-    });
+    this.#subscribe(this.#subject('news', service, topic), (message) => hear(message.string()));
   }
 
   /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
   onBack(back: () => void): void {
-    this.connection.onBack(back);
+    this.#connection.onBack(back);
   }
 
-  /** Finishes the requests it took, sends what is under way and closes. */
+  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
+  async ask<Request extends InternalRequest>(
+    request: Request,
+    accountId: string,
+    input: z.input<Request['input']>,
+    timeoutMs = this.#options.requestTimeoutMs,
+  ): Promise<z.output<Request['reply']>> {
+    const subject = this.#subject('request', request.service, request.key);
+    const options = {
+      kind: SpanKind.CLIENT,
+      attributes: spanAttributes('request', subject),
+      continuesOnly: true,
+    } as const;
+    return await inSpan(`request ${subject}`, options, async () => {
+      // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
+      const aheadMs = this.#options.aheadOf(accountId);
+      const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
+      const options = { noMux: true, headers: headersOf(traceHeaders()), timeout: timeoutMs };
+      // The client's own timeout ends with its connection.
+      const asking = async () => {
+        const { current } = this.#connection;
+        const body = JSON.stringify(payload);
+        // The client refuses it only after it has begun to wait for the reply.
+        const most = current.info!.max_payload - headerBytes;
+        if (Buffer.byteLength(body) > most) throw new Error(`the request has more than ${most} bytes`);
+        return await withTimeout(timeoutMs, current.request(subject, body, options));
+      };
+      const message = await asking().catch((cause: unknown) => {
+        throw serviceUnavailable(`${request.service} does not respond; try again shortly`, cause);
+      });
+      if (message.headers?.get('Failed'))
+        throw serviceUnavailable(`${request.service} could not respond; try again shortly`);
+      return request.reply.parse(message.json()) as z.output<Request['reply']>;
+    });
+  }
+
+  /**
+   * Handles an internal request, for an account whose clock is ahead of the real time by `aheadMs`, as far as the asker knows; the processes of
+   * one service share the work.
+   */
+  handle<Request extends InternalRequest>(
+    request: Request,
+    handle: (
+      accountId: string,
+      input: z.output<Request['input']>,
+      aheadMs: number,
+    ) => Promise<z.input<Request['reply']>>,
+  ): void {
+    const { service, log } = this.#options;
+    const subject = this.#subject('request', request.service, request.key);
+    const respond = async (message: Msg) => {
+      const attributes = spanAttributes('process', subject);
+      const parent = traceOf(message.headers);
+      const traced = { kind: SpanKind.SERVER, attributes, parent, continuesOnly: true } as const;
+      try {
+        await inSpan(`process ${subject}`, traced, async () => {
+          const { account_id, input, ahead_ms: aheadMs = 0 } = message.json<AskedRequest>();
+          const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>, aheadMs);
+          message.respond(JSON.stringify(reply));
+        });
+      } catch (error) {
+        log.error({ err: error, request: request.key }, 'an internal request failed');
+        message.respond('', { headers: headersOf({ Failed: 'true' }) });
+      }
+    };
+    const take = (message: Msg) => {
+      // The connection is closed by then; the asker's request ends by its timeout.
+      const unsent = (error: unknown) => log.warn({ err: error, subject }, 'a reply could not be sent');
+      const responding = respond(message)
+        .catch(unsent)
+        .finally(() => this.#responding.delete(responding));
+      this.#responding.add(responding);
+    };
+    this.#subscribe(subject, take, service);
+  }
+
+  /**
+   * Asks every process that handles a broadcast, and returns the replies that came until `isComplete` says so of them, or `timeoutMs` is
+   * over; what is no reply of its shape is left out.
+   */
+  async askAll<Message extends Broadcast>(
+    { key, reply }: Message,
+    input: z.input<Message['input']>,
+    until: { isComplete(replies: readonly z.output<Message['reply']>[]): boolean; timeoutMs: number },
+  ): Promise<z.output<Message['reply']>[]> {
+    if (!this.#connection.isConnected) return [];
+    const connection = this.#connection.current;
+    const inbox = createInbox(`_INBOX.${this.#options.service}.reply`);
+    const replies: z.output<Message['reply']>[] = [];
+    const { promise: complete, resolve } = Promise.withResolvers<void>();
+    const callback = (error: Error | null, message: Msg) => {
+      // One without bytes is NATS', which says that nobody handles it.
+      const parsed = error || message.data.length === 0 ? undefined : reply.safeParse(message.json());
+      if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
+      if (until.isComplete(replies)) resolve();
+    };
+    const subscription = connection.subscribe(inbox, { callback });
+    try {
+      connection.publish(this.#subject('broadcast', key), JSON.stringify(input), { reply: inbox });
+      // Whoever has not replied by then is left out.
+      await withTimeout(until.timeoutMs, complete).catch(() => undefined);
+      return replies;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  /** Replies to a broadcast, in every process. */
+  handleAll<Message extends Broadcast>(
+    { key, input: schema }: Message,
+    handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
+  ): void {
+    const subject = this.#subject('broadcast', key);
+    const respond = async (message: Msg) => {
+      try {
+        const input = schema.parse(message.json()) as z.output<Message['input']>;
+        message.respond(JSON.stringify(await handle(input)));
+      } catch (error) {
+        this.#options.log.warn({ err: error, subject }, 'a broadcast has no reply from here');
+      }
+    };
+    this.#subscribe(subject, (message) => void respond(message));
+  }
+
+  /** Takes no more requests, waits up to 5 s for the replies to those it took, sends what is under way and closes. */
   async close(): Promise<void> {
     this.#stream.close();
-    if (this.isConnected()) await this.finish();
-    await this.connection.close();
+    if (this.isConnected()) {
+      // One whose connection is lost meanwhile has nothing to drain.
+      const drained = Promise.allSettled(this.#handlers.values().map((handler) => handler.drain()));
+      const replied = drained.then(() => Promise.allSettled(this.#responding));
+      await withTimeout(finishMs, replied).catch(() => undefined);
+    }
+    await this.#connection.close();
   }
 
-  #newsSubject(service: string, topic: string): string {
-    return `${this.prefix}.news.${service}.${topic}`;
+  #subject(...tokens: string[]): string {
+    return [this.#options.prefix, ...tokens].join('.');
   }
+
+  /** Subscribes on every connection; processes that subscribe with one `queue` share the messages. What `take` throws is logged. */
+  #subscribe(subject: string, take: (message: Msg) => void, queue?: string): void {
+    const callback = (error: Error | null, message: Msg) => {
+      try {
+        if (error) throw error;
+        take(message);
+      } catch (cause) {
+        this.#options.log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+      }
+    };
+    this.#connection.onConnection((current) => {
+      const subscription = current.subscribe(subject, { callback, ...(queue !== undefined && { queue }) });
+      if (queue !== undefined) this.#handlers.set(subject, subscription);
+    });
+  }
+}
+
+function headersOf(values: Record<string, string>): MsgHdrs {
+  const headers = newHeaders();
+  for (const [name, value] of Object.entries(values)) headers.set(name, value);
+  return headers;
+}
+
+function spanAttributes(operation: 'request' | 'process', subject: string) {
+  return {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation === 'request' ? 'send' : 'process',
+  };
 }
