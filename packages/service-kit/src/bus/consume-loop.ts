@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '@customer-platform/contracts/core';
 import type { Consumer, ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
@@ -79,7 +80,7 @@ export class ConsumeLoop {
   readonly #waiting: JsMsg[] = [];
   #waitingBytes = 0;
   #taking: Promise<void> | undefined;
-  #endGathering: (() => void) | undefined;
+  #gathering: AbortController | undefined;
   #stopping = false;
   #isPaused = false;
   #oldestAt: Date | undefined;
@@ -100,7 +101,7 @@ export class ConsumeLoop {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#endRequest();
-    this.#endGathering?.();
+    this.#gathering?.abort();
     await this.#loop.stop();
     await this.#taking;
   }
@@ -129,7 +130,7 @@ export class ConsumeLoop {
     const info = await this.#durable.info().catch(() => undefined);
     if (!info) return false;
     const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
-    if (!isPassed) this.#endGathering?.();
+    if (!isPassed) this.#gathering?.abort();
     return isPassed;
   }
 
@@ -153,15 +154,6 @@ export class ConsumeLoop {
       await this.#taking;
       throw error;
     }
-  }
-
-  /** Waits for more messages: for `ms`, or until a batch is whole or somebody waits for it. */
-  async #gather(ms: number): Promise<void> {
-    const { promise: isOver, resolve } = Promise.withResolvers<void>();
-    this.#endGathering = resolve;
-    const timer = setTimeout(resolve, ms);
-    await isOver;
-    clearTimeout(timer);
   }
 
   /** Receives what one request brings. Throws what ended it, where that is no ordinary end. */
@@ -191,32 +183,32 @@ export class ConsumeLoop {
     this.#receivedMs = performance.now();
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
-    if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#endGathering?.();
+    if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#gathering?.abort();
     if (this.#waiting.length >= size * 2 || this.#waitingBytes >= batchBytes * 2) await this.#taking;
-    this.#taking ??= Promise.resolve()
-      .then(() => this.#takeAll())
-      .catch((error: unknown) => {
-        // Nobody awaits it while messages come. What was not acknowledged comes again.
-        this.#taking = undefined;
-        this.#log.error({ err: error }, 'a batch could not be read');
-      });
+    // Where there were two, all may be taken by now.
+    if (this.#waiting.length > 0) this.#taking ??= this.#takeAll();
   }
 
+  /** Never rejects: what was not acknowledged comes again after the consumer's time to acknowledge. */
   async #takeAll(): Promise<void> {
-    const { size, gatherMs } = this.#batches;
-    while (this.#waiting.length > 0) {
-      this.#oldestAt = new Date(this.#waiting[0]!.info.timestampNanos / 1_000_000);
-      const isWhole = this.#waiting.length >= size || this.#waitingBytes >= batchBytes;
-      if (gatherMs > 0 && !isWhole && !this.#stopping) await this.#gather(gatherMs);
-      const sizes = this.#waiting.map(({ data }) => data.length);
-      const count = countWithin(sizes, { items: size, bytes: batchBytes });
-      this.#waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
-      const batch = this.#waiting.splice(0, count).map(receivedMessage);
-      // What was not acknowledged comes again after the consumer's time to acknowledge.
-      await this.#take(batch).catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be taken'));
-    }
+    while (this.#waiting.length > 0)
+      await this.#takeBatch().catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be taken'));
     this.#oldestAt = undefined;
     this.#taking = undefined;
+  }
+
+  async #takeBatch(): Promise<void> {
+    const { size, gatherMs } = this.#batches;
+    this.#oldestAt = new Date(this.#waiting[0]!.info.timestampNanos / 1_000_000);
+    const isWhole = this.#waiting.length >= size || this.#waitingBytes >= batchBytes;
+    if (gatherMs > 0 && !isWhole && !this.#stopping) {
+      this.#gathering = new AbortController();
+      await sleep(gatherMs, undefined, this.#gathering).catch(() => undefined);
+    }
+    const sizes = this.#waiting.map(({ data }) => data.length);
+    const count = countWithin(sizes, { items: size, bytes: batchBytes });
+    this.#waitingBytes -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
+    await this.#take(this.#waiting.splice(0, count).map(receivedMessage));
   }
 }
 
