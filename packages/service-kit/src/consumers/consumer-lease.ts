@@ -6,14 +6,13 @@ import { WakeLoop } from '../timing/wake-loop.ts';
 
 /** Bounds by which events that are taken in order are pulled: little time to acknowledge them, and requests that soon end. */
 export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
-/** Pause between two attempts to have the lock, and between two looks whether it is there yet. */
+/** Pause between two looks whether this process has the lock, and whether what was given before is over. */
 const everyMs = 1_000;
 /**
  * Longest wait of whoever follows another process: what that one was given may come again as late, and so may what its last request is given
  * yet. All of it comes before new events then.
  */
 const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
-const followLookMs = 200;
 /** Time after which PostgreSQL ends the session of a process that says nothing: its machine may have vanished. */
 const silentSessionMs = 15_000;
 
@@ -39,21 +38,15 @@ export class ConsumerLease {
   readonly #name: string;
   readonly #loop: WakeLoop;
   #isHeld = false;
-  /** PostgreSQL's process that has the lock for this one; undefined where this one does not have it. */
-  #lockedBy: number | undefined;
-  /** Until when what was given before may come again; undefined where this process does not wait for it. */
-  #followsAtMs: number | undefined;
+  /** The session with the lock, by PostgreSQL's process, and when nothing that was given before it can come again; undefined without the lock. */
+  #session: { pid: number; followsAtMs: number } | undefined;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
     this.#name = `consumer ${name}`;
-    const isFollowing = () => this.#followsAtMs !== undefined && !this.#isHeld;
-    const pace = { everyMs: () => (isFollowing() ? followLookMs : everyMs), slowestRetryMs: everyMs, log: parts.log };
+    const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
-    parts.bus.onBack(() => {
-      this.#followsAtMs = undefined;
-      this.#set(false);
-    });
+    parts.bus.onBack(() => this.#follow(undefined));
   }
 
   /** True while this process is the one. */
@@ -68,16 +61,22 @@ export class ConsumerLease {
   }
 
   async #look(): Promise<undefined> {
-    const before = this.#lockedBy;
-    this.#lockedBy = undefined;
-    try {
-      this.#lockedBy = await this.#takeLock();
-    } finally {
-      // Between two sessions of its own another process may have had it.
-      if (this.#lockedBy !== before) this.#followsAtMs = undefined;
-      this.#set(this.#lockedBy !== undefined && this.#lockedBy === before && this.#isHeld);
-    }
-    if (this.#lockedBy !== undefined && !this.#isHeld && (await this.#mayFollow())) this.#set(true);
+    const pid = await this.#takeLock().catch((error: unknown) => {
+      this.#follow(undefined);
+      throw error;
+    });
+    // Between two sessions of its own another process may have had it.
+    if (pid !== this.#session?.pid) this.#follow(pid);
+    const session = this.#session;
+    if (!session || this.#isHeld || !(await this.#mayFollow(session.followsAtMs))) return;
+    // The connection to the bus may have broken meanwhile.
+    if (session === this.#session) this.#set(true);
+  }
+
+  /** Begins to wait for what was given before this process had the lock in the session `pid`. */
+  #follow(pid: number | undefined): void {
+    this.#session = pid === undefined ? undefined : { pid, followsAtMs: performance.now() + followMs };
+    this.#set(false);
   }
 
   /** Returns what has the lock for this process, if it can have it: it is left to others without the bus. */
@@ -94,11 +93,10 @@ export class ConsumerLease {
   }
 
   /** Returns whether nothing that was given before can come behind what this process is given: as the bus says, or since it is so long ago. */
-  async #mayFollow(): Promise<boolean> {
-    this.#followsAtMs ??= performance.now() + followMs;
+  async #mayFollow(followsAtMs: number): Promise<boolean> {
     const pending = await this.#parts.consuming.pending().catch(() => undefined);
     const isOver = pending?.unacknowledged === 0 && pending.requests === 0;
-    return isOver || performance.now() >= this.#followsAtMs;
+    return isOver || performance.now() >= followsAtMs;
   }
 
   #set(isHeld: boolean): void {
