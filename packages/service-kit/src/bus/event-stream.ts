@@ -15,11 +15,7 @@ const retentionMs = 7 * 24 * 3_600_000;
 /** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
 
-const fullness = {
-  'bus.stream.fullness': {
-    description: 'Part of its bound that the stream of events has; what is full loses its oldest.',
-  },
-};
+const fullness = 'Part of its bound that the stream of events has; what is full loses its oldest.';
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -44,13 +40,12 @@ export class EventStream {
     this.#settings = settings;
     this.#log = log;
     this.#endGauge = this.#isKeeper
-      ? meter.observe(fullness, async (observe) => {
+      ? meter.observe({ 'bus.stream.fullness': { description: fullness } }, async (observe) => {
           const { state, config } = (await this.#find()) ?? {};
           const { info } = connection.current;
+          const nats = info?.cluster ?? info?.server_name;
           if (state && config && config.max_bytes > 0)
-            observe('bus.stream.fullness', state.bytes / config.max_bytes, {
-              nats: info?.cluster ?? info?.server_name,
-            });
+            observe('bus.stream.fullness', state.bytes / config.max_bytes, { nats });
         })
       : () => undefined;
     connection.onConnection(() => {
@@ -80,17 +75,11 @@ export class EventStream {
   async #make(): Promise<void> {
     // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
     const found = await this.#find();
-    const manager = await this.#connection.manager();
-    if (found) {
-      if (this.#isKeeper) await this.#adjust(manager, found.config);
-      return;
-    }
-    await manager.streams.add({
-      name: this.#name,
-      subjects: [`${this.#name}.event.>`],
-      duplicate_window: nanos(duplicateWindowMs),
-      ...this.#bounds(),
-    });
+    const { streams } = await this.#connection.manager();
+    if (found && this.#isKeeper) await this.#adjust(streams, found.config);
+    if (found) return;
+    const subjects = [`${this.#name}.event.>`];
+    await streams.add({ name: this.#name, subjects, duplicate_window: nanos(duplicateWindowMs), ...this.#bounds() });
   }
 
   /** Returns the stream; undefined where NATS says that there is none. Throws where it cannot say. */
@@ -104,14 +93,14 @@ export class EventStream {
   }
 
   /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
-  async #adjust(manager: JetStreamManager, config: StreamConfig): Promise<void> {
+  async #adjust(streams: JetStreamManager['streams'], config: StreamConfig): Promise<void> {
     const settings = this.#bounds();
     const differs = Object.entries(settings).some(([name, value]) => config[name as keyof StreamConfig] !== value);
     if (!differs) return;
-    await manager.streams.update(this.#name, { ...config, ...settings }).then(
-      () => this.#log.info(settings, 'the stream of events has new settings'),
-      (error: unknown) => this.#log.error({ err: error, ...settings }, 'the stream of events keeps its settings'),
-    );
+    const keeps = (error: unknown) =>
+      this.#log.error({ err: error, ...settings }, 'the stream of events keeps its settings');
+    const has = () => this.#log.info(settings, 'the stream of events has new settings');
+    await streams.update(this.#name, { ...config, ...settings }).then(has, keeps);
   }
 
   /** The bounds of the stream, those of NATS where a setting is left out. */
