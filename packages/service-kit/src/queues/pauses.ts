@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { coalesced } from '../timing/single-flight.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
-import { selectPauses } from './queues.sql.ts';
+import { type PauseRow, selectPauses } from './queues.sql.ts';
 
 /** Part of a queue that operators paused. */
 export interface Paused {
@@ -20,24 +20,32 @@ const topic = 'queues';
 
 /** The pauses of one service's queues, as every process of it knows them: from its table, read again whenever one changes. */
 export class Pauses {
-  readonly #sql: Database;
+  /** Reads them again, one read at a time, so that none brings an older state back: as they are from then on, this process works. */
+  readonly refresh: () => Promise<undefined>;
   readonly #bus: Bus;
-  readonly #heard: () => void;
   readonly #loop: WakeLoop;
-  #byQueue = new Map<string, Paused>();
+  #pauses: readonly PauseRow[] = [];
 
   /** Calls `heard` after each read: an operator may have changed something of a queue. */
   constructor(sql: Database, { bus, log, heard }: { bus: Bus; log: Logger; heard(): void }) {
-    this.#sql = sql;
     this.#bus = bus;
-    this.#heard = heard;
-    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, () => this.refresh());
+    this.refresh = coalesced(async () => {
+      this.#pauses = await selectPauses(sql);
+      heard();
+      return undefined;
+    });
+    this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, this.refresh);
     bus.onPeers(topic, () => this.#loop.wake());
   }
 
   /** Returns what of a queue is paused now. */
   of(queue: string): Paused {
-    return this.#byQueue.get(queue) ?? nothingPaused;
+    const pauses = this.#pauses.filter((pause) => pause.queue === queue);
+    return {
+      isWhole: pauses.some(({ account, endpoint }) => account === null && endpoint === null),
+      accounts: pauses.flatMap(({ account, endpoint }) => (endpoint === null ? (account ?? []) : [])),
+      endpoints: pauses.flatMap(({ endpoint }) => endpoint ?? []),
+    };
   }
 
   /** Tells every process of the service that an operator changed something: after the commit. */
@@ -46,23 +54,7 @@ export class Pauses {
     this.#bus.tell(topic);
   }
 
-  /** Reads them again, one read at a time, so that none brings an older state back: as they are from then on, this process works. */
-  readonly refresh = coalesced(() => this.#read());
-
   async stop(): Promise<void> {
     await this.#loop.stop();
-  }
-
-  async #read(): Promise<undefined> {
-    const byQueue = new Map<string, { isWhole: boolean; accounts: string[]; endpoints: string[] }>();
-    for (const { queue, account, endpoint } of await selectPauses(this.#sql)) {
-      const paused = byQueue.get(queue) ?? { isWhole: false, accounts: [], endpoints: [] };
-      byQueue.set(queue, paused);
-      if (endpoint) paused.endpoints.push(endpoint);
-      else if (account) paused.accounts.push(account);
-      else paused.isWhole = true;
-    }
-    this.#byQueue = byQueue;
-    this.#heard();
   }
 }

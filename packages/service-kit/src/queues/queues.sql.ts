@@ -20,16 +20,14 @@ const maxOwners = 100;
 /** Rows that are read to count those that failed, where no index has them: those that are due next, by the index that has their time. */
 const maxLookedAt = 10_000;
 
-/** Rows due later, at most `maxLookedAt`, those due next. */
-const dueNext = (sql: Sql, rows: QueueRows, now: Date) => sql`
-  select * from ${sql(rows.name)} where ${sql(rows.due)} > ${now} ${filter(sql, rows)} order by ${sql(rows.due)} limit ${maxLookedAt}`;
-
 /** Column that counts the rows that wait after a failure: all of them, or those that are due next where no index has the others. */
 function failedLater(sql: Sql, rows: QueueRows, now: Date): Fragment {
   const { due, failed, countsFailed } = rows;
   if (!failed) return sql`null::float8`;
   if (countsFailed) return sql`count(*) filter (where ${sql(due)} > ${now} and ${failed(sql)})::float8`;
-  return sql`(select count(*) from (${dueNext(sql, rows, now)}) as next where ${failed(sql)})::float8`;
+  const next = sql`
+    select * from ${sql(rows.name)} where ${sql(due)} > ${now} ${filter(sql, rows)} order by ${sql(due)} limit ${maxLookedAt}`;
+  return sql`(select count(*) from (${next}) as next where ${failed(sql)})::float8`;
 }
 
 /** Rows of a queue that are counted: a deeper queue has at least as many, and whoever asks gets a reply in time. */
@@ -140,7 +138,7 @@ export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
 }
 
 /** A pause with the part of the queue that it holds: all of it, where account and endpoint are null. */
-interface PauseRow {
+export interface PauseRow {
   queue: string;
   account: string | null;
   endpoint: string | null;
