@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Bus } from '../bus/bus.ts';
-import { type ConsumeLoop, noEvent, type ReceivedEvent, type ReceivedMessage } from '../bus/consume-loop.ts';
+import { noEvent, type ReceivedEvent, type ReceivedMessage } from '../bus/consume-loop.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
@@ -93,11 +93,19 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const session = consumer.inOrder && context.openSession();
   const lease =
     session && new ConsumerLease(name, { sql: session, bus, log: context.log, consuming: running, changed });
+  let since: Date | undefined;
+  // The bus does not tell since when events have waited without a break. Undefined while it is unavailable: nobody knows then.
+  const pending = async () => {
+    const found = await running.pending().catch(() => undefined);
+    if (!found) return undefined;
+    since = found.count === 0 ? undefined : (found.oldestAt ?? since ?? clocks.real());
+    return { ready: found.count, oldest: since ?? null };
+  };
   const seat = queues.open({
     queue: name,
     hasFailedEvents: true,
     running: () => context.retriesOf(name),
-    pending: pendingLag(running, clocks.real),
+    pending,
     changed,
   });
   changed();
@@ -169,18 +177,4 @@ async function takeEach<Resources>(
   const now = context.clocks.real();
   const aside = failures.map((failure) => ({ ...failure, ...failedTry(failure.error, 1, now, now) }));
   await setAside(context, consumer.name, aside);
-}
-
-/**
- * Returns what measures the events that a consumer has not finished, and since when some have waited without a break: the bus tells no more.
- * Undefined while the bus is unavailable: nobody knows then.
- */
-function pendingLag(consuming: Pick<ConsumeLoop, 'pending'>, clock: () => Date) {
-  let since: Date | undefined;
-  return async () => {
-    const pending = await consuming.pending().catch(() => undefined);
-    if (!pending) return undefined;
-    since = pending.count === 0 ? undefined : (pending.oldestAt ?? since ?? clock());
-    return { ready: pending.count, oldest: since ?? null };
-  };
 }

@@ -59,11 +59,6 @@ function storedDueAt({ dueAt }: HeldTry): string | null {
   return dueAt === 'paused' ? 'infinity' : (dueAt?.toISOString() ?? null);
 }
 
-/** Returns a text without what PostgreSQL cannot store of it. */
-export function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
-}
-
 /** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
 export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
   return await sql<FailedEventRow[]>`

@@ -1,7 +1,7 @@
 import { isUnavailable } from '../database/database-errors.ts';
 import { meter } from '../telemetry/meter.ts';
 import { type Backoff, backoffMs } from '../values/backoff.ts';
-import { type FailedTry, storable } from './failed-events.sql.ts';
+import type { FailedTry } from './failed-events.sql.ts';
 
 /** Counts events that are dead, by their queue. */
 export const deadEvents = meter.createCounter('events.dead', {
@@ -24,15 +24,12 @@ export class AccountsLocked extends Error {
 
 /** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
 export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
-  const reason = reasonOf(error);
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  // Without what PostgreSQL cannot store.
+  const reason = text.slice(0, 1_000).replaceAll('\0', '').toWellFormed();
   const isBlameless = isUnavailable(error) || error instanceof AccountsLocked;
   const isPatient = isBlameless && now.getTime() - firstAt.getTime() < patienceMs;
   const counted = isPatient ? tries - 1 : tries;
   if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
   return { reason, tries: counted, dueAt: new Date(now.getTime() + backoffMs(eventBackoff, tries)) };
-}
-
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return storable(text.slice(0, 1_000));
 }
