@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamClient, type JetStreamManager, jetstream } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
@@ -55,7 +55,7 @@ export class BusConnection {
 
   /** Returns what manages JetStream. Throws 503 service_unavailable while there is no connection. */
   async manager(): Promise<JetStreamManager> {
-    return await jetstreamManager(this.current, { checkAPI: false });
+    return await this.jetstream.jetstreamManager(false);
   }
 
   /** Runs `setup` with the connection, and with each that takes its place. */
@@ -104,7 +104,7 @@ export class BusConnection {
   async #serve(connection: NatsConnection): Promise<void> {
     this.#connection = connection;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
-    const following = this.#follow(connection);
+    const statuses = connection.status();
     try {
       for (const setup of this.#setups) setup(connection);
       for (const back of this.#backs) back();
@@ -113,19 +113,15 @@ export class BusConnection {
       void connection.close();
     }
     if (this.#stopping.signal.aborted) void connection.close();
-    const reason = await connection.closed();
-    this.#connection = undefined;
-    await following;
-    if (!this.#stopping.signal.aborted)
-      this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
-  }
-
-  async #follow(connection: NatsConnection): Promise<void> {
-    for await (const status of connection.status()) {
+    for await (const status of statuses) {
       if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
       // The client would first wait until what it has written is gone, which a server that fell silent never takes.
       if (status.type === 'staleConnection') void connection.close();
     }
+    const reason = await connection.closed();
+    this.#connection = undefined;
+    if (!this.#stopping.signal.aborted)
+      this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
   }
 }
 
