@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../bus/bus.ts';
 import { noEvent, type ReceivedEvent, type ReceivedMessage, readEvent } from '../bus/consume-loop.ts';
 import type { Sql } from '../database/database.ts';
-import type { Ended } from '../due-work/due-work.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
 import { inWorkTransaction, type WorkContext } from '../jobs/jobs.ts';
 import {
@@ -140,19 +139,14 @@ export function startRetries<Resources>(
           return failedTry(error, row.attempts, row.first_at, context.clocks.real());
         }
       },
-      settle: (ended) => noteFailures(context, ended),
+      settle: async (ended) => {
+        const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
+        if (failures.length === 0) return;
+        await noteFailedTries(context.sql, failures, context.clocks.real());
+        for (const { row, ...held } of failures) noteTry(context, row.queue, { ...row, account: row.account_id }, held);
+      },
     },
   );
-}
-
-async function noteFailures(
-  context: WorkContext<unknown>,
-  ended: readonly Ended<FailedEventRow, HeldTry | undefined>[],
-): Promise<void> {
-  const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
-  if (failures.length === 0) return;
-  await noteFailedTries(context.sql, failures, context.clocks.real());
-  for (const { row, ...held } of failures) noteTry(context, row.queue, { ...row, account: row.account_id }, held);
 }
 
 /** Says of a try that it failed, and of an event that it is dead; nothing of one that a pause holds. */

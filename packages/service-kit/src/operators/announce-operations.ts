@@ -44,14 +44,9 @@ const compress = promisify(gzip);
 
 /** Describes a service's part of the API to a gateway with other contracts. */
 export function handleDescribeApi(service: ServiceName): BoundRequest<undefined> {
-  let described: Promise<string> | undefined;
+  let described: Promise<Buffer> | undefined;
   return handleRequest(describeApi(service), async () => {
-    described ??= describe(service);
-    return { document: await described };
+    described ??= describeServices([service]).then((parts) => compress(parts.get(service)!));
+    return { document: (await described).toString('base64') };
   });
-}
-
-async function describe(service: ServiceName): Promise<string> {
-  const parts = await describeServices([service]);
-  return (await compress(parts.get(service)!)).toString('base64');
 }

@@ -21,19 +21,13 @@ interface DescribedProcess {
   dependencies: Dependencies;
 }
 
-/** Returns the name of the migration that was applied last. */
-async function selectLastMigration(sql: Database): Promise<string> {
-  const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
-  return last?.name ?? '';
-}
-
 /** Statements that have not ended for this long say that the database is waited for. */
 const waitedForMs = 2_000;
 
 /** Has this process describe itself to operators for as long as it is connected to the bus. */
 export async function describeItself(described: DescribedProcess): Promise<void> {
   const { service, version, sql, bus, connections, queues, dependencies } = described;
-  const migrations = await selectLastMigration(sql);
+  const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const unavailable = [...dependencies].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
@@ -49,7 +43,7 @@ export async function describeItself(described: DescribedProcess): Promise<void>
       eventLoopLagMs: eventLoopLagMs(),
       memoryBytes: process.memoryUsage.rss(),
       pool: sql.pool.use,
-      migrations,
+      migrations: last?.name ?? '',
       waitingFor: waitedFor.join(', ') || null,
       queues: queues.report(),
       owners: queue?.service === service ? [...queues.runningByOwner(queue.queue)] : [],
