@@ -65,14 +65,6 @@ export interface Broadcast {
   readonly reply: z.ZodType;
 }
 
-/** An internal request on the bus. */
-interface AskedRequest {
-  account_id: string;
-  input: unknown;
-  /** Left out where the account goes by the real time. */
-  ahead_ms?: number;
-}
-
 /** NATS as the platform uses it: one JetStream stream of events, durable consumers, requests between services, and news. */
 export class Bus {
   readonly #connection: BusConnection;
@@ -217,12 +209,7 @@ export class Bus {
     timeoutMs = this.#options.requestTimeoutMs,
   ): Promise<z.output<Request['reply']>> {
     const subject = this.#subject('request', request.service, request.key);
-    const options = {
-      kind: SpanKind.CLIENT,
-      attributes: spanAttributes('request', subject),
-      continuesOnly: true,
-    } as const;
-    return await inSpan(`request ${subject}`, options, async () => {
+    return await inSpan(`request ${subject}`, spanOptions(SpanKind.CLIENT, subject), async () => {
       // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
       const aheadMs = this.#options.aheadOf(accountId);
       const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
@@ -260,13 +247,12 @@ export class Bus {
     const { service, log } = this.#options;
     const subject = this.#subject('request', request.service, request.key);
     const respond = async (message: Msg) => {
-      const attributes = spanAttributes('process', subject);
-      const parent = traceOf(message.headers);
-      const traced = { kind: SpanKind.SERVER, attributes, parent, continuesOnly: true } as const;
+      const traced = { ...spanOptions(SpanKind.SERVER, subject), parent: traceOf(message.headers) };
       try {
         await inSpan(`process ${subject}`, traced, async () => {
-          const { account_id, input, ahead_ms: aheadMs = 0 } = message.json<AskedRequest>();
-          const reply = await handle(account_id, request.input.parse(input) as z.output<Request['input']>, aheadMs);
+          const asked = message.json<{ account_id: string; input: unknown; ahead_ms?: number }>();
+          const input = request.input.parse(asked.input) as z.output<Request['input']>;
+          const reply = await handle(asked.account_id, input, asked.ahead_ms ?? 0);
           message.respond(JSON.stringify(reply));
         });
       } catch (error) {
@@ -372,11 +358,14 @@ function headersOf(values: Record<string, string>): MsgHdrs {
   return headers;
 }
 
-function spanAttributes(operation: 'request' | 'process', subject: string) {
-  return {
+/** Options of the span of a request; none begins without a trace. */
+function spanOptions(kind: SpanKind.CLIENT | SpanKind.SERVER, subject: string) {
+  const isAsker = kind === SpanKind.CLIENT;
+  const attributes = {
     'messaging.system': 'nats',
     'messaging.destination.name': subject,
-    'messaging.operation.name': operation,
-    'messaging.operation.type': operation === 'request' ? 'send' : 'process',
+    'messaging.operation.name': isAsker ? 'request' : 'process',
+    'messaging.operation.type': isAsker ? 'send' : 'process',
   };
+  return { kind, attributes, continuesOnly: true } as const;
 }

@@ -37,7 +37,8 @@ export class ConsumerLease {
   readonly #parts: LeaseParts;
   readonly #name: string;
   readonly #loop: WakeLoop;
-  #isHeld = false;
+  /** True while this process is the one. */
+  isHeld = false;
   /** The session with the lock, by PostgreSQL's process, and when nothing that was given before it can come again; undefined without the lock. */
   #session: { pid: number; followsAtMs: number } | undefined;
 
@@ -47,11 +48,6 @@ export class ConsumerLease {
     const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
     parts.bus.onBack(() => this.#follow(undefined));
-  }
-
-  /** True while this process is the one. */
-  get isHeld(): boolean {
-    return this.#isHeld;
   }
 
   /** Lets another process go on, once its consuming has stopped: with the session that the lock is of, which its owner ends. */
@@ -68,7 +64,7 @@ export class ConsumerLease {
     // Between two sessions of its own another process may have had it.
     if (pid !== this.#session?.pid) this.#follow(pid);
     const session = this.#session;
-    if (!session || this.#isHeld || !(await this.#mayFollow(session.followsAtMs))) return;
+    if (!session || this.isHeld || !(await this.#mayFollow(session.followsAtMs))) return;
     // The connection to the bus may have broken meanwhile.
     if (session === this.#session) this.#set(true);
   }
@@ -100,8 +96,8 @@ export class ConsumerLease {
   }
 
   #set(isHeld: boolean): void {
-    if (isHeld === this.#isHeld) return;
-    this.#isHeld = isHeld;
+    if (isHeld === this.isHeld) return;
+    this.isHeld = isHeld;
     this.#parts.changed();
   }
 }

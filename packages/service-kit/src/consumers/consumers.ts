@@ -133,7 +133,7 @@ function untakenTry(
   now: Date,
 ): Omit<Aside, 'message'> | undefined {
   if (!event) return { reason: noEvent, tries: 1, dueAt: null };
-  if (pausedAccounts.includes(event.account)) return { reason: 'paused', tries: 0, dueAt: 'paused' };
+  if (pausedAccounts.includes(event.account)) return { reason: 'paused', tries: 0, dueAt: 'infinity' };
   const error = timedOut.get(event.account);
   return error && { error, ...failedTry(error, 1, now, now) };
 }

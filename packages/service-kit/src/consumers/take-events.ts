@@ -130,7 +130,7 @@ export function startRetries<Resources>(
       async run(row, signal) {
         const { isWhole, accounts } = context.queues.pauses.of(row.queue);
         const isPaused = isWhole || accounts.includes(row.account_id);
-        if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'paused' };
+        if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'infinity' };
         try {
           await takeAgain(row);
           return undefined;
@@ -156,7 +156,7 @@ function noteTry(
   { subject, account }: { subject: string; account: string | undefined },
   { reason, dueAt }: HeldTry,
 ): void {
-  if (dueAt === 'paused') return;
+  if (dueAt === 'infinity') return;
   failed.add(1, { queue });
   queues.noteError(queue, reason);
   if (dueAt) return;

@@ -28,8 +28,8 @@ export interface FailedTry {
   dueAt: Date | null;
 }
 
-/** The same, or `paused` as due time: operators paused its queue for its account, and it waits for the end of that. */
-export type HeldTry = Omit<FailedTry, 'dueAt'> & { dueAt: Date | 'paused' | null };
+/** The same, or `infinity` as due time: operators paused its queue for its account, and it waits for the end of that. */
+export type HeldTry = Omit<FailedTry, 'dueAt'> & { dueAt: Date | 'infinity' | null };
 
 /** Writes messages that a consumer could not take, in one statement; those without a next try are dead. */
 export async function insertFailedEvents(
@@ -55,9 +55,7 @@ export async function insertFailedEvents(
     order by position`;
 }
 
-function storedDueAt({ dueAt }: HeldTry): string | null {
-  return dueAt === 'paused' ? 'infinity' : (dueAt?.toISOString() ?? null);
-}
+const storedDueAt = ({ dueAt }: HeldTry) => (dueAt instanceof Date ? dueAt.toISOString() : dueAt);
 
 /** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
 export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
