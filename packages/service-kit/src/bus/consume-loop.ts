@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Envelope } from '@customer-platform/contracts/core';
+import { type Envelope, eventEnvelope } from '@customer-platform/contracts/core';
 import type { Consumer, ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
+import { z } from 'zod';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
@@ -68,10 +69,8 @@ export interface DurableConsumer {
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
 export class ConsumeLoop {
-  readonly #batches: Batches;
+  readonly #parts: Batches & { log: Logger; durable: DurableConsumer };
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
-  readonly #log: Logger;
-  readonly #durable: DurableConsumer;
   readonly #loop: WakeLoop;
   #consumer: Pick<Consumer, 'fetch'> | undefined;
   #messages: Pick<ConsumerMessages, 'stop'> | undefined;
@@ -87,14 +86,12 @@ export class ConsumeLoop {
 
   constructor(
     name: string,
-    { log, durable, ...batches }: Batches & { log: Logger; durable: DurableConsumer },
+    parts: Batches & { log: Logger; durable: DurableConsumer },
     take: (batch: ReceivedMessage[]) => Promise<void>,
   ) {
-    this.#batches = batches;
+    this.#parts = parts;
     this.#take = take;
-    this.#log = log;
-    this.#durable = durable;
-    const pace = { everyMs: Number.POSITIVE_INFINITY, slowestRetryMs: 1_000, log };
+    const pace = { everyMs: Number.POSITIVE_INFINITY, slowestRetryMs: 1_000, log: parts.log };
     this.#loop = new WakeLoop(`consumer ${name}`, pace, () => this.#round());
   }
 
@@ -119,7 +116,7 @@ export class ConsumeLoop {
    * wait at the bus, and the time of the oldest event that this process is working on.
    */
   async pending() {
-    const { num_pending, num_ack_pending, num_waiting } = await this.#durable.info();
+    const { num_pending, num_ack_pending, num_waiting } = await this.#parts.durable.info();
     const count = num_pending + num_ack_pending;
     const oldestAt = count > 0 ? this.#oldestAt : undefined;
     return { count, unacknowledged: num_ack_pending, requests: num_waiting, oldestAt };
@@ -127,7 +124,7 @@ export class ConsumeLoop {
 
   /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
   async hasPassed(position: number): Promise<boolean> {
-    const info = await this.#durable.info().catch(() => undefined);
+    const info = await this.#parts.durable.info().catch(() => undefined);
     if (!info) return false;
     const isPassed = info.num_pending + info.num_ack_pending === 0 || info.ack_floor.stream_seq >= position;
     if (!isPassed) this.#gathering?.abort();
@@ -138,14 +135,14 @@ export class ConsumeLoop {
   #endRequest(): void {
     const messages = this.#messages;
     if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
-    else if (this.#batches.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
+    else if (this.#parts.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
   }
 
   /** Makes one request. Throws where the consumer has to be looked after. */
   async #round(): Promise<boolean> {
     if (this.#isPaused) return false;
     try {
-      this.#consumer ??= await this.#durable.open();
+      this.#consumer ??= await this.#parts.durable.open();
       await this.#pull(this.#consumer);
       return true;
     } catch (error) {
@@ -158,7 +155,7 @@ export class ConsumeLoop {
 
   /** Receives what one request brings. Throws what ended it, where that is no ordinary end. */
   async #pull(consumer: Pick<Consumer, 'fetch'>): Promise<void> {
-    const { requestMs = longestRequestMs } = this.#batches;
+    const { requestMs = longestRequestMs } = this.#parts;
     const messages = await consumer.fetch({ max_bytes: pulled.bytes, expires: requestMs });
     this.#messages = messages;
     if (this.#stopping || this.#isPaused) messages.stop();
@@ -179,7 +176,7 @@ export class ConsumeLoop {
 
   /** Has a message handed over with others; waits while there are two batches. */
   async #receive(message: JsMsg): Promise<void> {
-    const { size } = this.#batches;
+    const { size } = this.#parts;
     this.#receivedMs = performance.now();
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
@@ -192,13 +189,15 @@ export class ConsumeLoop {
   /** Never rejects: what was not acknowledged comes again after the consumer's time to acknowledge. */
   async #takeAll(): Promise<void> {
     while (this.#waiting.length > 0)
-      await this.#takeBatch().catch((error: unknown) => this.#log.error({ err: error }, 'a batch could not be taken'));
+      await this.#takeBatch().catch((error: unknown) =>
+        this.#parts.log.error({ err: error }, 'a batch could not be taken'),
+      );
     this.#oldestAt = undefined;
     this.#taking = undefined;
   }
 
   async #takeBatch(): Promise<void> {
-    const { size, gatherMs } = this.#batches;
+    const { size, gatherMs } = this.#parts;
     this.#oldestAt = new Date(this.#waiting[0]!.info.timestampNanos / 1_000_000);
     const isWhole = this.#waiting.length >= size || this.#waitingBytes >= batchBytes;
     if (gatherMs > 0 && !isWhole && !this.#stopping) {
@@ -224,7 +223,8 @@ function receivedMessage(message: JsMsg): ReceivedMessage {
   };
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** The envelope of any event. */
+const anyEnvelope = eventEnvelope.extend({ type: z.string(), data: z.looseObject({}) });
 
 /** Why a message carries no event. */
 export const noEvent = 'The message is no event: it is not the JSON of an envelope';
@@ -232,22 +232,15 @@ export const noEvent = 'The message is no event: it is not the JSON of an envelo
 /** Returns the event that a message carries; undefined where it carries none. Never throws. */
 export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  let envelope: Partial<Envelope> | null;
+  let envelope: Envelope;
   try {
-    envelope = JSON.parse(text) as Partial<Envelope> | null;
+    envelope = JSON.parse(text) as Envelope;
   } catch {
     return undefined;
   }
-  const { id, type, timestamp, account, mode, data } = envelope ?? {};
-  const isEvent =
-    [id, account].every((value) => typeof value === 'string' && uuid.test(value)) &&
-    [type, timestamp].every((value) => typeof value === 'string') &&
-    (mode === 'live' || mode === 'test') &&
-    typeof data === 'object' &&
-    data !== null;
-  if (!isEvent) return undefined;
+  if (!anyEnvelope.safeParse(envelope).success) return undefined;
   return {
-    ...(envelope as Envelope),
+    ...envelope,
     text,
     sequence: Number(headers['Event-Sequence'] ?? 0),
     trace: headers.traceparent ? { traceparent: headers.traceparent } : undefined,

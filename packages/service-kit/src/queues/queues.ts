@@ -165,8 +165,8 @@ export class Queues {
             rows && (await measureRows(this.#sql, rows, now)),
             scheduled && (await measureRows(this.#sql, scheduled, now)),
             await pending?.(),
+            hasFailedEvents ? failed.get(queue) : undefined,
           ];
-          if (hasFailedEvents) parts.push(failed.get(queue));
           const known = parts.filter((part) => part !== undefined);
           const oldest = known.flatMap(({ oldest }) => oldest ?? []).sort((a, b) => a.getTime() - b.getTime())[0];
           const sum = (field: 'ready' | 'later' | 'failedLater' | 'dead') =>
@@ -194,12 +194,8 @@ export class Queues {
     if (!queue) return null;
     const { rows, scheduled, hasFailedEvents, describe = async (_, owners) => owners } = queue;
     const tables = [rows, scheduled].filter((table) => table !== undefined);
-    const owners = await selectOwners(this.#sql, tables, {
-      now: this.#clock(),
-      by,
-      failedOf: hasFailedEvents ? name : null,
-    });
-    return await describe(this.#sql, owners);
+    const failedOf = hasFailedEvents ? name : null;
+    return await describe(this.#sql, await selectOwners(this.#sql, tables, { now: this.#clock(), by, failedOf }));
   }
 
   /** Returns how much of a part of a queue waits after a failure. */
