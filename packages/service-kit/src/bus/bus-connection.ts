@@ -15,10 +15,7 @@ const redialMs = 250;
 /** Time that a connection has, when it is closed, to send what is under way. */
 const drainMs = 5_000;
 
-/**
- * A connection to NATS that is dialled in the background and again whenever it ends: a process starts and serves what needs no bus while
- * NATS is unavailable.
- */
+/** A connection to NATS, dialled in the background and again whenever it ends: a process serves what needs no bus meanwhile. */
 export class BusConnection {
   readonly #log: Logger;
   readonly #setups: ((connection: NatsConnection) => void)[] = [];

@@ -74,10 +74,7 @@ export class Bus {
   readonly #handlers = new Map<string, Subscription>();
   readonly #responding = new Set<Promise<void>>();
 
-  /**
-   * Connects to the servers that `urls` lists, and goes on trying for ever where there is none within 2 s: what needs the bus waits by
-   * itself then. Throws where a URL is none or a file of the settings cannot be read.
-   */
+  /** Connects to the servers of `urls`; without one within 2 s it goes on trying. Throws where a URL is none or a file cannot be read. */
   static async connect(urls: string, options: BusOptions): Promise<Bus> {
     const bus = new Bus(urls, options);
     await waitUntil(() => bus.isConnected(), startWaitMs);
@@ -126,9 +123,8 @@ export class Bus {
   }
 
   /**
-   * Gives every message that `filter` takes to `take`, in batches, one batch at a time, until stopped. What is not acknowledged within `ackMs`,
-   * 10 s unless given, comes again. The durable consumer keeps its place through restarts; where
-   * stream or consumer are missing they are made.
+   * Gives every message that `filter` takes to `take`, one batch at a time, until stopped. What is not acknowledged within `ackMs`, 10 s
+   * unless given, comes again. The durable consumer keeps its place through restarts; stream and consumer are made where they are missing.
    */
   consume(
     durable: string,
@@ -162,20 +158,14 @@ export class Bus {
     return (await manager.streams.info(this.#options.prefix)).state.last_seq;
   }
 
-  /**
-   * Calls `hear` with the account of each event of one kind as it is published, in every process: at most once each, from now on. For
-   * what a process knows by heart; `missed` says that some may have been missed, since there was no connection.
-   */
+  /** Calls `hear` with the account of each event of one kind from now on, once each at most, and `missed` when some may have been missed. */
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
     const subject = this.#subject('event', event.audience, event.service, event.kind);
     this.#connection.onBack(missed);
     this.#subscribe(subject, (message) => hear(message.json<Envelope>().account));
   }
 
-  /**
-   * Tells every process that hears of this service's `topic`, itself too, now and without a record; for news that a poll would find too.
-   * Never throws, also where the server takes no message of that size: whoever cannot be told finds out by the poll.
-   */
+  /** Tells every process that hears of this service's `topic`, itself too; whoever cannot be told finds out by a poll. Never throws. */
   tell(topic: string, payload = ''): void {
     try {
       if (this.isConnected())

@@ -16,10 +16,7 @@ const pulled = { bytes: 8_388_608, messages: 100 };
 const longestRequestMs = 10_000;
 /** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
 const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
-/**
- * Time for which a stop leaves a request that brings messages to end by itself: what is thrown away on its way comes again only later. One for
- * events in order has its whole time, which is short.
- */
+/** Time that a stop leaves a request that brings messages: what is thrown away comes again late. One for events in order has all its time. */
 const endingMs = 200;
 const quietMs = 1_000;
 /** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
@@ -111,10 +108,7 @@ export class ConsumeLoop {
     else this.#loop.wake();
   }
 
-  /**
-   * Returns the events that the consumer has not finished, in any process, those of them that processes were given, the requests for more that
-   * wait at the bus, and the time of the oldest event that this process is working on.
-   */
+  /** Returns how many events no process has finished, how many processes were given, how many requests wait, and the time of the oldest here. */
   async pending() {
     const { num_pending, num_ack_pending, num_waiting } = await this.#parts.durable.info();
     const count = num_pending + num_ack_pending;

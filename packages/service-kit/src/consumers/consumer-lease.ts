@@ -8,10 +8,7 @@ import { WakeLoop } from '../timing/wake-loop.ts';
 export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
 /** Pause between two looks whether this process has the lock, and whether what was given before is over. */
 const everyMs = 1_000;
-/**
- * Longest wait of whoever follows another process: what that one was given may come again as late, and so may what its last request is given
- * yet. All of it comes before new events then.
- */
+/** Longest wait of a successor: all that its predecessor was given, or that its last request may still be given, comes again before. */
 const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
 /** Time after which PostgreSQL ends the session of a process that says nothing: its machine may have vanished. */
 const silentSessionMs = 15_000;

@@ -8,10 +8,7 @@ export interface Consumer<Resources, Taken = unknown> {
   name: string;
   filter: EventFilter;
   batchSize: number;
-  /**
-   * Time in milliseconds that events are gathered before they are taken, unless there is a whole batch before: what nobody waits for costs a
-   * transaction for many instead of one each. Left out: none.
-   */
+  /** Time in milliseconds that events are gathered, unless there is a whole batch before: one transaction for many. Left out: none. */
   gatherMs?: number;
   /**
    * Its events are taken in the order of the stream, by one process at a time: what cannot be taken for the moment is tried again before what
@@ -22,10 +19,7 @@ export interface Consumer<Resources, Taken = unknown> {
   knowsTaken?: true;
   /** Gets only events that this consumer has not taken before, unless it knows them by itself; order is the stream's. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<Taken>;
-  /**
-   * Runs after the commit, with the events that were to be taken and what `take` returned, undefined where all were taken before: to wake
-   * work, never to change data.
-   */
+  /** Runs after the commit, with the events and what `take` returned, undefined where all were taken before: to wake work, not to change data. */
   committed?(resources: Resources, events: readonly ReceivedEvent[], taken: Taken | undefined): void;
 }
 

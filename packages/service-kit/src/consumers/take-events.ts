@@ -28,10 +28,7 @@ const failed = meter.createCounter('events.failed_tries', { description: 'Tries 
 /** A message that is not taken for now, how that is written, and the error, if there was one. */
 export type Aside = HeldTry & { message: ReceivedMessage; error?: unknown };
 
-/**
- * Writes messages to rows, out of the others' way, and has the bus send them no more: those that are not dead are tried again. Throws where
- * they cannot be written.
- */
+/** Writes messages to rows, which are tried again unless they are dead, and has the bus send them no more. Throws where they cannot be written. */
 export async function setAside(context: WorkContext<unknown>, queue: string, aside: readonly Aside[]): Promise<void> {
   if (aside.length === 0) return;
   await insertFailedEvents(context.sql, queue, aside, context.clocks.real());

@@ -15,8 +15,6 @@ export interface Depth {
   oldest: Date | null;
 }
 
-const maxOwners = 100;
-
 /** Rows that are read to count those that failed, where no index has them: those that are due next, by the index that has their time. */
 const maxLookedAt = 10_000;
 
@@ -62,10 +60,7 @@ export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<stri
   return new Map(rows.map((row) => [row.queue, row]));
 }
 
-/**
- * Counts the rows of a queue, and the failed events under its name if it is given, by account or endpoint, deepest first, 100 at most. Reads
- * the rows, as their errors need it.
- */
+/** Counts the rows of tables, and the failed events of the queue `failedOf`, by account or endpoint, deepest first, 100 at most. */
 export async function selectOwners(
   sql: Sql,
   rows: readonly QueueRows[],
@@ -84,7 +79,7 @@ export async function selectOwners(
   const owners = await sql<(Omit<OwnerDepth, 'oldestAt' | 'failingSince'> & Pick<Depth, 'oldest'>)[]>`
     select account_id as account, endpoint, ${depthOf(sql, now)}, max(error) as "lastError"
     from (${joined(sql, [...entries, failed], sql` union all `)}) as entry
-    group by 1, 2 order by count(*) desc, 1, 2 limit ${maxOwners}`;
+    group by 1, 2 order by count(*) desc, 1, 2 limit 100`;
   return owners.map(({ oldest, ...owner }) => ({
     ...owner,
     oldestAt: oldest?.toISOString() ?? null,
