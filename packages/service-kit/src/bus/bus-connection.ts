@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import type { Logger } from '../telemetry/logging.ts';
+import { WakeLoop } from '../timing/wake-loop.ts';
 import type { BaseConfig } from '../values/config.ts';
 import { withTimeout } from '../values/with-timeout.ts';
 
@@ -20,8 +20,9 @@ export class BusConnection {
   readonly #log: Logger;
   readonly #setups: ((connection: NatsConnection) => void)[] = [];
   readonly #backs: (() => void)[] = [];
-  readonly #stopping = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #loop: WakeLoop;
+  #isStopping = false;
+  #failures = 0;
   /** Undefined while there is none. */
   #connection: NatsConnection | undefined;
 
@@ -32,7 +33,8 @@ export class BusConnection {
     // The files are read at each dial: credentials and certificates are renewed while a process runs.
     const options = () => connectionOptions(servers, files, service);
     options();
-    this.#running = this.#run(options);
+    const pace = { everyMs: redialMs, slowestRetryMs: redialMs, log };
+    this.#loop = new WakeLoop('connection to NATS', pace, () => this.#dial(options));
   }
 
   get isConnected(): boolean {
@@ -68,48 +70,38 @@ export class BusConnection {
 
   /** Sends what is under way, for at most 5 s, and closes. */
   async close(): Promise<void> {
-    this.#stopping.abort();
+    this.#isStopping = true;
     const connection = this.#connection;
     if (connection) {
       // What the client waits for is never settled where the server is silent, not even by `close`; one that is lost has nothing more to send.
       await withTimeout(drainMs, connection.drain()).catch(() => undefined);
       if (!connection.isClosed()) await connection.close();
     }
-    await this.#running;
+    await this.#loop.stop();
   }
 
-  async #run(options: () => ConnectionOptions): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let failures = 0; !signal.aborted; ) {
-      try {
-        const connection = await connect(options());
-        this.#log.info('NATS is available');
-        failures = 0;
-        // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
-        if (!connection.isClosed()) await this.#serve(connection);
-      } catch (error) {
-        failures++;
-        if (failures === 1 || failures % 100 === 0)
-          this.#log.warn({ err: error, waiting_for: 'nats' }, 'NATS is unavailable; what needs the bus waits');
-      }
-      // Ends early where the process stops: the loop's condition sees that.
-      await sleep(redialMs, undefined, { signal }).catch(() => undefined);
+  /** Dials once, and serves the connection until it ends. */
+  async #dial(options: () => ConnectionOptions): Promise<undefined> {
+    try {
+      const connection = await connect(options());
+      this.#log.info('NATS is available');
+      this.#failures = 0;
+      // One of the addresses of a name may have failed, and the client goes on with the next on a connection that is closed.
+      if (!connection.isClosed()) await this.#serve(connection);
+    } catch (error) {
+      this.#failures++;
+      if (this.#failures === 1 || this.#failures % 100 === 0)
+        this.#log.warn({ err: error, waiting_for: 'nats' }, 'NATS is unavailable; what needs the bus waits');
     }
   }
 
-  /** Serves one connection until it ends. */
   async #serve(connection: NatsConnection): Promise<void> {
     this.#connection = connection;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
     const statuses = connection.status();
-    try {
-      for (const setup of this.#setups) setup(connection);
-      for (const back of this.#backs) back();
-    } catch (error) {
-      this.#log.error({ err: error }, 'a connection to NATS ended as it began');
-      void connection.close();
-    }
-    if (this.#stopping.signal.aborted) void connection.close();
+    for (const setup of this.#setups) setup(connection);
+    for (const back of this.#backs) back();
+    if (this.#isStopping) void connection.close();
     for await (const status of statuses) {
       if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
       // The client would first wait until what it has written is gone, which a server that fell silent never takes.
@@ -117,8 +109,7 @@ export class BusConnection {
     }
     const reason = await connection.closed();
     this.#connection = undefined;
-    if (!this.#stopping.signal.aborted)
-      this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
+    if (!this.#isStopping) this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
   }
 }
 
