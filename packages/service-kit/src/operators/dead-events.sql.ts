@@ -12,15 +12,10 @@ const columns = (sql: Sql) => sql`
 type DeadRow = Omit<DeadRecord, 'firstAt' | 'deadAt'> & { firstAt: Date; deadAt: Date };
 
 /** Returns dead events, newest first, those that died before `before`. */
-export async function selectDeadEvents(
-  sql: Sql,
-  filter: DeadPart,
-  before: { deadAt: string; id: string } | undefined,
-  limit: number,
-): Promise<DeadRecord[]> {
+export async function selectDeadEvents(sql: Sql, { before, limit, ...part }: DeadPage): Promise<DeadRecord[]> {
   const rows = await sql<DeadRow[]>`
     select ${columns(sql)} from failed_events
-    where ${isOfPart(sql, filter)}
+    where ${isOfPart(sql, part)}
       ${before ? sql`and (dead_at, id) < (${before.deadAt}::timestamptz, ${before.id}::uuid)` : sql``}
     order by dead_at desc, id desc limit ${limit}`;
   return rows.map(toRecord);
@@ -41,11 +36,13 @@ export async function selectDeadBytes(sql: Sql, id: string, offset: number): Pro
 }
 
 /** Dead events: one, or those of a queue, or of an account in it. */
-export interface DeadPart {
+interface DeadPart {
   id?: string | undefined;
   queue?: string | undefined;
   account?: string | undefined;
 }
+
+type DeadPage = DeadPart & { before?: { deadAt: string; id: string } | undefined; limit: number };
 
 const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
   dead_at is not null ${id ? sql`and id = ${id}` : sql``} ${queue ? sql`and queue = ${queue}` : sql``}

@@ -77,9 +77,7 @@ export function handleOperatorRequests({ service, queues, clockWork, log }: Oper
       await inRounds(call, (tx, now) => queues.retrySome(tx, part, now));
       return { matched };
     }),
-    handleRequest(requests.listDeadEvents, async ({ sql }, { before, limit, ...filter }) => ({
-      data: await selectDeadEvents(sql, filter, before, limit),
-    })),
+    handleRequest(requests.listDeadEvents, async ({ sql }, page) => ({ data: await selectDeadEvents(sql, page) })),
     handleRequest(requests.findDeadEvent, async ({ sql }, { id }) => ({ dead: await selectDeadEvent(sql, id) })),
     handleRequest(requests.readDeadBytes, async ({ sql }, { id, offset }) => ({
       bytes: await selectDeadBytes(sql, id, offset),
