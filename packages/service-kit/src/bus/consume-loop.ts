@@ -57,16 +57,16 @@ export interface Batches {
   requestMs?: number;
 }
 
-/** A durable consumer at the bus. */
-export interface DurableConsumer {
-  /** Makes it where it is missing. */
-  open(): Promise<Pick<Consumer, 'fetch'>>;
-  info(): Promise<ConsumerInfo>;
+/** What a loop pulls from, and how. */
+interface Pulls extends Batches {
+  log: Logger;
+  /** The durable consumer at the bus; `open` makes it where it is missing. */
+  durable: { open(): Promise<Pick<Consumer, 'fetch'>>; info(): Promise<ConsumerInfo> };
 }
 
 /** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
 export class ConsumeLoop {
-  readonly #parts: Batches & { log: Logger; durable: DurableConsumer };
+  readonly #parts: Pulls;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
   readonly #loop: WakeLoop;
   #consumer: Pick<Consumer, 'fetch'> | undefined;
@@ -81,11 +81,7 @@ export class ConsumeLoop {
   #isPaused = false;
   #oldestAt: Date | undefined;
 
-  constructor(
-    name: string,
-    parts: Batches & { log: Logger; durable: DurableConsumer },
-    take: (batch: ReceivedMessage[]) => Promise<void>,
-  ) {
+  constructor(name: string, parts: Pulls, take: (batch: ReceivedMessage[]) => Promise<void>) {
     this.#parts = parts;
     this.#take = take;
     const pace = { everyMs: Number.POSITIVE_INFINITY, slowestRetryMs: 1_000, log: parts.log };

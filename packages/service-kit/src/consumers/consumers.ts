@@ -41,9 +41,6 @@ const failed = meter.createCounter('events.failed_tries', { description: 'Tries 
 
 type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
-/** Accounts with an event that took as long as a statement may, and its error. */
-type TimedOutAccounts = Pick<LRUCache<string, Error>, 'get' | 'set'>;
-
 /** Context of consumers, and what is taken again of one in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
   retriesOf(consumer: string): readonly OwnerRuns[];
@@ -59,6 +56,7 @@ type ConsumerContext<Resources> = WorkContext<Resources> & {
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
   const { name } = consumer;
   const { queues, clocks, clockWork } = context;
+  // Accounts with an event that took as long as a statement may, and its error.
   const timedOut = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
   const takeBatch = async (batch: ReceivedMessage[]) => {
     // Where the order counts, no more than the rest of a batch is set aside untried.
@@ -103,8 +101,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
       }
     }
   };
-  const pulls = consumer.inOrder ? inOrderPulls : undefined;
-  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...pulls };
+  const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...(consumer.inOrder && inOrderPulls) };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
   const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
   const session = consumer.inOrder && context.openSession();
@@ -146,7 +143,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
 function untakenTry(
   { event }: ReceivedMessage,
   pausedAccounts: readonly string[],
-  timedOut: TimedOutAccounts,
+  timedOut: LRUCache<string, Error>,
   now: Date,
 ): Omit<Aside, 'message'> | undefined {
   if (!event) return { reason: noEvent, tries: 1, dueAt: null };
@@ -163,7 +160,7 @@ async function takeEach<Resources>(
   consumer: Consumer<Resources>,
   context: WorkContext<Resources>,
   batch: EventMessage[],
-  timedOut: TimedOutAccounts,
+  timedOut: LRUCache<string, Error>,
 ): Promise<void> {
   const failures: { message: EventMessage; error: unknown }[] = [];
   const locked = new Map<string, Error>();
@@ -274,14 +271,6 @@ export function startRetries<Resources>(
   context: WorkContext<Resources>,
 ): WorkQueue<FailedEventRow, HeldTry | undefined> {
   const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
-  const takeAgain = async (row: FailedEventRow) => {
-    if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
-    const event = readEvent(row);
-    if (!event) throw new Error(noEvent);
-    const consumer = byName.get(row.queue);
-    if (!consumer) throw new Error(`no consumer is called ${row.queue} any more`);
-    await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
-  };
   return new WorkQueue(
     { ...context, bus },
     {
@@ -300,7 +289,12 @@ export function startRetries<Resources>(
         const isPaused = isWhole || accounts.includes(row.account_id);
         if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'infinity' };
         try {
-          await takeAgain(row);
+          if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+          const event = readEvent(row);
+          if (!event) throw new Error(noEvent);
+          const consumer = byName.get(row.queue);
+          if (!consumer) throw new Error(`no consumer is called ${row.queue} any more`);
+          await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
           return undefined;
         } catch (error) {
           await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
