@@ -29,7 +29,6 @@ export { fieldParser, queryParser } from './http/input.ts';
 export { createApp, gatewayHeadBytes, type Listener, listen } from './http/listener.ts';
 export * from './http/pages.ts';
 export * from './http/responses.ts';
-export { retrySoon, type StreamedEvent, type StreamSource, Streams } from './http/streams/streams.ts';
 export * from './jobs/account-directory.ts';
 export { inWorkTransaction, type Job, RoundLeft, startJob, type WorkCall } from './jobs/jobs.ts';
 export * from './jobs/requests.ts';

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import type * as contract from '@customer-platform/contracts/webhooks';
 import { deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { createNameResolver, createPoster, type TargetGuard } from '@customer-platform/outbound';
@@ -32,6 +34,7 @@ import { partitionsOf, retentionOf } from './retention/retention.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 import { EventFeed } from './streaming/event-feed.ts';
 import { streamEvents } from './streaming/stream-events.ts';
+import { Streams } from './streaming/streams.ts';
 
 /** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
 export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig, WebhookResources> = {
@@ -102,6 +105,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
   });
   bus.onPeers(dueTopic, () => dispatcher.wake());
   const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
+  const streams = new Streams(log);
   const [balance, reporter] = [new Reporter(sql, 'balance'), new Reporter(sql, 'endpoints')];
   const stopReports = [reportBalance(foundation, balance), reportFailing(foundation, reporter)];
   return {
@@ -112,8 +116,13 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     clocks,
     dispatcher,
     feed,
+    streamAfter:
+      (after: number, { account, types }: { account: AccountContext; types: readonly string[] }) =>
+      (response: ServerResponse) =>
+        streams.begin(response, () => feed.open({ accountId: account.id, after, types }), account.owner),
     deliveriesDue: () => (bus.isConnected() ? bus.tell(dueTopic) : dispatcher.wake()),
     eventsCommitted,
+    endResponses: () => streams.close(),
     async stop() {
       for (const stopReport of stopReports) stopReport();
       await Promise.all([balance.release(), reporter.release()]);

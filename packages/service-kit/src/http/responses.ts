@@ -81,6 +81,14 @@ export function send(response: ServerResponse, status: number, body: string | nu
   response.end(body);
 }
 
+/** Time after which readers of a stream of events that was ended connect again, spread so that they do not come at once. */
+const retryMs = { shortest: 500, longest: 3_000 };
+
+/** Returns the line that has the reader of a stream that ends connect again, some time later at random. */
+export function retrySoon(): string {
+  return `retry: ${Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest))}\n\n`;
+}
+
 /** Sends a refusal's envelope; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
 export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
   if (response.headersSent) {

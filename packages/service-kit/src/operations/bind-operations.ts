@@ -1,17 +1,16 @@
-import type { AccountContext, Deprecation } from '@customer-platform/contracts/core';
+import type { Deprecation } from '@customer-platform/contracts/core';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { bodyReader } from '../http/bodies/request-body.ts';
 import { pathOf, refuseOtherMethods, routePattern, send, sendError } from '../http/responses.ts';
 import { inServerSpan } from '../http/server-span.ts';
-import { beginEventStream, type StreamSource } from '../http/streams/streams.ts';
 import { limitReached } from '../telemetry/limits.ts';
 import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts';
 import { describeSpan, httpMethod } from '../telemetry/telemetry.ts';
 import { noAccount } from '../values/no-account.ts';
 import { type BindingContext, read, Steps } from './call.ts';
 import { KeyWaiters } from './idempotency.ts';
-import type { BoundOperation } from './operation.ts';
+import type { BeginStream, BoundOperation } from './operation.ts';
 import { write } from './write.ts';
 
 /** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
@@ -98,7 +97,12 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   try {
     const account = context.authenticate(request);
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
-    if (operation.streams) return await respondWithStream(steps, request, { response, account });
+    if (operation.streams) {
+      // It counts as a request until it has begun.
+      const begin = (await read(steps, request, account)) as BeginStream;
+      begin(response);
+      return operation.status;
+    }
     if (operation.method === 'GET') {
       const value = await context.clocks.by(account.id, () => read(steps, request, account));
       send(response, operation.status, JSON.stringify(value));
@@ -111,20 +115,4 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
   } finally {
     connections.requestsUnderWay--;
   }
-}
-
-/** Begins a stream, which counts as a request until then; returns the status. Throws what it is refused with. */
-async function respondWithStream<Resources>(
-  steps: Steps<Resources>,
-  request: Request,
-  { response, account }: { response: Response; account: AccountContext },
-): Promise<number> {
-  const { operation, context } = steps;
-  const source = (await read(steps, request, account)) as StreamSource;
-  if (request.method === 'HEAD') {
-    source.close();
-    beginEventStream(response);
-    response.end();
-  } else context.streams!.begin(response, source, { owner: account.owner, operation: operation.key });
-  return operation.status;
 }

@@ -6,7 +6,6 @@ import type { DueWatch } from '../due-work/due-watch.ts';
 import type { Connections } from '../fairness/connections.ts';
 import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
-import type { Streams } from '../http/streams/streams.ts';
 import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
@@ -31,8 +30,6 @@ export interface BindingContext<Resources> {
   readsAreUntraced?: true;
   /** Encrypts stored responses that show a secret. */
   seal: ResponseSeal;
-  /** The streams of the process, where it has operations that stream. */
-  streams?: Streams;
 }
 
 /** The response to send, made now or before under the same key. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type {
   AccountContext,
   Body,
@@ -14,7 +15,6 @@ import type {
 import type { z } from 'zod';
 import type { Database, Sql } from '../database/database.ts';
 import type { PermitQueue } from '../fairness/fair-permits.ts';
-import type { StreamSource } from '../http/streams/streams.ts';
 import type { Emit } from '../outbox/outbox.ts';
 import type { Logger } from '../telemetry/logging.ts';
 
@@ -69,12 +69,15 @@ export interface HandlerCall<O extends Operation, Found, Resources> extends Call
   emit: Emit<EventsOf<O>>;
 }
 
+/** Begins a stream as the response, which goes on by itself. */
+export type BeginStream = (response: ServerResponse) => void;
+
 /** Implementation of one operation. */
 export interface Implementation<O extends Operation, Found, Resources> {
   /** Finds what the path names, before body and query are looked at; undefined leads to 404 not_found. */
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
-  /** Handles a request and returns the contract's response; of an operation that streams the source of its events. */
-  handle(call: HandlerCall<O, Found, Resources>): Promise<O extends { streams: true } ? StreamSource : ResponseOf<O>>;
+  /** Handles a request and returns the contract's response; of an operation that streams what begins the stream, or throws ApiError. */
+  handle(call: HandlerCall<O, Found, Resources>): Promise<O extends { streams: true } ? BeginStream : ResponseOf<O>>;
   /** Runs after the commit of an account's write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources, account: AccountContext): void;
   /**

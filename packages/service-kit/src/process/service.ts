@@ -23,7 +23,6 @@ import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
 import { bindHooks, type Hook } from '../http/hooks.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
 import { endWithEnvelopes } from '../http/responses.ts';
-import { Streams } from '../http/streams/streams.ts';
 import { AccountDirectory } from '../jobs/account-directory.ts';
 import { type Job, openPatientDatabase, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
@@ -84,8 +83,16 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   hooks?: readonly Hook<Resources>[];
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
-  /** Makes what handlers share; `stop` ends what it started, after requests, consumers and jobs have ended. */
-  resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & { stop?(): Promise<void> }>;
+  /**
+   * Makes what handlers share. `endResponses` ends those that would go on without an end, when the process drains; `stop` ends what it started,
+   * after requests, consumers and jobs have ended.
+   */
+  resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & Endings>;
+}
+
+interface Endings {
+  endResponses?(): void;
+  stop?(): Promise<void>;
 }
 
 /** A loop over due work, as handlers see it: they wake it after the commit of what makes work due. */
@@ -197,7 +204,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     clock: options.clock ?? (() => new Date()),
   });
   const { log, sql, bus, connections, health, queues, clockWork } = foundation;
-  const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & { stop?(): Promise<void> };
+  const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & Endings;
   const work: WorkContext<Resources> = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
@@ -206,7 +213,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   app.use((request, response, next) => {
     if (!serveHealth(request, response)) next();
   });
-  const streams = new Streams(log);
   bindOperations(app, Object.values(definition.operations), {
     ...work,
     connections,
@@ -214,7 +220,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
-    streams,
   });
   bindHooks(app, definition.hooks ?? [], work, connections);
   endWithEnvelopes(app, log);
@@ -247,7 +252,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     async stop() {
       isStopping = true;
       stopAnnouncing();
-      await drained([listener, streams], config);
+      await drained([listener, { close: async () => resources?.endResponses?.() }], config);
       const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
       // Rounds whose statements may take minutes are cut off: they are rolled back, and another process begins again with them.
       await patientSql?.end({ timeout: 3 });

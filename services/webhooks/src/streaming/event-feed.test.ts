@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Bus, createLogger, type Database, inTransaction, type StreamSource } from '@customer-platform/service-kit';
+import { Bus, createLogger, type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { recordEvents } from '../../test/webhooks.ts';
 import { retentionOf } from '../retention/retention.ts';
 import { EventFeed } from './event-feed.ts';
+import type { StreamSource } from './streams.ts';
 
 let platform: Platform;
 let sql: Database;

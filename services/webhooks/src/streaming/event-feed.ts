@@ -1,15 +1,9 @@
-import {
-  type Bus,
-  type Database,
-  type Logger,
-  type StreamedEvent,
-  type StreamSource,
-  WakeLoop,
-} from '@customer-platform/service-kit';
+import { type Bus, type Database, type Logger, WakeLoop } from '@customer-platform/service-kit';
 import { oldestShown, type Retention } from '../retention/retention.ts';
 import { EventNews } from './event-news.ts';
 import { PositionQueue } from './position-queue.ts';
 import { lastSequences, type Position, type ReadPage, readPages } from './streaming.sql.ts';
+import type { StreamedEvent, StreamSource } from './streams.ts';
 
 /** Poll interval for events whose news was lost. */
 const pollMs = 1_000;

@@ -13,6 +13,6 @@ export const streamEvents = implement(contract.streamEvents, {
         ? await lastSequence(tx, account.id)
         : await firstShown(tx, account.id, sequenceOf(last), oldestShown(resources.clocks.real(), resources.retention));
     const types = [...new Set(query.types ?? ['*'])].toSorted();
-    return resources.feed.open({ accountId: account.id, after, types });
+    return resources.streamAfter(after, { account, types });
   },
 });

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createLogger } from '@customer-platform/service-kit';
 import { type EventReader, readStream, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '../../telemetry/logging.ts';
 import { eventText, type StreamedEvent, type StreamSource, Streams } from './streams.ts';
 
 let streams: Streams;
@@ -42,7 +42,7 @@ beforeEach(async () => {
   streams = new Streams(createLogger('test', 'silent'));
   source = new TestSource();
   server = createServer((_request, response) => {
-    streams.begin(response, source, { owner: 'owner', operation: 'test' });
+    streams.begin(response, () => source, 'owner');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -84,7 +84,7 @@ describe('a stream', () => {
     const reader = await open();
     source.give(page(1));
     await waitFor('the event', () => reader.events.length === 1);
-    await streams.close();
+    streams.close();
     const later = await open();
     await waitFor('the ends', () => reader.end && later.end);
     expect([reader, later].map(({ end, retryMs }) => [end, retryMs! >= 500])).toEqual([

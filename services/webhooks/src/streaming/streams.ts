@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { busy, FairPermits } from '../../fairness/fair-permits.ts';
-import { limitReached } from '../../telemetry/limits.ts';
-import type { Logger } from '../../telemetry/logging.ts';
-import { meter } from '../../telemetry/meter.ts';
-import { withTimeout } from '../../values/with-timeout.ts';
+import {
+  busy,
+  FairPermits,
+  type Logger,
+  limitReached,
+  meter,
+  retrySoon,
+  withTimeout,
+} from '@customer-platform/service-kit';
 
 /** One event of a stream. `id` and `event` are without line ends. */
 export interface StreamedEvent {
@@ -12,7 +16,7 @@ export interface StreamedEvent {
   data: string;
 }
 
-/** The events of one stream, as a streaming operation returns them. */
+/** The events of one stream. */
 export interface StreamSource {
   /**
    * Waits for what follows, which may be nothing. Called again once it has resolved and the reader has taken that: what follows waits outside of
@@ -26,10 +30,9 @@ export interface StreamSource {
 /** Maximum number of streams of a process. */
 const maxStreams = 4_000;
 const commentEveryMs = 15_000;
-/** Time after which readers of a stream that was ended connect again, spread so that they do not come at once. */
-const retryMs = { shortest: 500, longest: 3_000 };
 
 const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' });
+const attributes = { operation: 'streamEvents' };
 
 /** The streams of Server-Sent Events that a process has open. */
 export class Streams {
@@ -51,40 +54,38 @@ export class Streams {
   }
 
   /**
-   * Sends the events of a source, and a comment every 15 s, until the reader leaves or does not take a page within 10 s. `owner` counts for the
-   * fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
+   * Sends the events of a source, and a comment every 15 s, until the reader leaves or does not take a page within 10 s; the head alone in response
+   * to HEAD. `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
    */
-  begin(
-    response: ServerResponse,
-    source: StreamSource,
-    { owner, operation }: { owner: string; operation: string },
-  ): void {
-    if (response.closed) {
-      source.close();
+  begin(response: ServerResponse, openSource: () => StreamSource, owner: string): void {
+    if (response.closed) return;
+    if (response.req.method === 'HEAD') {
+      sendHead(response);
+      response.end();
       return;
     }
     if (!this.#permits.tryTake(owner)) {
-      source.close();
       limitReached('streams');
       throw busy(this.#permits.holds(owner), 'the stream of events');
     }
+    const source = openSource();
     this.#open.set(response, source);
-    open.add(1, { operation });
+    open.add(1, attributes);
     const comments = setInterval(() => isOver(response) || response.write(commentText), commentEveryMs);
     response.once('close', () => {
       clearInterval(comments);
       this.#open.delete(response);
-      open.add(-1, { operation });
+      open.add(-1, attributes);
       this.#permits.giveBack(owner);
       source.close();
     });
-    beginEventStream(response);
+    sendHead(response);
     if (this.#isClosed) end(response, source);
     else void this.#send(response, source);
   }
 
   /** Ends all streams, whose readers connect again. */
-  async close(): Promise<void> {
+  close(): void {
     this.#isClosed = true;
     for (const [response, source] of this.#open) end(response, source);
   }
@@ -109,14 +110,9 @@ export class Streams {
 }
 
 /** Sends the head of a stream of events. */
-export function beginEventStream(response: ServerResponse): void {
+function sendHead(response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' });
   response.flushHeaders();
-}
-
-/** Returns the line that has the reader of a stream that ends connect again, some time later at random. */
-export function retrySoon(): string {
-  return `retry: ${Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest))}\n\n`;
 }
 
 /** Returns an event as Server-Sent Events have it; a line end in the data stays one for the reader. */
