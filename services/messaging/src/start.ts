@@ -17,7 +17,7 @@ import { sendMessage } from './messages/send-message.ts';
 import { testChannel } from './messages/test-channel.ts';
 import { applyReceipts } from './receipts/apply-receipts.ts';
 import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
-import { takeHook } from './receipts/take-hook.ts';
+import { addHook } from './receipts/take-hook.ts';
 import { endLostTries, fallBack } from './sending/fall-back.ts';
 import { messageSending } from './sending/send-queue.ts';
 import { endSuspendedMessages, Suspensions } from './sending/suspended-accounts.ts';
@@ -48,7 +48,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     takeMessage: handleTakeMessage,
     getConversation: handleGetConversation,
   },
-  hooks: [takeHook],
+  addRoutes: addHook,
   consumers: [contactConsumer, unmergedContactConsumer, onConfirmationDue, onReminderDue],
   jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
   resources: makeResources,

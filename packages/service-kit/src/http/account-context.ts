@@ -5,6 +5,9 @@ import { LRUCache } from 'lru-cache';
 /** The header in which the gateway hands a service the account it acts for. */
 export const contextHeader = 'platform-context';
 
+/** The header in which a service names the account of a hook to the gateway. */
+export const hookAccountHeader = 'hook-account';
+
 /** Maximum number of accounts whose payloads a process keeps parsed. */
 const maxParsedPayloads = 1_000;
 

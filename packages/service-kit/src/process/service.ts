@@ -7,6 +7,7 @@ import {
   type ServiceIn,
   type ServiceName,
 } from '@customer-platform/contracts/core';
+import type { Express } from 'express';
 import type { z } from 'zod';
 import { Bus } from '../bus/bus.ts';
 import { ClockWork } from '../clocks/clock-work.ts';
@@ -20,7 +21,6 @@ import { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/connections.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
 import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
-import { bindHooks, type Hook } from '../http/hooks.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
 import { endWithEnvelopes } from '../http/responses.ts';
 import { AccountDirectory } from '../jobs/account-directory.ts';
@@ -80,7 +80,8 @@ interface Startable<Schema extends z.ZodObject, Resources> {
   partitions?(config: z.output<Schema> & BaseConfig): readonly PartitionedTable[];
   operations: Readonly<Record<string, BoundOperation<Resources>>>;
   requests: Readonly<Record<string, BoundRequest<Resources>>>;
-  hooks?: readonly Hook<Resources>[];
+  /** Adds routes beside those of operations, whose requests come without a signed context. */
+  addRoutes?(app: Express, context: WorkContext<Resources> & { connections: Connections }): void;
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
   /**
@@ -221,7 +222,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     askFor: (account) => askAs(bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
-  bindHooks(app, definition.hooks ?? [], work, connections);
+  definition.addRoutes?.(app, { ...work, connections });
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), { ...work, connections });
   handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, connections, resources: undefined });

@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Channel, ReceiptStatus } from '@customer-platform/contracts/messaging';
 import type { Poster, TargetGuard } from '@customer-platform/outbound';
-import type { HookCall, PrefetchCall } from '@customer-platform/service-kit';
+import type { PrefetchCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 
 /** Message to one address. */
@@ -65,6 +66,16 @@ export interface ProviderTools {
   hookUrl: string;
 }
 
+/** A request to a hook, which has no key: its signature over `body`, byte for byte, says who sent it. */
+export interface HookCall {
+  method: 'GET' | 'POST';
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** The real time: who is called is known by what the call has. */
+  now: Date;
+}
+
 /** Adapter that sends messages, and reads receipts and inbound messages. A file of this folder exports one as `provider`. */
 export interface Provider<Settings extends object = Record<string, unknown>> {
   /** Name in the API. */
@@ -83,9 +94,5 @@ export interface Provider<Settings extends object = Record<string, unknown>> {
   /** Never rejects because of the provider; a rejection is a bug of ours and counts as an unknown outcome. */
   send(message: Outgoing, settings: Settings, tools: ProviderTools): Promise<SendResult>;
   /** Parses a request to the hook. Throws ApiError invalid_key (401) if its signature is wrong or too old. */
-  readHook?(
-    call: Pick<HookCall<never>, 'method' | 'query' | 'headers' | 'body' | 'now'>,
-    settings: Settings,
-    hookUrl: string,
-  ): HookContent;
+  readHook?(call: HookCall, settings: Settings, hookUrl: string): HookContent;
 }
