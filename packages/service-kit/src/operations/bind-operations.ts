@@ -9,7 +9,6 @@ import { activeRequests, requestDuration } from '../telemetry/request-metrics.ts
 import { describeSpan, httpMethod } from '../telemetry/telemetry.ts';
 import { noAccount } from '../values/no-account.ts';
 import { type BindingContext, read, Steps } from './call.ts';
-import { KeyWaiters } from './idempotency.ts';
 import type { BeginStream, BoundOperation } from './operation.ts';
 import { write } from './write.ts';
 
@@ -22,12 +21,11 @@ export function bindOperations<Resources>(
   operations: readonly BoundOperation<Resources>[],
   context: BindingContext<Resources>,
 ): void {
-  const waiters = new KeyWaiters();
   const ownerOf = (request: Request) => context.authenticate(request).owner;
   const methods = new Map<string, string[]>();
   for (const bound of operations) {
     const { operation } = bound;
-    const steps = new Steps(bound, context, waiters);
+    const steps = new Steps(bound, context);
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
       const attributes = { 'url.path': pathOf(request), 'platform.operation': operation.key };
@@ -109,7 +107,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
       return operation.status;
     }
     const served = await context.clocks.by(account.id, () => write(steps, request, account));
-    if (served.kind === 'replayed') response.setHeader('Idempotent-Replayed', 'true');
+    if (served.isReplay) response.setHeader('Idempotent-Replayed', 'true');
     send(response, served.status, served.body);
     return served.status;
   } finally {

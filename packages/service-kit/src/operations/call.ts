@@ -8,7 +8,7 @@ import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
 import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
 import type { Logger } from '../telemetry/logging.ts';
-import type { KeyWaiters, ResponseSeal, StoredResponse } from './idempotency.ts';
+import type { ResponseSeal, StoredResponse } from './idempotency.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
 
 /** Resources of the process that requests are served with. */
@@ -34,7 +34,7 @@ export interface BindingContext<Resources> {
 
 /** The response to send, made now or before under the same key. */
 export interface ServedResponse extends StoredResponse {
-  kind: 'done' | 'replayed';
+  isReplay: boolean;
 }
 
 /** Unwinds a handler whose prefetch has not run yet; see `Call.prefetch`. */
@@ -76,18 +76,16 @@ export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
-  readonly waiters: KeyWaiters;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
   readonly #parseHeaders: ReturnType<typeof headersParser>;
 
-  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>, waiters: KeyWaiters) {
+  constructor(bound: BoundOperation<Resources>, context: BindingContext<Resources>) {
     const { operation } = bound;
     this.operation = operation;
     this.implementation = bound.implementation;
     this.context = context;
-    this.waiters = waiters;
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);

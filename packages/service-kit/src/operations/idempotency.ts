@@ -3,14 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
 import { lockNumber } from '../database/locks.ts';
+import { FairPermits } from '../fairness/fair-permits.ts';
 import { limitReached } from '../telemetry/limits.ts';
+import { backoffMs } from '../values/backoff.ts';
 import { openText, sealText } from '../values/sealed-text.ts';
 
 /** Retention of a stored response. */
 export const retentionMs = 24 * 3_600_000;
-/** Time that a request waits for the one that runs under its key, and how many of one account may wait in this process. */
+/** Time that a request waits for the one that runs under its key. */
 const waitMs = 10_000;
-const maxWaitersPerAccount = 32;
+/** Requests of this process that may wait so: 32 of one account alone. */
+const waiters = new FairPermits(1_000, 1 / 30);
 
 /** One keyed write: what its Idempotency-Key belongs to. */
 export interface IdempotencyClaim {
@@ -29,9 +32,6 @@ export interface StoredResponse {
   body: string | null;
 }
 
-/** Why a key cannot be claimed: its response is stored, or its first request is still running. */
-export type KnownKey = ({ kind: 'replayed' } & StoredResponse) | { kind: 'running' };
-
 /** Reads the header. Throws invalid_request with field Idempotency-Key unless it is 1 to 255 printable ASCII characters. */
 export function idempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
@@ -43,9 +43,9 @@ export function idempotencyKey(header: string | undefined): string | undefined {
 
 /**
  * Begins a keyed write inside its transaction. Returns undefined where the write may go on (the key is then held until the transaction
- * ends), else what is known of the key. Throws invalid_request where it was used with another body.
+ * ends), else the stored response. Throws KeyRunning, and invalid_request where the key was used with another body.
  */
-export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Promise<KnownKey | undefined> {
+export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Promise<StoredResponse | undefined> {
   const { accountId, method, path, key } = claim;
   const [row] = await tx<(StoredResponse & { held: boolean; fingerprint: Buffer | null })[]>`
     select pg_try_advisory_xact_lock(${lockNumber('key', accountId, method, path, key)}::bigint) as held, stored.*
@@ -61,21 +61,19 @@ export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Pro
         field: 'Idempotency-Key',
       });
     }
-    return { kind: 'replayed', status: row!.status, body: claim.seal ? claim.seal.open(row!) : row!.body };
+    return { status: row!.status, body: claim.seal ? claim.seal.open(row!) : row!.body };
   }
-  return row!.held ? undefined : { kind: 'running' };
+  if (!row!.held) throw new KeyRunning();
+  return undefined;
 }
 
-/**
- * Stores the response in the transaction that made it. Returns false where another transaction stored one for the key first: the caller
- * rolls back and replays that one.
- */
+/** Stores the response in the transaction that made it. Throws KeyRunning where another one stored one for the key first, which is replayed then. */
 export async function storeResponse(
   tx: Sql,
   claim: IdempotencyClaim,
   response: StoredResponse,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const { accountId, method, path, key, fingerprint, seal } = claim;
   const body = seal ? seal.seal(response) : response.body;
   const rows = await tx`
@@ -85,7 +83,7 @@ export async function storeResponse(
       set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
       where known.created_at <= ${new Date(now.getTime() - retentionMs)}
     returning 1`;
-  return rows.length === 1;
+  if (rows.length === 0) throw new KeyRunning();
 }
 
 /** Encrypts responses that show a secret before they are stored, and reads them back; a refusal shows none and stays as it is. */
@@ -115,38 +113,24 @@ export class ResponseSeal {
   }
 }
 
-/** Lets requests wait for the one that runs under their key, without a database connection, in bounded number and time. */
-export class KeyWaiters {
-  readonly #waiting = new Map<string, number>();
+/** The first request under a key is still running, or another one has just stored its response: the transaction is rolled back. */
+export class KeyRunning extends Error {}
 
-  /**
-   * Pauses between the attempts of an account's request, each longer than the one before; whoever takes them calls `return` at the end.
-   * Throws 409 invalid_state with Retry-After where too many wait already, and after 10 s.
-   */
-  async *pauses(accountId: string): AsyncGenerator<void, void> {
-    const waiting = this.#waiting.get(accountId) ?? 0;
-    if (waiting >= maxWaitersPerAccount) throw stillRunning();
-    this.#waiting.set(accountId, waiting + 1);
-    try {
-      const deadline = performance.now() + waitMs;
-      for (let pauseMs = 20; performance.now() < deadline; pauseMs = Math.min(pauseMs * 2, 250)) {
-        await sleep(pauseMs);
-        yield;
-      }
-      throw stillRunning();
-    } finally {
-      const left = this.#waiting.get(accountId)! - 1;
-      if (left === 0) this.#waiting.delete(accountId);
-      else this.#waiting.set(accountId, left);
-    }
+/**
+ * Waits before the next attempt of an account's request whose key is taken, without a database connection; longer with each `round`, which
+ * begin with 1. Throws 409 invalid_state with Retry-After where too many wait already, and once 10 s have passed since `sinceMs`.
+ */
+export async function waitForKey(accountId: string, sinceMs: number, round: number): Promise<void> {
+  if (performance.now() - sinceMs >= waitMs || !waiters.tryTake(accountId)) throw stillRunning();
+  try {
+    await sleep(backoffMs({ firstMs: 20, longestMs: 250 }, round));
+  } finally {
+    waiters.giveBack(accountId);
   }
 }
 
 function stillRunning(): ApiError {
   limitReached('idempotency_waits');
-  return new ApiError(
-    'invalid_state',
-    'The first request with this Idempotency-Key is still running; try again shortly',
-    { headers: { 'Retry-After': '1' } },
-  );
+  const message = 'The first request with this Idempotency-Key is still running; try again shortly';
+  return new ApiError('invalid_state', message, { headers: { 'Retry-After': '1' } });
 }

@@ -3,7 +3,7 @@ import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, inTransaction } from '../database/database.ts';
 import { lockNumber } from '../database/locks.ts';
-import { claimKey } from './idempotency.ts';
+import { claimKey, KeyRunning } from './idempotency.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -76,6 +76,6 @@ it('a key is held by a number that PostgreSQL’s own hash gives no text: whoeve
     await holder`select pg_advisory_xact_lock(hashtextextended(${`${accountId} ${method} ${path} ${key}`}, 0))`;
     expect(await claimed()).toBeUndefined();
     await holder`select pg_advisory_xact_lock(${lockNumber('key', accountId, method, path, key)}::bigint)`;
-    expect(await claimed()).toEqual({ kind: 'running' });
+    await expect(claimed()).rejects.toThrow(KeyRunning);
   });
 });

@@ -17,9 +17,9 @@ import {
   claimKey,
   type IdempotencyClaim,
   idempotencyKey,
-  type KeyWaiters,
-  type KnownKey,
+  KeyRunning,
   storeResponse,
+  waitForKey,
 } from './idempotency.ts';
 
 /** Attempts per write after deadlocks or serialization failures. */
@@ -27,15 +27,6 @@ const maxAttempts = 3;
 
 /** Longest path that a stored response is found by as it is: an index has no room for any longer one. */
 const longestPath = 1_000;
-
-/** Outcome of one attempt. */
-type Outcome =
-  | ServedResponse
-  | KnownKey
-  /** The handler needs `work` done first. */
-  | { kind: 'prefetch'; work: PrefetchNeeded['work'] }
-  /** PostgreSQL rolled the attempt back for another transaction. */
-  | { kind: 'retry'; error: unknown };
 
 /** One write, from its first attempt to its last. */
 interface Write<Resources> extends RequestCall {
@@ -49,32 +40,18 @@ export async function write<Resources>(
   request: Request,
   account: AccountContext,
 ): Promise<ServedResponse> {
-  const claim = claimOf(steps, request, account);
-  const call = { steps, request, account, prefetch: new Prefetch(), claim };
-  let rollbacks = 0;
-  let work: PrefetchNeeded['work'] | undefined;
-  let pauses: ReturnType<KeyWaiters['pauses']> | undefined;
-  try {
-    for (;;) {
-      const outcome = await attempt(call, work);
-      work = undefined;
-      switch (outcome.kind) {
-        case 'retry':
-          if (++rollbacks === maxAttempts) throw outcome.error;
-          break;
-        case 'prefetch':
-          work = outcome.work;
-          break;
-        case 'running':
-          pauses ??= steps.waiters.pauses(account.id);
-          await pauses.next();
-          break;
-        default:
-          return outcome;
-      }
+  const call = { steps, request, account, prefetch: new Prefetch(), claim: claimOf(steps, request, account) };
+  let [rollbacks, waits, waitedSinceMs] = [0, 0, 0];
+  for (let work: PrefetchNeeded['work'] | undefined; ; ) {
+    try {
+      return await attempt(call, work);
+    } catch (error) {
+      work = error instanceof PrefetchNeeded ? error.work : undefined;
+      if (error instanceof KeyRunning) {
+        waitedSinceMs ||= performance.now();
+        await waitForKey(account.id, waitedSinceMs, ++waits);
+      } else if (!work && (!isTransactionConflict(error) || ++rollbacks === maxAttempts)) throw error;
     }
-  } finally {
-    if (pauses) await pauses.return();
   }
 }
 
@@ -88,57 +65,51 @@ function claimOf<Resources>({ operation, context }: Steps<Resources>, request: R
   return { accountId: account.id, method, path, key, fingerprint: bodyFingerprint(request), seal };
 }
 
-/** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key. */
-async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded['work']): Promise<Outcome> {
+/** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key, PrefetchNeeded and KeyRunning. */
+async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded['work']): Promise<ServedResponse> {
   const { steps, claim } = call;
   try {
-    if (work) await work(steps.prefetchCall(call));
+    await work?.(steps.prefetchCall(call));
     return await steps.onConnection(call, () => commit(call));
   } catch (error) {
-    if (error instanceof PrefetchNeeded) return { kind: 'prefetch', work: error.work };
-    if (error instanceof StoredElsewhere) return { kind: 'running' };
-    if (isTransactionConflict(error)) return { kind: 'retry', error };
-    if (claim && isRepeated(error))
-      return await steps.onConnection(call, () => storeRefusal(steps.context, claim, error));
-    throw error;
+    if (!claim || !isRepeated(error)) throw error;
+    return await steps.onConnection(call, () => storeRefusal(steps.context, claim, error));
   }
 }
 
 /** Does the write in one transaction, and says so where it committed. */
-async function commit<Resources>(call: Write<Resources>): Promise<Outcome> {
+async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse> {
   const { implementation, context } = call.steps;
   const now = context.clock();
   const events: OutboxRow[] = [];
   const work = (tx: Sql) => runIn(tx, call, now, events);
   const commitsByItself = call.claim === undefined && implementation.isOneStatement === true;
-  const outcome = commitsByItself ? await work(context.sql) : await inTransaction(context.sql, work);
-  if (outcome.kind === 'done') {
+  const served = commitsByItself ? await work(context.sql) : await inTransaction(context.sql, work);
+  if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();
     context.watch.lookSoon();
     implementation.committed?.(context.resources, call.account);
   }
-  return outcome;
+  return served;
 }
 
-/** Claims the key, runs the operation and stores what it comes to. Throws StoredElsewhere where another transaction was first. */
-async function runIn<Resources>(tx: Sql, call: Write<Resources>, now: Date, events: OutboxRow[]): Promise<Outcome> {
+/** Claims the key, runs the operation and stores what it comes to. */
+async function runIn<Resources>(
+  tx: Sql,
+  call: Write<Resources>,
+  now: Date,
+  events: OutboxRow[],
+): Promise<ServedResponse> {
   const { steps, claim } = call;
   const real = steps.context.clocks.real();
   const known = claim && (await claimKey(tx, claim, real));
-  if (known) return known;
+  if (known) return { ...known, isReplay: true };
   const result = await steps.run(call, tx, now, events);
   const { status } = steps.operation;
-  const response: ServedResponse = { kind: 'done', status, body: status === 204 ? null : JSON.stringify(result) };
-  const [isStored] = await Promise.all([
-    claim ? storeResponse(tx, claim, response, real) : true,
-    writeOutbox(tx, events),
-  ]);
-  if (!isStored) throw new StoredElsewhere();
+  const response = { status, body: status === 204 ? null : JSON.stringify(result), isReplay: false };
+  await Promise.all([claim && storeResponse(tx, claim, response, real), writeOutbox(tx, events)]);
   return response;
 }
-
-/** Another transaction stored a response under the key first: this one is rolled back and that one replayed. */
-class StoredElsewhere extends Error {}
 
 /** Returns whether the same request gets the same refusal: not where it may be sent again, or its key is at fault. */
 function isRepeated(error: unknown): error is ApiError {
@@ -151,12 +122,13 @@ async function storeRefusal<Resources>(
   { sql, clocks }: BindingContext<Resources>,
   claim: IdempotencyClaim,
   refusal: ApiError,
-): Promise<Outcome> {
+): Promise<ServedResponse> {
   const now = clocks.real();
-  const response: ServedResponse = { kind: 'done', status: refusal.status, body: JSON.stringify(refusal.toBody()) };
+  const response = { status: refusal.status, body: JSON.stringify(refusal.toBody()), isReplay: false };
   return await inTransaction(sql, async (tx) => {
     const known = await claimKey(tx, claim, now);
-    if (known) return known;
-    return (await storeResponse(tx, claim, response, now)) ? response : { kind: 'running' };
+    if (known) return { ...known, isReplay: true };
+    await storeResponse(tx, claim, response, now);
+    return response;
   });
 }
