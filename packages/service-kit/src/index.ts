@@ -50,22 +50,7 @@ export { type LimitName, limitReached } from './telemetry/limits.ts';
 export { createLogger, type Logger } from './telemetry/logging.ts';
 export { meter } from './telemetry/meter.ts';
 export { activeRequests, requestDuration } from './telemetry/request-metrics.ts';
-export {
-  type Attributes,
-  activeTrace,
-  httpMethod,
-  inSpan,
-  markFailed,
-  metricsEnabled,
-  processInstance,
-  type Span,
-  SpanKind,
-  setHttpStatus,
-  type TraceHeaders,
-  telemetryEnabled,
-  traceHeaders,
-  traceOfRequest,
-} from './telemetry/telemetry.ts';
+export * from './telemetry/telemetry.ts';
 export { onceAtATime } from './timing/single-flight.ts';
 export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';
