@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import { Busboy } from '@fastify/busboy';
-import { withTimeout } from '../../values/with-timeout.ts';
 
 /** A form as it came: its parts by their names, each a text or a `File`, or why it is none. */
 export interface ReceivedForm {
@@ -26,19 +25,19 @@ const parserMs = 10_000;
 export async function readForm(body: Buffer, contentType = ''): Promise<ReceivedForm> {
   const parts: Record<string, unknown> = {};
   const prints: string[] = [];
-  const { promise: parsed, resolve, reject } = Promise.withResolvers<void>();
-  const refuse = (name: string, rule: string) =>
-    reject(new ApiError('invalid_request', `${name} ${rule}`, { field: name }));
-  const add = (name: string, value: string | File, bytes: Buffer) => {
-    const fileName = typeof value === 'string' ? null : value.name;
-    prints.push(JSON.stringify([name, fileName, sha256(bytes).toString('hex')]));
-    if (Object.hasOwn(parts, name)) refuse(name, 'must be given once');
-    else Object.defineProperty(parts, name, { value, enumerable: true });
-  };
-  let lastFile = '';
   try {
     if (!/^multipart\/form-data\s*;/i.test(contentType)) throw notAForm();
-    const parser = new Busboy({ headers: { 'content-type': contentType }, preservePath: true, limits, fileHwm })
+    const parser = new Busboy({ headers: { 'content-type': contentType }, preservePath: true, limits, fileHwm });
+    const refuse = (name: string, rule: string) =>
+      parser.destroy(new ApiError('invalid_request', `${name} ${rule}`, { field: name }));
+    const add = (name: string, value: string | File, bytes: Buffer) => {
+      const fileName = typeof value === 'string' ? null : value.name;
+      prints.push(JSON.stringify([name, fileName, sha256(bytes).toString('hex')]));
+      if (Object.hasOwn(parts, name)) refuse(name, 'must be given once');
+      else Object.defineProperty(parts, name, { value, enumerable: true });
+    };
+    let lastFile = '';
+    parser
       .on('file', (name, stream, fileName) => {
         lastFile = name;
         const chunks: Buffer[] = [];
@@ -47,24 +46,15 @@ export async function readForm(body: Buffer, contentType = ''): Promise<Received
           const bytes = Buffer.concat(chunks);
           add(name, new File([bytes], fileName ?? ''), bytes);
         });
-        stream.on('error', reject);
+        stream.on('error', (error) => parser.destroy(error));
       })
       .on('field', (name, value, _, isCut) => {
         if (isCut) refuse(name, `must be at most ${limits.fieldSize} bytes`);
         else add(name, value, Buffer.from(value));
       })
-      .on('partsLimit', () => reject(tooManyParts()))
-      .on('filesLimit', () => refuse(lastFile, 'must be given once'))
-      .on('error', reject)
-      .on('finish', resolve);
-    const write = async () => {
-      for (let at = 0; at < body.length; at += pieceBytes) {
-        if (!parser.write(body.subarray(at, at + pieceBytes))) await Promise.race([once(parser, 'drain'), parsed]);
-      }
-      parser.end();
-      await parsed;
-    };
-    await withTimeout(parserMs, write()).finally(() => parser.destroy());
+      .on('partsLimit', () => refuse('body', `must have at most ${limits.parts} parts`))
+      .on('filesLimit', () => refuse(lastFile, 'must be given once'));
+    await pipeline(piecesOf(body), parser, { signal: AbortSignal.timeout(parserMs) });
     return { parts, fingerprint: sha256(prints.sort().join('\n')) };
   } catch (cause) {
     const error = cause instanceof ApiError ? cause : notAForm(cause);
@@ -72,12 +62,11 @@ export async function readForm(body: Buffer, contentType = ''): Promise<Received
   }
 }
 
-const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest();
-
-function tooManyParts(): ApiError {
-  const message = `body must have at most ${limits.parts} parts`;
-  return new ApiError('invalid_request', message, { field: 'body' });
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
 }
+
+const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest();
 
 function notAForm(cause?: unknown): ApiError {
   const message = 'body must be multipart/form-data, complete, with its boundary in Content-Type';
