@@ -71,7 +71,7 @@ export interface Job<Resources> {
 export interface WorkContext<Resources> {
   sql: Database;
   log: Logger;
-  /** The time of the account whose work is under way. */
+  /** The time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
   clock: () => Date;
   clocks: Clocks;
   clockWork: ClockWork;
@@ -79,6 +79,7 @@ export interface WorkContext<Resources> {
   accounts: AccountDirectory;
   queues: Queues;
   watch: Pick<DueWatch, 'run' | 'lookSoon'>;
+  /** Says that a transaction with events has committed. */
   eventsCommitted(): void;
 }
 

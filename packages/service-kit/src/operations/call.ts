@@ -1,29 +1,21 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
-import type { Clocks } from '../clocks/clocks.ts';
-import type { Database, Sql } from '../database/database.ts';
+import type { Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import type { Connections } from '../fairness/connections.ts';
 import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
+import type { WorkContext } from '../jobs/jobs.ts';
 import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
-import type { Logger } from '../telemetry/logging.ts';
 import type { ResponseSeal, StoredResponse } from './idempotency.ts';
 import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
 
 /** Resources of the process that requests are served with. */
-export interface BindingContext<Resources> {
-  sql: Database;
-  log: Logger;
-  /** The time of the account whose request is served. */
-  clock: () => Date;
-  clocks: Clocks;
-  resources: Resources;
+export interface BindingContext<Resources>
+  extends Pick<WorkContext<Resources>, 'sql' | 'log' | 'clock' | 'clocks' | 'resources' | 'eventsCommitted'> {
   /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
   authenticate(request: Request): AccountContext;
   askFor(account: AccountContext): Ask;
-  /** Called after a commit that wrote events. */
-  eventsCommitted(): void;
   watch: Pick<DueWatch, 'lookSoon'>;
   connections: Connections;
   /** Reads make no spans: they are repeated by what shows the traces. */

@@ -14,7 +14,7 @@ import { ClockWork } from '../clocks/clock-work.ts';
 import { Clocks } from '../clocks/clocks.ts';
 import type { Consumer } from '../consumers/consumer.ts';
 import { startConsumer, startRetries } from '../consumers/consumers.ts';
-import { checkSessionSettings, type Database, openDatabase } from '../database/database.ts';
+import { checkSessionSettings, openDatabase } from '../database/database.ts';
 import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
@@ -34,7 +34,7 @@ import { type Dependencies, describeItself } from '../operators/describe-process
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
 import { OutboxRelay } from '../outbox/outbox-relay.ts';
 import { Queues } from '../queues/queues.ts';
-import { createLogger, type Logger } from '../telemetry/logging.ts';
+import { createLogger } from '../telemetry/logging.ts';
 import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
 import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
 import { observeProcess } from './process-metrics.ts';
@@ -42,22 +42,13 @@ import { endIfMigrationOnly, type Running } from './run-process.ts';
 import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
 
 /** Parts of every process, before its service's own. */
-export interface Foundation<Config extends BaseConfig = BaseConfig> {
+export interface Foundation<Config extends BaseConfig = BaseConfig>
+  extends Omit<WorkContext<undefined>, 'resources' | 'watch'> {
   config: Config;
-  log: Logger;
-  sql: Database;
   bus: Bus;
-  /** The time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
-  clock: () => Date;
-  clocks: Clocks;
-  clockWork: ClockWork;
   watch: DueWatch;
-  /** Says that a transaction with events has committed. */
-  eventsCommitted(): void;
-  accounts: AccountDirectory;
   connections: Connections;
   health: Health;
-  queues: Queues;
   /** Those that the process describes to operators as waited for while they are unavailable. */
   dependencies: Dependencies;
 }
@@ -104,19 +95,18 @@ export interface Worker {
 const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 
-/** Parts of a process that are its own. */
-interface OwnParts {
-  /** The directory of the migrations of its tables beside the kit's, and those tables that are partitioned by time. */
-  migrations: URL;
-  partitions?: readonly PartitionedTable[] | undefined;
-  clock: () => Date;
-}
-
-/** Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `stop` ends it in the right order. */
+/**
+ * Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `migrations` is the directory of those of its own
+ * tables, of which `partitions` are by time. `stop` ends it in the right order.
+ */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
   config: Config,
-  { migrations, partitions = [], clock }: OwnParts,
+  {
+    migrations,
+    partitions = [],
+    clock,
+  }: { migrations: URL; partitions?: readonly PartitionedTable[] | undefined; clock: () => Date },
 ) {
   const log = createLogger(name, config.LOG_LEVEL);
   const { version } = JSON.parse(await readFile(new URL('../package.json', migrations), 'utf8')) as {
@@ -204,9 +194,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
   });
-  const { log, sql, bus, connections, health, queues, clockWork } = foundation;
+  const { log, sql, bus, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & Endings;
-  const work: WorkContext<Resources> = { ...foundation, resources };
+  const work = { ...foundation, resources };
   const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
   const app = createApp();
   let isStopping = false;
@@ -216,16 +206,15 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   });
   bindOperations(app, Object.values(definition.operations), {
     ...work,
-    connections,
     authenticate: ({ headers, method, originalUrl }) =>
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
     askFor: (account) => askAs(bus, account.id),
     seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
-  definition.addRoutes?.(app, { ...work, connections });
+  definition.addRoutes?.(app, work);
   endWithEnvelopes(app, log);
-  handleRequests(bus, Object.values(definition.requests), { ...work, connections });
-  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, connections, resources: undefined });
+  handleRequests(bus, Object.values(definition.requests), work);
+  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, resources: undefined });
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
