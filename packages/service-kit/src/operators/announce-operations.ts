@@ -11,16 +11,18 @@ import {
   type ServiceName,
 } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus/bus.ts';
-import { type BoundRequest, handleRequest } from '../jobs/requests.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
 /** Gateways take a process that has been silent for three times as long for one that has ended. */
 const everyMs = 20_000;
 
-/** Announces a service's operations to every gateway: now, every 20 s, and when one asks, until the returned function is called. */
+/**
+ * Announces a service's operations to every gateway: now, every 20 s, and when one asks, until the returned function is called. Describes
+ * their part of the API to a gateway with other contracts.
+ */
 export function announce(
   bus: Bus,
-  { version, operations }: { version: string; operations: readonly Operation[] },
+  { service, version, operations }: { service: ServiceName; version: string; operations: readonly Operation[] },
 ): () => void {
   const announcement: Announcement = {
     instance: processInstance,
@@ -35,18 +37,17 @@ export function announce(
     say();
     return {};
   });
+  let described: Promise<string> | undefined;
+  bus.handle(describeApi(service), async () => {
+    described ??= describe(service);
+    return { document: await described };
+  });
   say();
   const timer = setInterval(say, everyMs);
   return () => clearInterval(timer);
 }
 
-const compress = promisify(gzip);
-
-/** Describes a service's part of the API to a gateway with other contracts. */
-export function handleDescribeApi(service: ServiceName): BoundRequest<undefined> {
-  let described: Promise<Buffer> | undefined;
-  return handleRequest(describeApi(service), async () => {
-    described ??= describeServices([service]).then((parts) => compress(parts.get(service)!));
-    return { document: (await described).toString('base64') };
-  });
+async function describe(service: ServiceName): Promise<string> {
+  const parts = await describeServices([service]);
+  return (await promisify(gzip)(parts.get(service)!)).toString('base64');
 }

@@ -29,7 +29,7 @@ import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/reque
 import { bindOperations } from '../operations/bind-operations.ts';
 import { ResponseSeal } from '../operations/idempotency.ts';
 import type { Ask, BoundOperation, Implements } from '../operations/operation.ts';
-import { announce, handleDescribeApi } from '../operators/announce-operations.ts';
+import { announce } from '../operators/announce-operations.ts';
 import { type Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
 import { OutboxRelay } from '../outbox/outbox-relay.ts';
@@ -214,7 +214,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   definition.addRoutes?.(app, work);
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
-  handleRequests(bus, [handleDescribeApi(definition.name)], { ...work, resources: undefined });
   const retries = startRetries(bus, definition.consumers ?? [], work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
@@ -236,7 +235,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   const operations = Object.values(definition.operations).map(({ operation }) => operation);
-  const stopAnnouncing = announce(bus, { version: health.version, operations });
+  const stopAnnouncing = announce(bus, { service: definition.name, version: health.version, operations });
   return {
     url: listener.url,
     async stop() {
