@@ -36,7 +36,7 @@ export * from './jobs/requests.ts';
 export { bindOperations } from './operations/bind-operations.ts';
 export { ResponseSeal } from './operations/idempotency.ts';
 export * from './operations/operation.ts';
-export { readOrSearch, search, searchInBackground } from './operations/read-or-search.ts';
+export { readOrSearch, search, searches } from './operations/read-or-search.ts';
 export { AccountsLocked } from './outbox/failed-try.ts';
 export * from './outbox/outbox.ts';
 export { type Running, runProcess } from './process/run-process.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Sql } from '../database/database.ts';
 import type { PrefetchCall } from './operation.ts';
-import { readOrSearch, searchInBackground } from './read-or-search.ts';
+import { readOrSearch, searches } from './read-or-search.ts';
 
 const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, Sql];
 
@@ -29,23 +29,23 @@ it('does one search of a customer at a time, beside those of others', async () =
       begun.push(name);
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
     });
-  const searches = [search('ada', '1'), search('ada', '2'), search('bo', '3')];
+  const all = [search('ada', '1'), search('ada', '2'), search('bo', '3')];
   await new Promise((resolve) => setImmediate(resolve));
   expect(begun).toEqual(['1', '3']);
   ends.get('1')!();
-  await searches[0];
+  await all[0];
   await new Promise((resolve) => setImmediate(resolve));
   expect(begun).toEqual(['1', '3', '2']);
   for (const name of ['2', '3']) ends.get(name)!();
-  expect(await Promise.all(searches)).toEqual(['1', '2', '3']);
+  expect(await Promise.all(all)).toEqual(['1', '2', '3']);
 });
 
-it("counts searches of nobody's request as their customer's, and says that they are to be done later", async () => {
+it("counts searches of nobody's request as their customer's, and refuses those for now that find no place", async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<string>();
-  const first = searchInBackground('ada', 'it', () => isOver);
-  const more = Array.from({ length: 101 }, () => searchInBackground('ada', 'it', async () => 'later'));
-  await expect(more.at(-1)).rejects.toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
-  expect(await searchInBackground('bo', 'it', async () => 'at once')).toBe('at once');
+  const first = searches.use('ada', 'it', () => isOver);
+  const more = Array.from({ length: 101 }, () => searches.use('ada', 'it', async () => 'later'));
+  await expect(more.at(-1)).rejects.toMatchObject({ status: 429, headers: { 'Retry-After': '1' } });
+  expect(await searches.use('bo', 'it', async () => 'at once')).toBe('at once');
   end('first');
   expect(await first).toBe('first');
   expect(await Promise.allSettled(more)).toContainEqual({ status: 'fulfilled', value: 'later' });

@@ -1,13 +1,11 @@
-import { ApiError } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
-import { serviceUnavailable } from '../database/database-errors.ts';
 import { FairPermits, PermitQueue } from '../fairness/fair-permits.ts';
 import type { Call } from './operation.ts';
 
 const waiting = { most: 200, ms: 10_000 };
 
-/** Permits of this process for searches: five at once, one of a customer, live and sandbox together. */
-const searches = new PermitQueue(new FairPermits(8, 1 / 4), waiting.most, waiting.ms);
+/** Permits of this process for searches: five at once, one of a customer, live and sandbox together. Also for those that no request waits for. */
+export const searches = new PermitQueue(new FairPermits(8, 1 / 4), waiting.most, waiting.ms);
 
 /** Filters of a list as its caller gave them: undefined where not. */
 interface GivenFilters {
@@ -32,23 +30,6 @@ export async function search<Result>(
   return prefetch(({ onConnection, withPermit }) =>
     withPermit(searches, whatIsBusy, () => onConnection((sql) => read(sql))),
   );
-}
-
-/**
- * Searches for work that nobody's request waits for. Throws 503 where no permit is free in time, also where the customer's own searches have them: the work is to
- * be done later.
- */
-export async function searchInBackground<Result>(
-  owner: string,
-  whatIsBusy: string,
-  read: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await searches.use(owner, whatIsBusy, read);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'rate_limited') throw serviceUnavailable(error.message, error);
-    throw error;
-  }
 }
 
 /** Reads a list by filters; where no index has its rows in their order it is a `search`. */

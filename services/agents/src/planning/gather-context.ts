@@ -3,7 +3,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { findOpenDeal, findStages, type NumberedDeal } from '@customer-platform/contracts/crm';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { type Ask, askAs, type Sql, searchInBackground } from '@customer-platform/service-kit';
+import { type Ask, askAs, type Sql, searches } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
 import { reachableChannels } from '../plans/reachable-channels.ts';
@@ -29,7 +29,7 @@ const searchedLength = 500;
 
 /**
  * Gathers the input of a plan from other modules and the search, outside of any transaction. Returns 'nobody' if no live agent plans
- * for an inbound message, or a failure if the plan's agent cannot make it. Throws service_unavailable if a module does not reply, or the search is busy.
+ * for an inbound message, or a failure if the plan's agent cannot make it. Throws service_unavailable if a module does not reply, or rate_limited too if the search is busy.
  */
 export async function gatherContext(
   claim: Claim,
@@ -50,7 +50,7 @@ export async function gatherContext(
     ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),
     query.trim() === ''
       ? []
-      : searchInBackground(account.owner, 'the search of knowledge', () =>
+      : searches.use(account.owner, 'the search of knowledge', () =>
           searchPassages(sql, account, { query, collections: agent.collections, limit: maxPassages }),
         ),
     deal ? ask(findStages, { pipelines: [deal.pipeline.id], stages: [] }) : undefined,

@@ -19,7 +19,7 @@ const switchedOff = 'AI agents is switched off';
 
 /**
  * Makes a claimed plan; the AI gets one chance to correct an unusable completion. No transaction is open during calls to others.
- * Throws service_unavailable if a module does not reply; the plan is as it was then.
+ * Throws service_unavailable if a module does not reply, or rate_limited too if the search is busy; the plan is as it was then.
  */
 export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
   const account = await accountWithAgents(claim, tools);

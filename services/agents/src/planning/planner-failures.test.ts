@@ -1,4 +1,5 @@
 import { messageReceived } from '@customer-platform/contracts/messaging';
+import { searches } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -98,6 +99,22 @@ it('a completion in parts is read without what the model thought', async () => {
   await desk.write('Hello?');
   expect(await desk.made()).toMatchObject({ status: 'awaiting_approval', goal: 'Answer the question' });
   expect(ai.requests).toHaveLength(1);
+});
+
+it('a plan waits while searches of its account have all the places for one', async () => {
+  const desk = await openDesk(platform, ai);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const held = Array.from({ length: 101 }, () => searches.use(desk.account.id, 'the test', () => over));
+  await desk.write('Hello?');
+  await waitFor('a try', async () => {
+    const rows = await platform.database('agents')`
+      select from plans where account_id = ${desk.account.id} and planning_tries = 0
+        and planning_error like '%the search of knowledge is busy%'`;
+    return rows.length > 0;
+  });
+  end();
+  await Promise.allSettled(held);
+  expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
 });
 
 /** Returns a reply that refuses with this message. */

@@ -39,7 +39,7 @@ export function planning(tools: PlanningTools, steps: Worker): DueWork<Claim, Pl
       signal.throwIfAborted();
       return { end };
     },
-    // A plan waits for an unavailable module, and is retried after an error of our own; neither for ever.
+    // A plan waits for an unavailable module or a busy search, and is retried after an error of our own; neither for ever.
     counts: (error) => !isUnavailable(error),
     giveUp({ id, created_at, attempts }, error) {
       const ageMs = clock().getTime() - created_at.getTime();
@@ -62,5 +62,5 @@ function endOfCall(result: AiResult): RunEnd {
 }
 
 function isUnavailable(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === 'service_unavailable';
+  return error instanceof ApiError && (error.code === 'service_unavailable' || error.code === 'rate_limited');
 }
