@@ -120,10 +120,12 @@ function refuseOtherKeys(known: readonly string[], value: object, path: Property
   if (other !== undefined) throw invalidAt([...path, other], `is not one of ${known.join(', ')}`);
 }
 
-/** The schema that a value meets first. */
+/** The schema that a value meets first: under optional, nullable and default wrappers, and before what is made of it. */
 function inputOf(schema: z.ZodType): z.ZodType {
-  const type = unwrapped(schema);
-  return type instanceof z.ZodPipe ? inputOf(type.in as z.ZodType) : type;
+  if (schema instanceof z.ZodPipe) return inputOf(schema.in as z.ZodType);
+  const isWrapper =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return isWrapper ? inputOf(schema.unwrap() as z.ZodType) : schema;
 }
 
 function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): unknown[] {
@@ -245,23 +247,12 @@ function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: 
 function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   const prepared: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
-      throw invalidAt([name], 'must not contain the character NUL');
-    }
+    refuseUnstorable(value, [name]);
     const field = schema.shape[name] as z.ZodType | undefined;
-    const isNumber = field !== undefined && unwrapped(field) instanceof z.ZodNumber;
-    const isBoolean = field !== undefined && unwrapped(field) instanceof z.ZodBoolean;
-    if (isNumber && typeof value === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(value)) prepared[name] = Number(value);
-    else prepared[name] = isBoolean && (value === 'true' || value === 'false') ? value === 'true' : value;
+    const type = field && inputOf(field);
+    if (type instanceof z.ZodNumber && /^(0|-?[1-9]\d{0,15})$/.test(String(value))) prepared[name] = Number(value);
+    else if (type instanceof z.ZodBoolean && (value === 'true' || value === 'false')) prepared[name] = value === 'true';
+    else prepared[name] = value;
   }
   return prepared;
-}
-
-/** The schema under optional, nullable and default wrappers. */
-function unwrapped(schema: z.ZodType): z.ZodType {
-  let type = schema;
-  while (type instanceof z.ZodOptional || type instanceof z.ZodNullable || type instanceof z.ZodDefault) {
-    type = type.unwrap() as z.ZodType;
-  }
-  return type;
 }
