@@ -50,8 +50,7 @@ export function localAt(instantMs: number, zone: string): number {
 }
 
 function offsetAt(instantMs: number, zone: string): number {
-  for (const stretch of offsetStretches(instantMs, zone)) if (instantMs < stretch.endsAt) return stretch.offset;
-  throw new Error(`no stretch of ${zone} covers ${instantMs}: the last one must be unbounded`);
+  return offsetStretches(instantMs, zone).find(({ endsAt }) => instantMs < endsAt)!.offset;
 }
 
 /**
@@ -59,11 +58,8 @@ function offsetAt(instantMs: number, zone: string): number {
  * itself, of a time that happens twice it is the first, and a time inside a gap is the moment of the change.
  */
 export function firstInstantOf(local: number, zone: string): number {
-  for (const stretch of offsetStretches(local, zone)) {
-    const reached = Math.max(stretch.startsAt, local - stretch.offset);
-    if (reached < stretch.endsAt) return reached;
-  }
-  throw new Error(`no stretch of ${zone} reaches ${local}: the last one must be unbounded`);
+  const reachedIn = ({ startsAt, offset }: OffsetStretch) => Math.max(startsAt, local - offset);
+  return reachedIn(offsetStretches(local, zone).find((stretch) => reachedIn(stretch) < stretch.endsAt)!);
 }
 
 /** The instant that a date (its first instant in the zone) or a date-time with offset names; the text is known to be one. */
@@ -88,6 +84,4 @@ export function formatInstant(instant: Date, zone: string): string {
   return `${local.endsWith('.000Z') ? local.slice(0, 19) : local.slice(0, 23)}${offset}`;
 }
 
-function twoDigits(value: number): string {
-  return value < 10 ? `0${value}` : String(value);
-}
+const twoDigits = (value: number) => String(value).padStart(2, '0');
