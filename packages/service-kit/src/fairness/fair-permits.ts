@@ -9,13 +9,11 @@ import { type LimitName, limitReached } from '../telemetry/limits.ts';
  * alternate a third each; it takes eight that keep all they get to hold 256.
  */
 export class FairPermits {
-  readonly #total: number;
   readonly #ratio: number;
   readonly #held = new Map<string, number>();
   #free: number;
 
   constructor(total: number, ratio = 1) {
-    this.#total = total;
     this.#ratio = ratio;
     this.#free = total;
   }
@@ -34,7 +32,7 @@ export class FairPermits {
     const left = (this.#held.get(owner) ?? 0) - count;
     if (left > 0) this.#held.set(owner, left);
     else this.#held.delete(owner);
-    this.#free = Math.min(this.#total, this.#free + count);
+    this.#free += count;
   }
 
   /** Nobody holds any. */
