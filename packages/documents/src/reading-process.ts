@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isBeyond } from '@customer-platform/service-kit';
+import { brokenBound } from '@customer-platform/service-kit';
 import { type Child, startChild } from './child-program.ts';
 import { maxHeadings, maxPieces } from './pieces.ts';
 
@@ -122,7 +122,7 @@ const maxStructure = 2 * maxPieces * (maxHeadings + 8);
 /** Returns the parsed JSON, or undefined if it is invalid, or has more values than any reply: a million of them take a second of everybody's time. */
 function parsed(bytes: Buffer): unknown {
   const text = bytes.toString();
-  if (isBeyond(text, { structure: maxStructure })) return undefined;
+  if (brokenBound(text, { structure: maxStructure })) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -56,7 +56,7 @@ export * from './timing/wake-loop.ts';
 export * from './values/backoff.ts';
 export * from './values/config.ts';
 export { countWithin } from './values/count-within.ts';
-export { isBeyond, jsonBytes, someStructural } from './values/json.ts';
+export { brokenBound, jsonBytes } from './values/json.ts';
 export { noAccount } from './values/no-account.ts';
 export { changedValues, isSameValue, mergedByKey, withGiven } from './values/patches.ts';
 export * from './values/sealed-text.ts';

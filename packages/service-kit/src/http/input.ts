@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
-import { someStructural } from '../values/json.ts';
+import { brokenBound } from '../values/json.ts';
 import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
 
 /** Maximum depth of a JSON body. */
@@ -24,8 +24,9 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   } catch (cause) {
     throw invalid('body', 'body must be UTF-8', cause);
   }
-  const rule = shapeRule(text);
-  if (rule) throw invalid('body', `body ${rule}`);
+  const beyond = brokenBound(text, { depth: maxDepth, values: maxValues });
+  if (beyond === 'depth') throw invalid('body', `body must not nest deeper than ${maxDepth} levels`);
+  if (beyond) throw invalid('body', `body must have at most ${maxValues} values at all its levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -36,21 +37,6 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
     throw invalid('body', 'body must be a JSON object');
   }
   return value as Record<string, unknown>;
-}
-
-/** Returns what a text of JSON breaks by its depth or by how many values it has, before it is parsed; undefined where it is within both. */
-function shapeRule(text: string): string | undefined {
-  if (text.length < maxDepth) return undefined;
-  let depth = 0;
-  let values = 0;
-  someStructural(text, (unit) => {
-    if (unit === 125 || unit === 93) depth--;
-    else values++;
-    if (unit === 123 || unit === 91) depth++;
-    return depth > maxDepth || values > maxValues;
-  });
-  if (depth > maxDepth) return `must not nest deeper than ${maxDepth} levels`;
-  return values > maxValues ? `must have at most ${maxValues} values at all its levels` : undefined;
 }
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */

@@ -3,35 +3,42 @@ export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** Bounds of JSON, which count what is outside of its texts. */
+interface JsonBounds {
+  /** Brackets within each other. */
+  depth?: number;
+  /** Commas and opening brackets: about its values at all levels. */
+  values?: number;
+  /** Commas and all brackets. */
+  structure?: number;
+}
+
 /**
- * Returns whether `isFound` holds for a comma or bracket of JSON that is outside of its texts, given as UTF-16 units in their order: what there is of
- * it is known in one pass, before it is parsed. It ends with the first that is found; of what is no JSON it says nothing.
+ * Returns the bound that JSON breaks first; undefined where it is within all. Known in one pass before it is parsed: many small values take a
+ * hundred times as long to read as a text of the same size. Of what is no JSON it says nothing.
  */
-export function someStructural(text: string, isFound: (unit: number) => boolean): boolean {
+export function brokenBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
+  const { depth = Infinity, values = Infinity, structure = Infinity } = bounds;
+  let [within, begun, count] = [0, 0, 0];
   let inText = false;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (inText) {
       if (unit === 92) index++;
       else if (unit === 34) inText = false;
-    } else if (unit === 34) inText = true;
-    else if ((unit === 44 || unit === 91 || unit === 93 || unit === 123 || unit === 125) && isFound(unit)) return true;
+      continue;
+    }
+    if (unit === 34) inText = true;
+    const opens = unit === 91 || unit === 123;
+    const closes = unit === 93 || unit === 125;
+    if (!opens && !closes && unit !== 44) continue;
+    if (opens) within++;
+    if (closes) within--;
+    count++;
+    if (!closes) begun++;
+    if (within > depth) return 'depth';
+    if (begun > values) return 'values';
+    if (count > structure) return 'structure';
   }
-  return false;
-}
-
-/** Bounds of JSON: its commas and brackets, and its brackets within each other. */
-interface StructureBounds {
-  structure: number;
-  depth?: number;
-}
-
-/** Returns whether JSON is beyond bounds, before it is parsed: many small values take a hundred times as long to read as a text of the same size. */
-export function isBeyond(text: string, { structure, depth = Number.POSITIVE_INFINITY }: StructureBounds): boolean {
-  let [count, within] = [0, 0];
-  return someStructural(text, (unit) => {
-    if (unit === 91 || unit === 123) within++;
-    else if (unit !== 44) within--;
-    return ++count > structure || within > depth;
-  });
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { isBeyond } from '@customer-platform/service-kit';
+import { brokenBound } from '@customer-platform/service-kit';
 import { jsonOf } from './json-of.ts';
 import { type ChatMessage, type PlanningDocument, type Prompt, type ToldPassage, writtenIn } from './prompt.ts';
 import { channelOfReply } from './read-completion.ts';
@@ -64,7 +64,7 @@ function givenPlan(messages: readonly ChatMessage[]): object | undefined {
   // The document has but the beginning of a long text.
   const written = messages.flatMap(({ role, content }) => (role === 'user' ? [writtenIn(content)] : []));
   const plan = [...written, document?.trigger.text, document?.goal]
-    .map((text) => (text == null || isBeyond(text, most) ? undefined : jsonOf(text)))
+    .map((text) => (text == null || brokenBound(text, most) ? undefined : jsonOf(text)))
     .find((value): value is object => value instanceof Object && Object.hasOwn(value, 'steps'));
   return plan && { goal: 'Simulated plan: as it was given', ...plan };
 }
