@@ -2,14 +2,12 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import {
-  askAs,
   type BoundOperation,
   bindOperations,
   createApp,
   endWithEnvelopes,
   type Foundation,
   noAccount,
-  ResponseSeal,
   refuseUnhandled,
 } from '@customer-platform/service-kit';
 import { bearerToken, tokenRefusal } from '../http/bearer-token.ts';
@@ -48,7 +46,7 @@ export function controlPlane(
   resources: AdminResources,
   options: Pick<PublicParts, 'serveHealth' | 'addressOf'> & { tokens: AdminTokens },
 ) {
-  const { log, config } = foundation;
+  const { log } = foundation;
   const app = createApp();
   const wrongTokens = new WrongTokens();
   const lines = requestLog(log);
@@ -74,9 +72,6 @@ export function controlPlane(
     ...foundation,
     resources,
     authenticate: ({ headers }) => ({ ...operator, name: String(headers[actorHeader]) }),
-    askFor: (account) => askAs(foundation.bus, account.id),
-    readsAreUntraced: true,
-    seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
   return (request: IncomingMessage, response: ServerResponse, continues: boolean): void => {

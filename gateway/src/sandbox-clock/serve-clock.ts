@@ -8,13 +8,11 @@ import {
   scopes,
 } from '@customer-platform/contracts/core';
 import {
-  askAs,
   bindOperations,
   createApp,
   endWithEnvelopes,
   type Foundation,
   type Implements,
-  ResponseSeal,
   WorkQueue,
 } from '@customer-platform/service-kit';
 import type { Body } from '../bodies/body-intake.ts';
@@ -56,15 +54,13 @@ export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: 
 
 /** Returns what serves the operations on sandboxes' clocks: the gateway's own beside /v1/me. */
 function clockServer(foundation: Foundation<GatewayConfig>, resources: ClockResources): ServeClock {
-  const { log, config, bus } = foundation;
+  const { log } = foundation;
   const accounts = new WeakMap<IncomingMessage, AccountContext>();
   const app = createApp();
   bindOperations(app, Object.values(operations), {
     ...foundation,
     resources,
     authenticate: (request) => accounts.get(request)!,
-    askFor: (account) => askAs(bus, account.id),
-    seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   endWithEnvelopes(app, log);
   return async (request, response, { record, operation, requestId, takeBody }) => {

@@ -34,7 +34,6 @@ export * from './jobs/account-directory.ts';
 export { inWorkTransaction, type Job, RoundLeft, startJob, type WorkCall, type WorkContext } from './jobs/jobs.ts';
 export * from './jobs/requests.ts';
 export { bindOperations } from './operations/bind-operations.ts';
-export { ResponseSeal } from './operations/idempotency.ts';
 export * from './operations/operation.ts';
 export { readOrSearch, search, searches } from './operations/read-or-search.ts';
 export { AccountsLocked } from './outbox/failed-try.ts';

@@ -1,5 +1,6 @@
 import { type AccountContext, ApiError, type Operation } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
+import type { Bus } from '../bus/bus.ts';
 import type { Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
 import type { Connections } from '../fairness/connections.ts';
@@ -7,21 +8,20 @@ import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
 import type { WorkContext } from '../jobs/jobs.ts';
 import { type OutboxRow, outboxRow } from '../outbox/outbox.ts';
-import type { ResponseSeal, StoredResponse } from './idempotency.ts';
-import type { Ask, BoundOperation, HandlerCall, Implementation, PrefetchCall } from './operation.ts';
+import type { BaseConfig } from '../values/config.ts';
+import { ResponseSeal, type StoredResponse } from './idempotency.ts';
+import { askAs, type BoundOperation, type HandlerCall, type Implementation, type PrefetchCall } from './operation.ts';
 
 /** Resources of the process that requests are served with. */
 export interface BindingContext<Resources>
   extends Pick<WorkContext<Resources>, 'sql' | 'log' | 'clock' | 'clocks' | 'resources' | 'eventsCommitted'> {
   /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
   authenticate(request: Request): AccountContext;
-  askFor(account: AccountContext): Ask;
   watch: Pick<DueWatch, 'lookSoon'>;
   connections: Connections;
-  /** Reads make no spans: they are repeated by what shows the traces. */
-  readsAreUntraced?: true;
-  /** Encrypts stored responses that show a secret. */
-  seal: ResponseSeal;
+  bus: Pick<Bus, 'ask'>;
+  /** Stored responses that show a secret are encrypted by one that all processes of the service have. */
+  config: Pick<BaseConfig, 'CONTEXT_SECRET'>;
 }
 
 /** The response to send, made now or before under the same key. */
@@ -68,6 +68,8 @@ export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
+  /** Encrypts the stored responses, where they show a secret. */
+  readonly seal: ResponseSeal | undefined;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
   readonly #parseBody: ReturnType<typeof bodyParser>;
@@ -78,6 +80,7 @@ export class Steps<Resources> {
     this.operation = operation;
     this.implementation = bound.implementation;
     this.context = context;
+    this.seal = operation.respondsWithSecret ? new ResponseSeal(context.config.CONTEXT_SECRET) : undefined;
     this.#parseParams = inputParser(operation.params, 'text');
     this.#parseQuery = queryParser(operation.query);
     this.#parseBody = bodyParser(operation);
@@ -127,11 +130,11 @@ export class Steps<Resources> {
   /** Resources of a prefetch, for an account's request. */
   prefetchCall(call: RequestCall): PrefetchCall {
     const { account } = call;
-    const { askFor, clock, sql } = this.context;
+    const { bus, clock, sql } = this.context;
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
     const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
       permits.use(account.owner, whatIsBusy, work, call.request.res);
-    return { account, onConnection, withPermit, ask: askFor(account), now: clock() };
+    return { account, onConnection, withPermit, ask: askAs(bus, account.id), now: clock() };
   }
 
   #paramsOf(request: Request): Record<string, unknown> {

@@ -13,6 +13,7 @@ import type {
   ResponseOf,
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
+import type { Bus } from '../bus/bus.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { PermitQueue } from '../fairness/fair-permits.ts';
 import type { Emit } from '../outbox/outbox.ts';
@@ -23,6 +24,11 @@ export type Ask = <Request extends InternalRequest>(
   request: Request,
   input: z.input<Request['input']>,
 ) => Promise<z.output<Request['reply']>>;
+
+/** Asks other services in the name of one account. */
+export function askAs(bus: Pick<Bus, 'ask'>, accountId: string): Ask {
+  return (request, input) => bus.ask(request, accountId, input);
+}
 
 /** Context of a prefetch, which runs without a transaction. */
 export interface PrefetchCall {

@@ -14,7 +14,6 @@ import {
   implementer,
   listen,
   openDatabase,
-  ResponseSeal,
 } from '../index.ts';
 import { Prefetch, PrefetchNeeded } from './call.ts';
 import type { PrefetchCall } from './operation.ts';
@@ -58,11 +57,11 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     clocks: new Clocks(clock),
     resources: undefined,
     authenticate: () => account,
-    askFor: () => () => Promise.reject(new Error('nobody is asked')),
+    bus: { ask: () => Promise.reject(new Error('nobody is asked')) },
+    config: { CONTEXT_SECRET: 'secret' },
     eventsCommitted: () => undefined,
     watch: { lookSoon: () => undefined },
     connections: new Connections(4, () => 0),
-    seal: new ResponseSeal('secret'),
   });
   const { url, server } = await listen(app, 0, '127.0.0.1');
   servers.push(server);

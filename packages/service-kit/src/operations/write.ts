@@ -56,12 +56,11 @@ export async function write<Resources>(
 }
 
 /** The claim of the request's key, if it has one; a PUT is idempotent without. Throws invalid_request for a key that is none. */
-function claimOf<Resources>({ operation, context }: Steps<Resources>, request: Request, account: AccountContext) {
+function claimOf<Resources>({ seal }: Steps<Resources>, request: Request, account: AccountContext) {
   const { method } = request;
   const path = request.path.length > longestPath ? hash('sha256', request.path) : request.path;
   const key = method === 'PUT' ? undefined : idempotencyKey(request.header('idempotency-key'));
   if (key === undefined) return undefined;
-  const seal = operation.respondsWithSecret ? context.seal : undefined;
   return { accountId: account.id, method, path, key, fingerprint: bodyFingerprint(request), seal };
 }
 

@@ -27,8 +27,7 @@ import { AccountDirectory } from '../jobs/account-directory.ts';
 import { type Job, openPatientDatabase, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
 import { bindOperations } from '../operations/bind-operations.ts';
-import { ResponseSeal } from '../operations/idempotency.ts';
-import type { Ask, BoundOperation, Implements } from '../operations/operation.ts';
+import type { BoundOperation, Implements } from '../operations/operation.ts';
 import { announce } from '../operators/announce-operations.ts';
 import { type Dependencies, describeItself } from '../operators/describe-process.ts';
 import { handleOperatorRequests } from '../operators/handle-operator-requests.ts';
@@ -208,8 +207,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     ...work,
     authenticate: ({ headers, method, originalUrl }) =>
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
-    askFor: (account) => askAs(bus, account.id),
-    seal: new ResponseSeal(config.CONTEXT_SECRET),
   });
   definition.addRoutes?.(app, work);
   endWithEnvelopes(app, log);
@@ -263,9 +260,4 @@ export async function drained(
   for (const listener of listeners) listener.drain?.();
   await sleep(DRAIN_DELAY_SECONDS * 1_000);
   await Promise.all(listeners.map((listener) => listener.close(DRAIN_SECONDS * 1_000)));
-}
-
-/** Asks other services in the name of one account. */
-export function askAs(bus: Bus, accountId: string): Ask {
-  return (request, input) => bus.ask(request, accountId, input);
 }
