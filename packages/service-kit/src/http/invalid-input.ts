@@ -29,8 +29,6 @@ export function describe(issue: z.core.$ZodIssue, input: unknown): string {
       return `must ${sizeOf(issue.origin, 'at least', Number(issue.minimum))}`;
     case 'too_big':
       return `must ${sizeOf(issue.origin, 'at most', Number(issue.maximum))}`;
-    case 'not_multiple_of':
-      return `must be a multiple of ${issue.divisor}`;
     case 'invalid_key':
       return `must have valid keys: each ${describe(issue.issues[0]!, input)}`;
     default:
