@@ -59,6 +59,6 @@ export { brokenBound, jsonBytes } from './values/json.ts';
 export { noAccount } from './values/no-account.ts';
 export { changedValues, isSameValue, mergedByKey, withGiven } from './values/patches.ts';
 export * from './values/sealed-text.ts';
-export { oldestIdKept, uuidAt } from './values/timed-ids.ts';
+export { uuidAt } from './values/timed-ids.ts';
 export * from './values/with-timeout.ts';
 export * from './values/zoned-time.ts';

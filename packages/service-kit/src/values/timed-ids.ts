@@ -15,8 +15,3 @@ export function instantOfUuid(uuid: string): number {
 export function instantOfUuidV7(text: string): number | undefined {
   return uuidV7.test(text) ? instantOfUuid(text) : undefined;
 }
-
-/** Returns the least id that is not older than `keptMs`, by the machine's clock: ids are made by it, whatever a process takes for now. */
-export function oldestIdKept(keptMs: number): string {
-  return uuidAt(Date.now() - keptMs);
-}

@@ -1,5 +1,6 @@
-import { type Consumer, oldestIdKept } from '@customer-platform/service-kit';
+import type { Consumer } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
+import { oldestIdKept } from '../retention/retention.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
 import type { MadeDelivery } from '../sending/take-made.ts';
 import { takeEvents } from './events.sql.ts';

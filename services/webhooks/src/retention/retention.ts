@@ -1,4 +1,4 @@
-import { dayMs, type PartitionedTable } from '@customer-platform/service-kit';
+import { dayMs, type PartitionedTable, uuidAt } from '@customer-platform/service-kit';
 
 /** For how long events, and the deliveries made of them, are shown and kept, in milliseconds. */
 export interface Retention {
@@ -21,6 +21,11 @@ export function retentionOf(days: number): Retention {
 /** Events that were taken at this instant or before, and deliveries made then, are over at `now`: shown no more. */
 export function oldestShown(now: Date, { shownMs }: Retention): Date {
   return new Date(now.getTime() - shownMs);
+}
+
+/** Returns the least id that is not older than `keptMs`, by the machine's clock: ids are made by it, whatever a process takes for now. */
+export function oldestIdKept(keptMs: number): string {
+  return uuidAt(Date.now() - keptMs);
 }
 
 /** Days of retention up to which partitions are days and weeks; of more of them they are longer, since each costs every list. */

@@ -1,4 +1,5 @@
-import { oldestIdKept, type Sql } from '@customer-platform/service-kit';
+import type { Sql } from '@customer-platform/service-kit';
+import { oldestIdKept } from '../retention/retention.ts';
 import { accountsOf, type DueQueue, endpointsOf, type QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery } from './outcome.ts';
 

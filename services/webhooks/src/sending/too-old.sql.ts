@@ -1,4 +1,5 @@
-import { type Database, inTransaction, oldestIdKept, type Sql } from '@customer-platform/service-kit';
+import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
+import { oldestIdKept } from '../retention/retention.ts';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { QueueState } from './read-queues.sql.ts';
 
