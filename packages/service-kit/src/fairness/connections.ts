@@ -29,26 +29,21 @@ export class Connections {
   }
 
   /**
-   * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, and ClientGone where nobody waits
-   * for the response any more.
+   * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, 503 alone while PostgreSQL does not
+   * respond, since that is not the owner's doing, and ClientGone where nobody waits for the response any more.
    */
   async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
-    if (!this.#permits.tryTake(owner)) await this.#wait(owner, response);
+    if (!this.#permits.tryTake(owner)) {
+      this.#refuseIfSilent();
+      await this.#permits.wait(owner, 'the database', response).catch((error: unknown) => {
+        if (error instanceof ApiError) this.#refuseIfSilent();
+        throw error;
+      });
+    }
     try {
       return await work();
     } finally {
       this.#permits.giveBack(owner);
-    }
-  }
-
-  /** Waits for a permit. Throws 503, not 429, while PostgreSQL does not respond: it is not the owner's doing then that none is free. */
-  async #wait(owner: string, response: ServerResponse | undefined): Promise<void> {
-    this.#refuseIfSilent();
-    try {
-      await this.#permits.wait(owner, 'the database', response);
-    } catch (error) {
-      if (error instanceof ApiError) this.#refuseIfSilent();
-      throw error;
     }
   }
 
