@@ -187,8 +187,9 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   env: NodeJS.ProcessEnv,
   options: { clock?: () => Date } = {},
 ): Promise<Running> {
+  const { name, consumers = [], jobs = [] } = definition;
   const config = readConfig(definition.config, env) as z.output<Schema> & BaseConfig;
-  const { foundation, stop } = await startFoundation(definition.name, config, {
+  const { foundation, stop } = await startFoundation(name, config, {
     migrations: definition.migrations,
     partitions: definition.partitions?.(config),
     clock: options.clock ?? (() => new Date()),
@@ -196,7 +197,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const { log, sql, bus, health, queues, clockWork } = foundation;
   const resources = ((await definition.resources?.(foundation)) ?? undefined) as Resources & Endings;
   const work = { ...foundation, resources };
-  const readContext = contextReader(config.CONTEXT_SECRET, definition.name);
+  const readContext = contextReader(config.CONTEXT_SECRET, name);
   const app = createApp();
   let isStopping = false;
   const serveHealth = healthServer(health, () => !isStopping);
@@ -211,35 +212,27 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   definition.addRoutes?.(app, work);
   endWithEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
-  const retries = startRetries(bus, definition.consumers ?? [], work);
+  const retries = startRetries(bus, consumers, work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
   // Past a pooler: the lock of a lease is its session's.
   const openSession = () =>
-    openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, {
-      pool: 1,
-      service: definition.name,
-      isLasting: true,
-    });
-  const consumers = (definition.consumers ?? []).map((consumer) =>
-    startConsumer(bus, consumer, { ...work, retriesOf, openSession }),
-  );
-  for (const queue of new Set((definition.jobs ?? []).flatMap((job) => job.queue ?? []))) queues.open(queue);
+    openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: name, isLasting: true });
+  const taking = consumers.map((consumer) => startConsumer(bus, consumer, { ...work, retriesOf, openSession }));
+  for (const queue of new Set(jobs.flatMap((job) => job.queue ?? []))) queues.open(queue);
   const patientSql = openPatientDatabase(definition, config, sql);
-  const jobs = (definition.jobs ?? []).map((job) =>
-    startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work),
-  );
+  const running = jobs.map((job) => startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   const operations = Object.values(definition.operations).map(({ operation }) => operation);
-  const stopAnnouncing = announce(bus, { service: definition.name, version: health.version, operations });
+  const stopAnnouncing = announce(bus, { service: name, version: health.version, operations });
   return {
     url: listener.url,
     async stop() {
       isStopping = true;
       stopAnnouncing();
       await drained([listener, { close: async () => resources?.endResponses?.() }], config);
-      const stopped = Promise.all([...consumers, retries, ...jobs, clockWork].map((part) => part.stop()));
+      const stopped = Promise.all([...taking, retries, ...running, clockWork].map((part) => part.stop()));
       // Rounds whose statements may take minutes are cut off: they are rolled back, and another process begins again with them.
       await patientSql?.end({ timeout: 3 });
       await stopped;
