@@ -10,10 +10,9 @@ import type { WakeLoop } from '../timing/wake-loop.ts';
 import { deadEvents, failedTry } from './failed-try.ts';
 import {
   buryEvents,
-  lockOutboxOf,
+  lockOutbox,
   lockRelay,
   movePublished,
-  nextAccounts,
   noteServer,
   outboxRows,
   postponeEvents,
@@ -97,13 +96,14 @@ export class OutboxRelay {
   }
 
   async #publishIn(tx: Sql, paused: readonly string[]): Promise<boolean> {
-    // Sent together: the lock is there before the accounts are looked for.
-    const [, { accounts, next }] = await Promise.all([lockRelay(tx), nextAccounts(tx, this.#lastAccount)]);
-    this.#lastAccount = next;
-    const others = [...new Set(accounts).difference(new Set(paused))];
-    const { rows, isCut } = await lockOutboxOf(tx, others);
+    // Sent together: the lock is there before the rows are looked for.
+    const [, { rows, isCut, last }] = await Promise.all([
+      lockRelay(tx),
+      lockOutbox(tx, { last: this.#lastAccount, paused }),
+    ]);
+    this.#lastAccount = last;
     // Behind the last account the next look begins with the first.
-    const hasMore = isCut || next !== undefined;
+    const hasMore = isCut || last !== undefined;
     if (rows.length === 0) return hasMore;
     const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const carried: StoredRow[] = [];

@@ -1,7 +1,9 @@
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
-import { hasFailed, type KeyedRows, nextLanes } from '../due-work/due-rows.ts';
+import type { Fragment } from '../database/queue-rows.ts';
+import { hasFailed, type KeyedRows } from '../due-work/due-rows.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
+import { noAccount } from '../values/no-account.ts';
 import type { FailedTry } from './failed-events.sql.ts';
 
 /** An event that waits for its transaction's commit. */
@@ -22,8 +24,14 @@ export interface StoredRow extends OutboxRow {
   created_at: Date;
 }
 
-/** Events that go to the bus in one round, those of one account, and about how many bytes of them are in memory at once. */
-const mostInRound = { rows: 500, ofAccount: 100, bytes: 2_097_152 };
+/** Accounts whose events go to the bus in one round, events, those of one account, and about how many bytes are in memory at once. */
+const mostInRound = { accounts: 200, rows: 500, ofAccount: 100, bytes: 2_097_152 };
+
+/** Accounts of a round: those after `last`, by id, without paused ones. */
+interface Turn {
+  last: string | undefined;
+  paused: readonly string[];
+}
 
 /**
  * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
@@ -36,28 +44,43 @@ export async function lockRelay(tx: Sql): Promise<void> {
 }
 
 /**
- * Locks the oldest due events of each of these accounts until the transaction ends: reads nothing of others, however much they have. Within the
- * bytes the first of each account comes before its second, small ones before large ones. Says whether a bound cut something off.
+ * Locks the oldest due events of each of 200 accounts until the transaction ends: reads nothing of others, however much they have. Within the
+ * bytes the first of each account comes before its second, small ones before large ones. Says whether a bound cut something off, and which
+ * account was the last of 200; undefined where there are no more behind them.
  */
-export async function lockOutboxOf(tx: Sql, accountIds: readonly string[]) {
-  if (accountIds.length === 0) return { rows: [], isCut: false };
-  const ofEach = Math.max(1, Math.min(mostInRound.ofAccount, Math.floor(mostInRound.rows / accountIds.length)));
-  const rows = await tx<(StoredRow & { is_cut: boolean })[]>`
-    with due as (
-      select due.* from unnest(${[...accountIds]}::uuid[]) as account (id) cross join lateral (
+export async function lockOutbox(tx: Sql, { last, paused }: Turn) {
+  const { accounts, rows, ofAccount, bytes } = mostInRound;
+  const next = (after: Fragment) =>
+    tx`select account_id from outbox where account_id > ${after} order by account_id limit 1`;
+  const found = await tx<(StoredRow & { is_cut: boolean; last: string | null })[]>`
+    with recursive account (id, place) as (
+      select next.*, 1 from (${next(tx`${last ?? noAccount}::uuid`)}) as next
+      union all
+      select next.*, place + 1 from account cross join lateral (${next(tx`account.id`)}) as next where place < ${accounts}
+    ), turn as (
+      select greatest(1, least(${ofAccount}, ${rows} / max(place))) as of_each, (select id from account where place = ${accounts}) as last
+      from account
+    ), due as (
+      select due.* from account cross join lateral (
         select account_id, sequence, octet_length(envelope) as size from outbox
         where ${isOfAccount(tx, 'account_id', 'account.id')} and due_at <= now()
-        order by sequence limit ${ofEach} for update skip locked) as due
+        order by sequence limit (select of_each from turn) for update skip locked) as due
+      where account.id <> all(${[...paused]}::uuid[])
     ), placed as (
       select due.*, row_number() over (partition by account_id order by sequence) as nth from due
     ), sized as (
       select account_id, sequence, sum(size) over (order by nth, size, sequence) - size as bytes_before,
-        max(nth) over () = ${ofEach} or sum(size) over () >= ${mostInRound.bytes} as is_cut
+        max(nth) over () = (select of_each from turn) or sum(size) over () >= ${bytes} as is_cut
       from placed
     )
-    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, o.envelope, is_cut
-    from sized join outbox o using (account_id, sequence) where bytes_before < ${mostInRound.bytes} order by sequence`;
-  return { rows, isCut: rows[0]?.is_cut ?? false };
+    select o.sequence, o.account_id, o.id, o.kind, o.audience, o.trace, o.tries, o.rounds, o.created_at, o.envelope, is_cut, last
+    from turn left join (sized join outbox o using (account_id, sequence)) on bytes_before < ${bytes} order by sequence`;
+  const [first] = found;
+  return {
+    rows: found.filter(({ sequence }) => sequence !== null),
+    isCut: first?.is_cut ?? false,
+    last: first?.last ?? undefined,
+  };
 }
 
 /** Events that wait, as a queue. */
@@ -71,17 +94,6 @@ export const outboxRows: KeyedRows = {
   // No index has their due times: they are counted from the rows.
   countsFailed: true,
 };
-
-/** Time by which the clock of a process may be behind the database's, which says when events are due. */
-const clockSkewMs = 60_000;
-
-/** Returns the accounts after `last`, by id, that have events waiting, of 200 that have any, and where to go on. */
-export async function nextAccounts(tx: Sql, last: string | undefined) {
-  const { due, last: next } = await nextLanes(tx, outboxRows, new Date(Date.now() + clockSkewMs), {
-    last: last ? { account_id: last } : undefined,
-  });
-  return { accounts: due.map(({ account_id }) => account_id), next: next?.account_id };
-}
 
 /** Moves events that the bus has to those that were published. */
 export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promise<void> {
