@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
 import { ClientGone, type Logger, limitReached, sendError, serviceUnavailable } from '@customer-platform/service-kit';
 import { tooLarge } from '../bodies/body-intake.ts';
-import { bearerToken, tokenRefusal } from '../http/bearer-token.ts';
+import { bearerToken, tokenRefusal } from '../http/request-head.ts';
 import { WrongTokens } from '../limits/wrong-tokens.ts';
 import { maxExportBytes } from './otlp.ts';
 import type { TraceThread } from './trace-thread.ts';

@@ -10,7 +10,7 @@ import {
   noAccount,
   refuseUnhandled,
 } from '@customer-platform/service-kit';
-import { bearerToken, tokenRefusal } from '../http/bearer-token.ts';
+import { bearerToken, tokenRefusal } from '../http/request-head.ts';
 import { requestLog, whenServed } from '../http/request-log.ts';
 import { WrongTokens } from '../limits/wrong-tokens.ts';
 import type { PublicParts } from '../public/public-handler.ts';

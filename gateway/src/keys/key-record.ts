@@ -1,7 +1,7 @@
 import { contextSigner } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
 import { parseRange } from '../http/client-address.ts';
-import { ratePolicy } from '../limits/rate-policy.ts';
+import { ratePolicy } from '../limits/rate-limiter.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 
 /** All that a request needs of its key, computed once when the key is read. */

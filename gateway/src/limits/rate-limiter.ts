@@ -1,9 +1,136 @@
-import { type Logger, meter } from '@customer-platform/service-kit';
+import type { RateLimit } from '@customer-platform/contracts/accounts';
+import { ApiError } from '@customer-platform/contracts/core';
+import { type Logger, meter, whenLate } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
 import { LocalBuckets } from './local-rate.ts';
-import type { BucketState, RatePolicy } from './rate-policy.ts';
-import type { GatewayRedis } from './redis.ts';
-import { type Bucket, RedisLimiter } from './redis-limiter.ts';
+import { type GatewayRedis, shardTag } from './redis.ts';
+
+/** The limit of one key, computed once: a token bucket as GCRA sees it. */
+export interface RatePolicy {
+  /** Redis key of its bucket. */
+  bucket: string;
+  /** Number by which its shard is chosen, the same in every process. */
+  hash: number;
+  burst: number;
+  /** Time to refill one request, in microseconds. */
+  intervalUs: number;
+  /** Both as Redis arguments. */
+  burstText: string;
+  intervalText: string;
+  /** `RateLimit-Policy`: the quota is the bucket, the window the time in which an empty one fills. */
+  header: string;
+}
+
+/** Returns the policy of a key by its limit. */
+export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
+  const intervalUs = 60_000_000 / limit.per_minute;
+  const windowSeconds = Math.ceil((intervalUs * limit.burst) / 1_000_000);
+  return {
+    bucket: `rate:${keyId}`,
+    hash: hashOf(keyId),
+    burst: limit.burst,
+    intervalUs,
+    burstText: String(limit.burst),
+    intervalText: String(intervalUs),
+    header: `"key";q=${limit.burst};w=${windowSeconds}`,
+  };
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+/**
+ * Bucket state as one number: how far ahead of now the bucket is spent, in microseconds, or, if negative, the wait
+ * until one more request fits.
+ */
+export type BucketState = number;
+
+/** Returns the `RateLimit` header: requests left, and the seconds until the bucket is full again. */
+export function rateLimitHeader(policy: RatePolicy, state: BucketState): string {
+  const fullUs = policy.intervalUs * policy.burst;
+  if (state < 0) return `"key";r=0;t=${Math.ceil((fullUs - policy.intervalUs - state) / 1_000_000)}`;
+  const left = Math.max(0, Math.floor((fullUs - state) / policy.intervalUs + 1e-6));
+  return `"key";r=${left};t=${Math.ceil(state / 1_000_000)}`;
+}
+
+/** Returns the refusal of a request that fits in `waitMs`. Its `Retry-After`, which `message` gets, is at least 1 s. */
+export function rateLimited(waitMs: number, message: (seconds: number) => string): ApiError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new ApiError('rate_limited', message(seconds), { headers: { 'Retry-After': String(seconds) } });
+}
+
+/** Most requests in one script: Redis does nothing else while it runs. */
+const maxBatch = 100;
+
+/** Part of a policy that Redis needs. */
+export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
+
+interface Waiting {
+  policy: Bucket;
+  cost: 0 | 1;
+  resolve(state: BucketState): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together, those of one shard:
+ * sending each alone costs a third of a proxied request.
+ */
+export class RedisLimiter {
+  readonly #redis: GatewayRedis;
+  /** By shard. */
+  readonly #waiting: Waiting[][];
+  #isDue = false;
+  readonly #flush = () => {
+    this.#isDue = false;
+    for (const [shard, all] of this.#waiting.entries()) {
+      if (all.length === 0) continue;
+      this.#waiting[shard] = [];
+      for (let begin = 0; begin < all.length; begin += maxBatch) this.#send(shard, all.slice(begin, begin + maxBatch));
+    }
+  };
+
+  constructor(redis: GatewayRedis) {
+    this.#redis = redis;
+    this.#waiting = Array.from({ length: redis.shards }, () => []);
+  }
+
+  /** Takes `cost` requests from a key's bucket, which is in `shard`. Rejects if Redis does not reply in time. */
+  take(shard: number, policy: Bucket, cost: 0 | 1): Promise<BucketState> {
+    return new Promise((resolve, reject) => {
+      this.#waiting[shard]!.push({ policy, cost, resolve, reject });
+      if (this.#isDue) return;
+      this.#isDue = true;
+      setImmediate(this.#flush);
+    });
+  }
+
+  #send(shard: number, requests: Waiting[]): void {
+    const tag = this.#waiting.length === 1 ? '' : shardTag(shard);
+    const buckets: string[] = [];
+    const limits: string[] = [];
+    for (const { policy, cost } of requests) {
+      buckets.push(tag + policy.bucket);
+      limits.push(policy.intervalText, policy.burstText, cost === 1 ? '1' : '0');
+    }
+    const { timeoutMs } = this.#redis;
+    const giveUp = (error: unknown) => {
+      for (const { reject } of requests) reject(error);
+    };
+    const inTime = whenLate(timeoutMs, () => giveUp(new Error(`Redis did not reply within ${timeoutMs} ms`)));
+    const taking = this.#redis.takeRequests(requests.length, ...buckets, ...limits).finally(inTime);
+    taking
+      .then((states) => {
+        // A batch that timed out is settled already: these calls do nothing then.
+        for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
+      })
+      .catch(giveUp);
+  }
+}
 
 /** Pause before Redis is tried again after a failure. */
 const pauseMs = 250;

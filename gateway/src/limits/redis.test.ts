@@ -5,8 +5,7 @@ import { type RedisProcess, redisPassword, startRedis } from '@customer-platform
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { LiveGateways } from './live-gateways.ts';
-import { RateLimiter } from './rate-limiter.ts';
-import { ratePolicy } from './rate-policy.ts';
+import { RateLimiter, ratePolicy } from './rate-limiter.ts';
 import { openRedis } from './redis.ts';
 
 /** Returns settings of one Redis; none of its replies is late. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, withTimeout } from '@customer-platform/service-kit';
 import type { LiveGateways } from './live-gateways.ts';
-import { rateLimited } from './rate-policy.ts';
+import { rateLimited } from './rate-limiter.ts';
 import type { GatewayRedis } from './redis.ts';
 
 /** Streams that a key may have open. */

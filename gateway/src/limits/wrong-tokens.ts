@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ApiError } from '@customer-platform/contracts/core';
 import { LRUCache, limitReached } from '@customer-platform/service-kit';
 import { networkOf } from '../http/client-address.ts';
-import { rateLimited } from './rate-policy.ts';
+import { rateLimited } from './rate-limiter.ts';
 
 /** Wrong tokens within the window from which each refusal takes a step longer, up to the longest. */
 const patience = 5;

@@ -5,7 +5,7 @@ import { type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies
 import type { Upstream } from '../forward/forward.ts';
 import { networkOf } from '../http/client-address.ts';
 import { LocalRate } from '../limits/local-rate.ts';
-import { rateLimited } from '../limits/rate-policy.ts';
+import { rateLimited } from '../limits/rate-limiter.ts';
 import { type RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { GatewayConfig } from '../settings.ts';
 import { HookTokens, type KnownHook } from './hook-tokens.ts';

@@ -13,11 +13,10 @@ import {
 import { type Body, type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies/body-intake.ts';
 import type { Upstreams } from '../forward/upstreams.ts';
 import { networkOf } from '../http/client-address.ts';
-import { forwardedHeaders } from '../http/forwarded-headers.ts';
 import { type RequestHandler, refuse } from '../http/listener.ts';
 import { observeRequest, type PublicCall } from '../http/observe-request.ts';
+import { forwardedHeaders, readRequestPath } from '../http/request-head.ts';
 import { requestLog } from '../http/request-log.ts';
-import { readRequestPath } from '../http/request-path.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';

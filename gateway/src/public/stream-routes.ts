@@ -3,7 +3,7 @@ import { ApiError, type RoutedOperation } from '@customer-platform/contracts/cor
 import { ClientGone, type Listener, type Logger, limitReached, retrySoon } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { passOn, type Upstream } from '../forward/forward.ts';
-import { bearerToken } from '../http/bearer-token.ts';
+import { bearerToken } from '../http/request-head.ts';
 import { streamBegan } from '../http/request-log.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey } from '../keys/key-format.ts';

@@ -1,7 +1,7 @@
 import { operations } from '@customer-platform/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { RouteTable } from '../routes/route-table.ts';
-import { readRequestPath } from './request-path.ts';
+import { readRequestPath } from './request-head.ts';
 
 describe('a path', () => {
   it('is matched and forwarded in one form', () => {

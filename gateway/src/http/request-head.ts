@@ -1,0 +1,123 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { ApiError } from '@customer-platform/contracts/core';
+import { contextHeader } from '@customer-platform/service-kit';
+
+/** A request's target in the one form in which it is both matched and forwarded. */
+export interface RequestPath {
+  /** The path's segments, still percent-encoded: `['v1', 'calendar', 'appointments']`. */
+  segments: string[];
+  /** Path and query as they are sent on. */
+  target: string;
+}
+
+/** Printable ASCII without the characters that URL parsers read differently. */
+const plain = /^[!"$-.0-9:;<=>@-[\]-~]+$/;
+
+/**
+ * Parses a request's target. Returns undefined if it is ambiguous: an empty segment (`//`, a trailing slash), `.` or
+ * `..` in any spelling, an encoded NUL, an invalid escape, a fragment, anything beyond ASCII. Escapes are decoded and
+ * encoded again, so that gateway and service cannot read two paths out of one: an encoded slash belongs to its segment
+ * in both, which only a parameter such as an external id can match.
+ */
+export function readRequestPath(url: string): RequestPath | undefined {
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? '' : url.slice(mark);
+  if (path.charCodeAt(0) !== 47 || (query !== '' && !/^[!"$-~]+$/.test(query))) return undefined;
+  const segments = path.split('/');
+  segments.shift();
+  let isEscaped = false;
+  for (let index = 0; index < segments.length; index++) {
+    const segment = segments[index]!;
+    if (!plain.test(segment)) return undefined;
+    if (segment.includes('%')) {
+      const rewritten = rewriteEscapes(segment);
+      if (rewritten === undefined) return undefined;
+      segments[index] = rewritten;
+      isEscaped = true;
+    } else if (segment === '.' || segment === '..') return undefined;
+  }
+  return { segments, target: isEscaped ? `/${segments.join('/')}${query}` : url };
+}
+
+function rewriteEscapes(segment: string): string | undefined {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(segment);
+  } catch {
+    return undefined; // not an escape, or not UTF-8: matches nothing
+  }
+  if (decoded === '.' || decoded === '..' || decoded.includes('\0')) return undefined;
+  return encodeURIComponent(decoded);
+}
+
+/** Challenge of a 401. */
+export const bearerChallenge = { 'WWW-Authenticate': 'Bearer' };
+
+/** Returns the token of `Authorization: Bearer <token>`, not yet checked; undefined without one. */
+export function bearerToken({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
+}
+
+/** Returns the 401 of a request whose token is missing or, if it has one, wrong. */
+export function tokenRefusal(request: IncomingMessage, name: string, setting: string): ApiError {
+  const options = { headers: bearerChallenge };
+  if (bearerToken(request) !== undefined) return new ApiError('invalid_key', `The ${name} token is wrong`, options);
+  return new ApiError('key_required', `Send the ${name} token: Authorization: Bearer <${setting}>`, options);
+}
+
+/** Client headers that are never forwarded: identity, those of one connection, and those that proxies add. */
+const withheld = new Set([
+  'authorization',
+  'baggage',
+  'connection',
+  contextHeader,
+  'cookie',
+  'expect',
+  'forwarded',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'request-id',
+  'te',
+  'traceparent',
+  'tracestate',
+  'trailer',
+  'upgrade',
+  'via',
+  'x-real-ip',
+]);
+
+/** Headers that frame the body: kept even if `Connection` names them, or the body would arrive without its bounds. */
+const framing = new Set(['content-length', 'transfer-encoding']);
+
+/**
+ * Returns the headers of a request for its service: the client's own without the withheld ones and those that
+ * `Connection` names, then ours. They replace the request's headers before the proxy sees it, so that nothing can leave
+ * them out.
+ */
+export function forwardedHeaders(
+  headers: IncomingHttpHeaders,
+  ours: { context: string | undefined; requestId: string; trace: Record<string, string> | undefined },
+): IncomingHttpHeaders {
+  const named = namedByConnection(headers.connection);
+  const forwarded: IncomingHttpHeaders = {};
+  for (const name in headers) {
+    if (withheld.has(name) || name.startsWith('x-forwarded-') || name.startsWith('platform-')) continue;
+    if (named?.has(name)) continue;
+    forwarded[name] = headers[name];
+  }
+  if (ours.context !== undefined) forwarded[contextHeader] = ours.context;
+  forwarded['request-id'] = ours.requestId;
+  if (ours.trace) Object.assign(forwarded, ours.trace);
+  return forwarded;
+}
+
+function namedByConnection(connection: string | undefined): Set<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined;
+  const names = connection.toLowerCase().split(',');
+  return new Set(names.map((name) => name.trim()).filter((name) => !framing.has(name)));
+}
