@@ -1,5 +1,11 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
-import type { Appointment, AppointmentStatus, HistoryEntry } from '@customer-platform/contracts/calendar';
+import type {
+  Appointment,
+  AppointmentStatus,
+  BookingType,
+  HistoryEntry,
+  Settings,
+} from '@customer-platform/contracts/calendar';
 import {
   brokenConstraint,
   type Fragment,
@@ -7,7 +13,7 @@ import {
   readUnderLock,
   type Sql,
 } from '@customer-platform/service-kit';
-import type { Reminder } from './reminders.ts';
+import { minuteMs } from '../free-times/local-day.ts';
 
 /** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
 export interface AppointmentRow extends Pick<Appointment, CommonColumn> {
@@ -218,3 +224,23 @@ const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at
 
 const reminderRows = (tx: Sql, reminders: readonly Reminder[]) => tx`
   jsonb_to_recordset(${tx.json(reminders)}::jsonb) as due (channel text, minutes_before integer, due_at timestamptz)`;
+
+/** A reminder of a contact that is due at `due_at`. */
+export type Reminder = Settings['reminders'][number] & { due_at: Date };
+
+/**
+ * Returns the reminders of an appointment booked or moved at `now`: those of the booking type, or the account's if it
+ * has none, that are not due already.
+ */
+export function remindersOf(
+  startsAt: Date,
+  now: Date,
+  bookingType: Pick<BookingType, 'reminders'>,
+  settings: Settings,
+): Reminder[] {
+  const reminders = bookingType.reminders.length > 0 ? bookingType.reminders : settings.reminders;
+  const dated = reminders.map(({ channel, minutes_before }) => {
+    return { channel, minutes_before, due_at: new Date(startsAt.getTime() - minutes_before * minuteMs) };
+  });
+  return dated.filter(({ due_at }) => due_at > now);
+}

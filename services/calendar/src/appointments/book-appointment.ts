@@ -10,8 +10,7 @@ import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
 import { loadOffer, type Offer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { toAppointment } from './appointment.ts';
-import { type AppointmentRow, insertAppointment } from './appointments.sql.ts';
-import { remindersOf } from './reminders.ts';
+import { type AppointmentRow, insertAppointment, remindersOf } from './appointments.sql.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 const noSuchType = 'booking_type must be the id of a booking type that is switched on';

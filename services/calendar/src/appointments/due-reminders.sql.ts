@@ -1,6 +1,12 @@
 import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
-import { type AppointmentRowWithHistory, columns, datedHistory, history, joins } from './appointments.sql.ts';
-import type { Reminder } from './reminders.ts';
+import {
+  type AppointmentRowWithHistory,
+  columns,
+  datedHistory,
+  history,
+  joins,
+  type Reminder,
+} from './appointments.sql.ts';
 
 /** A due reminder with its appointment as it is now. */
 export interface DueReminder extends AppointmentRowWithHistory {

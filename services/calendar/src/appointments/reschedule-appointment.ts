@@ -5,10 +5,15 @@ import { refusalsOf } from '../free-times/free-starts.ts';
 import { loadOffer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
-import { type AppointmentRow, lockAppointment, lockTeammates, moveAppointment } from './appointments.sql.ts';
+import {
+  type AppointmentRow,
+  lockAppointment,
+  lockTeammates,
+  moveAppointment,
+  remindersOf,
+} from './appointments.sql.ts';
 import { checkStatus } from './change-status.ts';
 import { checkHistorySize } from './history-size.ts';
-import { remindersOf } from './reminders.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 const movable: readonly AppointmentStatus[] = ['requested', 'confirmed'];

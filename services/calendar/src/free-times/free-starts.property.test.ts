@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { type BookableType, type Candidate, freeStarts, refusalsOf } from './free-starts.ts';
-import { weekdays } from './local-day.ts';
-import type { LocalRange } from './open-hours.ts';
+import { type LocalRange, weekdays } from './local-day.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { weekOf } from '../../test/calendar.ts';
 import { type BookableType, type Candidate, freeStarts, refusalsOf } from './free-starts.ts';
-import type { TimeRange } from './open-hours.ts';
+import type { TimeRange } from './local-day.ts';
 
 /** Examples of what free-starts.property.test.ts tests against a look at every minute, and of parts of a minute. */
 const at = Date.parse;

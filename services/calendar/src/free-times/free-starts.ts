@@ -1,7 +1,14 @@
 import type { BlockedReason, BookingType } from '@customer-platform/contracts/calendar';
 import { dayMs } from '@customer-platform/service-kit';
-import { instantOfExistingMinute, type LocalDay, localDays, minuteMs } from './local-day.ts';
-import { type Hours, openRanges, type TimeRange } from './open-hours.ts';
+import {
+  type Hours,
+  instantOfExistingMinute,
+  type LocalDay,
+  localDays,
+  minuteMs,
+  openRanges,
+  type TimeRange,
+} from './local-day.ts';
 
 /** The parts of a booking type that decide when it can start; units as the names say. */
 export type BookableType = Pick<

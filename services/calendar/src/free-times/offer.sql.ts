@@ -2,7 +2,7 @@ import { contactNamed, type KnownContact } from '@customer-platform/contact-copy
 import type { BookingType, Staff } from '@customer-platform/contracts/calendar';
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 import type { SettingsRow } from '../settings/settings.sql.ts';
-import type { LocalRange } from './open-hours.ts';
+import type { LocalRange } from './local-day.ts';
 
 /** Starts and ends of [start, end) ranges, in milliseconds since 1970; united where the booking type's prep and length do not fit between them. */
 export type RangesMs = [number[], number[]];

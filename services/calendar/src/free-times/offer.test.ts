@@ -4,9 +4,8 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Desk, insertAppointments, openDesk, weekOf } from '../../test/calendar.ts';
 import { type Candidate, freeStarts } from './free-starts.ts';
-import { minuteMs } from './local-day.ts';
+import { minuteMs, type TimeRange } from './local-day.ts';
 import { loadOffer } from './offer.ts';
-import type { TimeRange } from './open-hours.ts';
 
 const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 afterAll(() => platform.stop());

@@ -4,8 +4,8 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { FairPermits, PermitQueue, type Sql } from '@customer-platform/service-kit';
 import { settingsOf } from '../settings/settings.sql.ts';
 import type { Candidate } from './free-starts.ts';
+import type { TimeRange } from './local-day.ts';
 import { type OfferedTeammate, type OfferedType, type OfferRequest, type RangesMs, selectOffer } from './offer.sql.ts';
-import type { TimeRange } from './open-hours.ts';
 
 /** Permits for offers that are in memory while starts are calculated: one with a hundred teammates, all their hours and as many gaps between appointments as fit is 25 MB. */
 export const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
