@@ -1,6 +1,5 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import type { DialTarget } from './dial.ts';
-import { ConnectError, type GuardedConnector } from './guarded-connector.ts';
+import { ConnectError, type DialTarget, type GuardedConnector } from './guarded-connector.ts';
 import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type PoolBounds = {

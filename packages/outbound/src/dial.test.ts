@@ -5,7 +5,7 @@ import { testCertificate, testCertificateKey } from '@customer-platform/testkit/
 import { waitFor } from '@customer-platform/testkit/wait-for';
 import { afterEach, expect, it } from '@jest/globals';
 import { closeLoopback, listen } from '../test/loopback.ts';
-import { createDial } from './dial.ts';
+import { createDial } from './guarded-connector.ts';
 
 const sockets: Socket[] = [];
 afterEach(async () => {

@@ -7,8 +7,8 @@ import {
   type ConnectFailure,
   createGuardedConnector,
   type GuardedConnectorOptions,
+  parseUrl,
 } from './guarded-connector.ts';
-import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
 
 /** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */

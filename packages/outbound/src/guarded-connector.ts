@@ -1,10 +1,11 @@
-import { isIP, type Socket } from 'node:net';
+import { constants } from 'node:crypto';
+import { connect, isIP, type Socket } from 'node:net';
+import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import { ApiError, codePoints } from '@customer-platform/contracts/core';
 import { type PrefetchCall, untilAborted, withTimeout } from '@customer-platform/service-kit';
-import type { buildConnector } from 'undici';
+import { buildConnector } from 'undici';
 import { type AddressRange, isInRanges, refusalOfAddress } from './address-ranges.ts';
-import { createDial, type Dial, type DialTarget } from './dial.ts';
-import { hasLongAuthority } from './parse-url.ts';
+import { BoundedSocket } from './bounded-socket.ts';
 import type { ResolveName } from './resolve-name.ts';
 
 /** Class of a failed connection. */
@@ -223,4 +224,88 @@ function failureOf(error: Error, isTls: boolean): ConnectFailure {
     return 'refused';
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'http';
   return isTls ? 'tls' : 'http';
+}
+
+/**
+ * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
+ * holds the event loop for half a second; a renegotiation is another handshake, at a time of the server's choice.
+ */
+export const tlsOptions = {
+  ciphers: `${DEFAULT_CIPHERS}:!kDHE`,
+  // In TLS 1.3 the groups are fixed, and some of them are dear as well.
+  ecdhCurve: 'X25519:P-256:P-384:P-521',
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+};
+
+/** Target of a dial, an address as `hostname`; `signal` ends the dial, and the connection. */
+export type DialTarget = buildConnector.Options & { signal?: AbortSignal };
+
+/** Opens a connection within `timeoutMs`, by https with TLS, whose handshake counts too. */
+export type Dial = (target: DialTarget & { timeoutMs: number }, callback: buildConnector.Callback) => void;
+
+/** Creates the dial of a connector, which trusts the certificate authority `ca` (PEM), or the system's by default. */
+export function createDial(ca?: string): Dial {
+  // Made with the first https: who starts TLS by himself, such as for each mail, needs no context.
+  let made: buildConnector.connector | undefined;
+  const makeSecure = () => {
+    const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
+    return buildConnector({ allowH2: false, maxCachedSessions: 1000, timeout: 0, secureContext });
+  };
+  return ({ signal, timeoutMs, ...target }, callback) => {
+    const isTls = target.protocol === 'https:';
+    const port = Number(target.port) || (isTls ? 443 : 80);
+    const socket = connect({ host: target.hostname, port, ...socketOptions, ...(signal ? { signal } : {}) });
+    const timer = setTimeout(() => socket.destroy(failure('ETIMEDOUT', `not made within ${timeoutMs} ms`)), timeoutMs);
+    let isOver = false;
+    const end: buildConnector.Callback = (...result) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      callback(...result);
+    };
+    socket.on('error', (error) => end(error, null));
+    socket.once('connect', () => {
+      if (!isTls) return end(null, socket);
+      const bounded = new BoundedSocket(socket);
+      made ??= makeSecure();
+      made({ ...target, httpSocket: bounded as unknown as Socket }, (...result) => {
+        bounded.allow(Number.POSITIVE_INFINITY);
+        end(...result);
+      });
+      // The connector hears of errors alone, and a connection may close without one. An error that there is comes first.
+      bounded.once('close', () => {
+        if (!isOver) setImmediate(() => end(failure('ECONNRESET', 'ended before it was secure'), null));
+      });
+    });
+  };
+}
+
+const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
+
+function failure(code: string, what: string): Error {
+  return Object.assign(new Error(`the connection was ${what}`), { code });
+}
+
+/**
+ * Longest authority of a URL that is parsed, in UTF-16 units: a name has at most 253 characters, a port five. The parser encodes a name of any length
+ * in time that grows with its square: 2,000 letters hold the event loop for 10 ms.
+ */
+const maxAuthority = 260;
+
+/**
+ * Returns the URL, or null if it is none or its host is too long to be a name. For every URL that a customer or a customer's server chose;
+ * `base` is where a relative one begins.
+ */
+export function parseUrl(text: string, base?: string): URL | null {
+  return hasLongAuthority(text) ? null : URL.parse(text, base);
+}
+
+/** Returns whether a URL has a host, with its user and port, that is too long to be a name. */
+export function hasLongAuthority(text: string): boolean {
+  // As the parser reads it: without leading blanks and without line breaks and tabs, and by any number of slashes of either kind.
+  const bare = text.replace(/[\t\n\r]/g, '').replace(/^[\0- ]+/, '');
+  const start = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})/i.exec(bare)?.[0].length;
+  if (start === undefined) return false;
+  const end = bare.slice(start, start + maxAuthority + 1).search(/[/\\?#]/);
+  return end === -1 && bare.length - start > maxAuthority;
 }

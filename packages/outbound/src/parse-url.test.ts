@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseUrl } from './parse-url.ts';
+import { parseUrl } from './guarded-connector.ts';
 
 /** Letters of which each host of 2,000 takes the parser 10 ms. */
 const dear = String.fromCodePoint(...Array.from({ length: 1_030 }, (_none, index) => 0x4e00 + index * 7));

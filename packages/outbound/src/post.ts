@@ -14,8 +14,8 @@ import {
   type ConnectFailure,
   createGuardedConnector,
   type GuardedConnectorOptions,
+  parseUrl,
 } from './guarded-connector.ts';
-import { parseUrl } from './parse-url.ts';
 import { inRequestSpan } from './request-span.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
