@@ -25,8 +25,6 @@ export interface SlotBounds {
 export interface Room {
   /** Rows at most. */
   limit: number;
-  /** Rows of `limit` that only lanes with nothing running get; all of them where it is more. */
-  kept: number;
   /** Rows at most of a lane that `lanes` does not name. */
   perLane: number;
   lanes: readonly KnownLane[];
@@ -39,8 +37,6 @@ export interface KnownLane {
   readonly free: number;
 }
 
-/** Part of all slots that only lanes with nothing running get. */
-const keptPart = 1 / 4;
 /** Idle lanes with a lowered limit that are remembered; beyond that the one used longest ago begins again. */
 const maxRemembered = 1_000;
 
@@ -73,7 +69,7 @@ export class FairSlots {
 
   /** Returns what may begin now; undefined where nothing may. */
   room(): Room | undefined {
-    const { most, firstPerLane, keepsSlowApart } = this.#bounds;
+    const { firstPerLane, keepsSlowApart } = this.#bounds;
     const { free, freeOfFresh } = this.#accounts;
     const limit = keepsSlowApart ? freeOfFresh : free;
     if (limit <= 0) return undefined;
@@ -85,8 +81,7 @@ export class FairSlots {
         free: Math.max(0, Math.min(state.limit - running, this.#accounts.freeOf(lane.account_id))),
       };
     });
-    const kept = Math.max(0, Math.floor(most * keptPart) - (free - limit));
-    return { limit, kept, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
+    return { limit, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
   }
 
   begin(lane: Lane): void {
