@@ -1,6 +1,6 @@
 import type { Job } from '@customer-platform/service-kit';
 import { forgetChanges } from './changes/changes.sql.ts';
-import type { UseLog } from './keys/use-log.ts';
+import type { UseLog } from './keys/key-cache.ts';
 
 /** Longer than any gateway goes without polling; one that does drops its whole cache. */
 const changesKeptMs = 3_600_000;

@@ -1,7 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomUUIDv7 } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError } from '@customer-platform/contracts/core';
-import { gatewayHeadBytes, internalError, type Logger, listen, sendRefusal } from '@customer-platform/service-kit';
-import { headRefusal, keptHeaders, setProtectiveHeaders, UnreadRequests } from './broken-http.ts';
+import {
+  gatewayHeadBytes,
+  internalError,
+  type LimitName,
+  type Logger,
+  limitReached,
+  listen,
+  meter,
+  sendRefusal,
+} from '@customer-platform/service-kit';
+import { type RequestLog, requestLog, whenServed } from './request-log.ts';
 
 /** Timeout of a request's head; Node checks every 30 s. */
 const headMs = 20_000;
@@ -66,4 +78,150 @@ export function refuse(response: ServerResponse, error: unknown, log: Logger): v
   }
   log.error({ err: error, request_id: response.getHeader('request-id') }, 'request failed');
   sendRefusal(response, internalError());
+}
+
+/** Sets the headers of every response but the pages and files of the documentation. */
+export function setProtectiveHeaders(response: ServerResponse): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+}
+
+/** Time in which a refused client may go on sending before its connection is cut: it gets to read the response. */
+const lingerMs = 2_000;
+
+const maxHeaders = 500;
+/** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
+export const keptHeaders = maxHeaders + 1;
+
+/** Headers that would be read as one that nobody sent, were they sent twice. */
+const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
+
+/**
+ * Returns the refusal of a request without a Host header (HTTP/1.1), with two of one that must be sent once, or with more than 500 headers;
+ * undefined if it is valid.
+ */
+export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  if (rawHeaders.length > 2 * maxHeaders) {
+    limitReached('head_size');
+    return new ApiError('invalid_request', `A request has at most ${maxHeaders} headers`, { status: 431 });
+  }
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
+  }
+  const twice = sentOnce.find(({ lowerCase }) => isSentTwice(rawHeaders, lowerCase));
+  return twice && new ApiError('invalid_request', `The ${twice.name} header must be sent once`, { field: twice.name });
+}
+
+function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === lowerCase.length && name.toLowerCase() === lowerCase) count++;
+  }
+  return count > 1;
+}
+
+/** Refuses requests that no handler sees, each with a line in the log and in a metric. */
+export class UnreadRequests {
+  readonly #log: RequestLog | undefined;
+  readonly #underWay = new WeakMap<Duplex, ServerResponse>();
+  /** Connections whose last response is a refusal. */
+  readonly #refused = new WeakSet<Duplex>();
+
+  constructor(log: Logger) {
+    this.#log = requestLog(log);
+  }
+
+  /** Refuses one whose head could be read, and ends its connection. */
+  refuse(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
+    const logged = this.#log?.request(request, response);
+    if (logged) whenServed(response, () => logged({}));
+    countRefused(refusal.status);
+    response.setHeader('Request-Id', randomUUIDv7());
+    response.setHeader('Connection', 'close');
+    sendRefusal(response, refusal);
+  }
+
+  /** Notes the response that is under way on a connection, until `end`: it holds the request's whole head. */
+  begin(socket: Duplex, response: ServerResponse): void {
+    this.#underWay.set(socket, response);
+  }
+
+  end(socket: Duplex, response: ServerResponse): void {
+    if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
+  }
+
+  /** Has a connection close after the response that is under way: its client sent more without waiting for it. */
+  closeAfterResponse(socket: Duplex): void {
+    const before = this.#underWay.get(socket);
+    if (!before) socket.destroy();
+    else if (before.shouldKeepAlive) {
+      limitReached('pipelined_requests');
+      before.shouldKeepAlive = false;
+      before.once('finish', () => (socket as Socket).destroySoon());
+    }
+  }
+
+  /**
+   * Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. If a request is served there, its
+   * response is the last one, unless what is broken is its own body, which then never comes.
+   */
+  refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (this.#refused.has(socket)) return;
+    const before = this.#underWay.get(socket);
+    const isServing = before !== undefined && !before.writableFinished;
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else if (isServing && before.req.complete) this.closeAfterResponse(socket);
+    else if (isServing && before.headersSent) socket.destroy();
+    else this.#respond(socket, refusals[error.code ?? ''] ?? { status: 400 });
+  }
+
+  #respond(socket: Duplex, { status, limit }: Refusal): void {
+    this.#refused.add(socket);
+    const requestId = randomUUIDv7();
+    const envelope = envelopeOf(status, requestId);
+    socket.end(envelope);
+    if (limit) limitReached(limit);
+    countRefused(status);
+    this.#log?.unread({ request_id: requestId, status, bytes: Buffer.byteLength(envelope) });
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('end', () => socket.destroy());
+  }
+}
+
+const refused = meter.createCounter('gateway.requests.unread', {
+  unit: '{request}',
+  description: 'Requests that were refused unread, by status.',
+});
+
+function countRefused(status: number): void {
+  refused.add(1, { 'http.response.status_code': status });
+}
+
+interface Refusal {
+  status: number;
+  limit?: LimitName;
+}
+
+/** Refusals of Node's errors; all others are 400. */
+const refusals: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: { status: 431, limit: 'head_size' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, limit: 'head_time' },
+};
+
+function envelopeOf(status: number, requestId: string): string {
+  const reason = STATUS_CODES[status];
+  const message = `The request is not valid HTTP, or not complete: ${reason}`;
+  const body = JSON.stringify(new ApiError('invalid_request', message).toBody());
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Request-Id: ${requestId}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

@@ -4,10 +4,9 @@ import { type Foundation, limitReached, methodRefusal } from '@customer-platform
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { isInRanges } from '../http/client-address.ts';
 import { bearerChallenge, bearerToken } from '../http/request-head.ts';
-import { KeyCache } from '../keys/key-cache.ts';
+import { KeyCache, UseLog } from '../keys/key-cache.ts';
 import { hashOfKey, isWellFormedKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
-import { UseLog } from '../keys/use-log.ts';
 import { InvalidKeys } from '../limits/invalid-keys.ts';
 import { LiveGateways } from '../limits/live-gateways.ts';
 import { RateLimiter, rateLimited, rateLimitHeader } from '../limits/rate-limiter.ts';
