@@ -99,16 +99,19 @@ export class BusConnection {
     this.#connection = connection;
     // Before it can be closed: who asks a closed connection for its status waits for ever.
     const statuses = connection.status();
-    for (const setup of this.#setups) setup(connection);
-    for (const back of this.#backs) back();
-    if (this.#isStopping) void connection.close();
-    for await (const status of statuses) {
-      if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
-      // The client would first wait until what it has written is gone, which a server that fell silent never takes.
-      if (status.type === 'staleConnection') void connection.close();
+    try {
+      for (const setup of this.#setups) setup(connection);
+      for (const back of this.#backs) back();
+      if (this.#isStopping) void connection.close();
+      for await (const status of statuses) {
+        if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
+        // The client would first wait until what it has written is gone, which a server that fell silent never takes.
+        if (status.type === 'staleConnection') void connection.close();
+      }
+    } finally {
+      this.#connection = undefined;
     }
     const reason = await connection.closed();
-    this.#connection = undefined;
     if (!this.#isStopping) this.#log.warn({ err: reason }, 'NATS is unavailable; events wait in the outbox');
   }
 }
