@@ -7,8 +7,7 @@ import { startStandIn } from '@customer-platform/testkit/stand-in-service';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { BodyIntake, hasBody } from '../bodies/body-intake.ts';
 import { refuse } from '../http/listener.ts';
-import { forwarder } from './forward.ts';
-import { Outage } from './outage.ts';
+import { forwarder, Outage } from './forward.ts';
 
 const warnings: string[] = [];
 const log = Object.assign(createLogger('test', 'silent'), {

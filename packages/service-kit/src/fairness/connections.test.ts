@@ -1,7 +1,7 @@
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, inTransaction } from '../database/database.ts';
-import { Connections } from './connections.ts';
+import { Connections } from './fair-permits.ts';
 
 let platform: Platform;
 let sql: Database;

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@customer-platform/contracts/core';
+import type { Attributes } from '@opentelemetry/api';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isDatabaseUnavailable, isTemporaryFailure, serviceUnavailable } from '../database/database-errors.ts';
 import { ClientGone } from '../fairness/fair-permits.ts';
 import { limitReached } from '../telemetry/limits.ts';
-import type { Logger } from '../telemetry/logging.ts';
+import { type Logger, withWorkContext } from '../telemetry/logging.ts';
 import { requestDuration } from '../telemetry/request-metrics.ts';
-import { httpMethod } from '../telemetry/telemetry.ts';
+import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
 
 /** Status by which logs and metrics name a request whose client disconnected. */
 export const clientGone = 499;
@@ -149,4 +150,24 @@ function fromExpress(error: unknown): unknown {
     });
   }
   return error;
+}
+
+/** Responds to a request of a route in a span of its own and with its id in the log; `respond` returns the status. */
+export function inServerSpan(
+  request: Request,
+  { route, attributes = {}, isUntraced = false }: { route: string; attributes?: Attributes; isUntraced?: boolean },
+  respond: () => Promise<number>,
+): Promise<number> {
+  const requestId = request.header('request-id') ?? '';
+  const method = httpMethod(request.method);
+  const common = { 'http.request.method': method, 'http.route': route, 'platform.request_id': requestId };
+  const parent = traceOfRequest(request.headers);
+  const options = { kind: SpanKind.SERVER, attributes: { ...common, ...attributes }, parent };
+  const traced = () =>
+    inSpan(`${method} ${route}`, options, async (span) => {
+      const status = await respond();
+      setHttpStatus(span, status);
+      return status;
+    });
+  return withWorkContext(requestId ? { requestId } : {}, isUntraced ? respond : traced);
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { Bus } from '../bus/bus.ts';
 import { Clocks } from '../clocks/clocks.ts';
-import { Connections } from '../fairness/connections.ts';
+import { Connections } from '../fairness/fair-permits.ts';
 import { createLogger } from '../telemetry/logging.ts';
 import { noAccount } from '../values/no-account.ts';
 import { type BoundRequest, handleRequest, handleRequests } from './requests.ts';

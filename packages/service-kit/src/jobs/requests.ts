@@ -2,7 +2,7 @@ import type { InternalRequest, RequestsIn } from '@customer-platform/contracts/c
 import type { z } from 'zod';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
-import type { Connections } from '../fairness/connections.ts';
+import type { Connections } from '../fairness/fair-permits.ts';
 import { noAccount } from '../values/no-account.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 

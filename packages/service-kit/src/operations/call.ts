@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { Bus } from '../bus/bus.ts';
 import type { Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import type { Connections } from '../fairness/connections.ts';
+import type { Connections } from '../fairness/fair-permits.ts';
 import { bodyParser } from '../http/bodies/request-body.ts';
 import { headersParser, inputParser, queryParser } from '../http/input.ts';
 import type { WorkContext } from '../jobs/jobs.ts';

@@ -4,7 +4,7 @@ import { type Platform, rawRequest, startPlatform } from '@customer-platform/tes
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { lockNumber } from '../database/locks.ts';
-import { Connections } from '../fairness/connections.ts';
+import { Connections } from '../fairness/fair-permits.ts';
 import {
   bindOperations,
   Clocks,

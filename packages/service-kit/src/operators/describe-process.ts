@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { describeProcess, type ProcessReport, type ServiceName } from '@customer-platform/contracts/core';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
-import type { Connections } from '../fairness/connections.ts';
+import type { Connections } from '../fairness/fair-permits.ts';
 import type { Queues } from '../queues/queues.ts';
 import { eventLoopLagMs } from '../telemetry/event-loop.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';

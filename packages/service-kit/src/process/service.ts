@@ -18,7 +18,7 @@ import { checkSessionSettings, openDatabase } from '../database/database.ts';
 import { kitMigrations, migrate } from '../database/schema/migrate.ts';
 import { type PartitionedTable, PartitionKeeper } from '../database/schema/partitions.ts';
 import { DueWatch } from '../due-work/due-watch.ts';
-import { Connections } from '../fairness/connections.ts';
+import { Connections } from '../fairness/fair-permits.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
 import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
