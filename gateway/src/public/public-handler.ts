@@ -20,7 +20,7 @@ import { requestLog } from '../http/request-log.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
-import type { ServeClock } from '../sandbox-clock/serve-clock.ts';
+import type { openSandboxClocks } from '../sandbox-clock/serve-clock.ts';
 import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
 import type { InboundWebhooks } from './inbound-webhooks.ts';
 import { sendMe } from './me.ts';
@@ -45,7 +45,7 @@ export interface PublicParts extends AdmissionParts {
   /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
-  serveClock: ServeClock;
+  serveClock: ReturnType<typeof openSandboxClocks>['serve'];
 }
 
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */

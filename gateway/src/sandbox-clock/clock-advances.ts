@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import { backoffMs, type Clocks, type Database, type DueWork } from '@customer-platform/service-kit';
 import { type Advance, advances, claimAdvances, type StretchEnd, selectClock, settleAdvances } from './clock.sql.ts';
-import type { ClockedServices } from './clocked-services.ts';
+import type { clockedServices } from './clocked-services.ts';
 
 /** Clocks that one gateway moves at once. */
 const most = 8;
@@ -27,7 +27,7 @@ const lookPauseMs = { first: 5, most: 50 };
 export interface AdvanceParts {
   sql: Database;
   clocks: Clocks;
-  services: ClockedServices;
+  services: ReturnType<typeof clockedServices>;
 }
 
 /**
@@ -45,106 +45,81 @@ export function clockAdvances(parts: AdvanceParts): DueWork<Advance, StretchEnd>
     everyMs: 1_000,
     stopMs: 0,
     claim: claimAdvances,
-    run: (advance, signal) => new Stretch(parts, advance, signal).move(),
+    run: (advance, signal) => moveForAWhile(parts, advance, signal),
     settle: (ended) => settleAdvances(sql, ended, clocks.real()),
   };
 }
 
-/** One clock that is moved for a while. */
-class Stretch {
-  readonly #parts: AdvanceParts;
-  readonly #advance: Advance;
-  readonly #signal: AbortSignal;
-  readonly #untilMs = performance.now() + stretchMs;
-  /** Marks of all services when the last moment was over: the same while there are no further events. */
-  #marks: string | undefined;
-  #hasMoved = false;
-
-  constructor(parts: AdvanceParts, advance: Advance, signal: AbortSignal) {
-    this.#parts = parts;
-    this.#advance = advance;
-    this.#signal = signal;
-  }
-
-  /** Moves the clock until it is there, something holds it, or its time is over. Throws where a service is unavailable. */
-  async move(): Promise<StretchEnd> {
-    const { sql, clocks } = this.#parts;
-    const { account_id: accountId, attempts } = this.#advance;
-    const target = this.#advance.target.getTime();
-    let { aheadMs } = await selectClock(sql, accountId);
-    // Where the gateway before this one died in between: every process goes by what was written.
-    if (aheadMs > 0) await this.#moveTo(aheadMs);
-    while (performance.now() < this.#untilMs) {
-      const looks = await this.#quiet();
-      if (looks === undefined) break;
-      this.#hasMoved = true;
-      const dueMs = earliest(looks);
-      const nextMs = Math.min(dueMs, target);
-      const nowMs = clocks.nowOf(accountId).getTime();
-      if (nextMs <= nowMs && dueMs > target) return { kind: 'there' };
-      // One that is due by this clock is due by that of a service in a moment.
-      if (nextMs <= nowMs) await this.#pause(lookPauseMs.first);
-      aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
-      await this.#moveTo(aheadMs);
-    }
-    if (this.#hasMoved) return { kind: 'moved', restMs: 0 };
-    return { kind: 'held', restMs: backoffMs(heldRest, attempts) };
-  }
-
-  async #moveTo(aheadMs: number): Promise<void> {
-    const { sql, clocks, services } = this.#parts;
-    const { account_id: accountId } = this.#advance;
-    this.#signal.throwIfAborted();
+/** Moves a clock until it is there, something holds it, or its time is over. Throws where a service is unavailable. */
+async function moveForAWhile(
+  { sql, clocks, services }: AdvanceParts,
+  { account_id: accountId, attempts, target }: Advance,
+  signal: AbortSignal,
+): Promise<StretchEnd> {
+  const untilMs = performance.now() + stretchMs;
+  const moveTo = async (aheadMs: number) => {
+    signal.throwIfAborted();
     await clocks.move(sql, accountId, aheadMs);
     await services.move(accountId, aheadMs);
+  };
+  let { aheadMs } = await selectClock(sql, accountId);
+  // Where the gateway before this one died in between: every process goes by what was written.
+  if (aheadMs > 0) await moveTo(aheadMs);
+  let moment: Moment | undefined;
+  while (performance.now() < untilMs) {
+    const patience = moment || attempts === 1 ? patienceMs.first : patienceMs.again;
+    const patientUntilMs = Math.min(performance.now() + patience, untilMs);
+    const over = await endOfMoment(services, accountId, { before: moment, patientUntilMs, signal });
+    if (!over) break;
+    moment = over;
+    const dueMs = Math.min(...over.looks.map(({ nextMs }) => nextMs ?? Number.POSITIVE_INFINITY));
+    const nextMs = Math.min(dueMs, target.getTime());
+    const nowMs = clocks.nowOf(accountId).getTime();
+    if (nextMs <= nowMs && dueMs > target.getTime()) return { restMs: null };
+    // One that is due by this clock is due by that of a service in a moment.
+    if (nextMs <= nowMs) await sleep(lookPauseMs.first, undefined, { signal });
+    aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
+    await moveTo(aheadMs);
   }
-
-  /**
-   * Waits until nothing of the account is under way; returns undefined where that takes too long. Where there were events since the last
-   * moment, consumers must have passed the position that the stream had after the last of them: one position, and not each time the
-   * newest, since others' events come all the time.
-   */
-  async #quiet(): Promise<ClockLook[] | undefined> {
-    const { services } = this.#parts;
-    const patience = this.#hasMoved || this.#advance.attempts === 1 ? patienceMs.first : patienceMs.again;
-    const patientUntilMs = Math.min(performance.now() + patience, this.#untilMs);
-    let position: { value: number; marks: string } | undefined;
-    let before = this.#marks;
-    let quiet = 0;
-    for (let pauseMs = lookPauseMs.first; ; ) {
-      this.#signal.throwIfAborted();
-      const looks = await services.look(this.#advance.account_id, position?.value ?? null);
-      const marks = looks.map(({ mark }) => mark).join(' ');
-      const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
-      const isPassed = marks === this.#marks || marks === position?.marks;
-      const isStill = marks === before;
-      const isVain = !isQuiet || (before !== undefined && !isStill);
-      quiet = isQuiet && isPassed && isStill ? quiet + 1 : 0;
-      before = marks;
-      if (quiet === quietLooks) {
-        this.#marks = marks;
-        return looks;
-      }
-      if (!isPassed) position = areOut(looks) ? { value: await services.position(), marks } : undefined;
-      // Never where it has become quiet: however slow looks are, it goes on then.
-      if (isVain && performance.now() >= patientUntilMs) return undefined;
-      if (isQuiet) continue;
-      await this.#pause(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, lookPauseMs.most);
-    }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#signal });
-  }
+  return { restMs: moment ? 0 : backoffMs(heldRest, attempts) };
 }
 
-/** Returns whether all events that there were at these looks are in the stream. */
-function areOut(looks: readonly ClockLook[]): boolean {
-  return looks.every(({ waitsFor }) => !waitsFor.includes('outbox'));
+/** A moment that is over: the last looks at all services, and their marks, which are the same while there are no further events. */
+interface Moment {
+  looks: ClockLook[];
+  marks: string;
 }
 
-/** Returns the next moment at which something is due; infinite where there is none. */
-function earliest(looks: readonly ClockLook[]): number {
-  return Math.min(...looks.map(({ nextMs }) => nextMs ?? Number.POSITIVE_INFINITY));
+/**
+ * Waits until nothing of the account is under way; returns undefined where that takes too long. Where there were events since the moment
+ * `before`, consumers must have passed the position that the stream had after the last of them: one position, and not each time the
+ * newest, since others' events come all the time.
+ */
+async function endOfMoment(
+  services: AdvanceParts['services'],
+  accountId: string,
+  { before, patientUntilMs, signal }: { before: Moment | undefined; patientUntilMs: number; signal: AbortSignal },
+): Promise<Moment | undefined> {
+  let position: { value: number; marks: string } | undefined;
+  let marksBefore = before?.marks;
+  let quiet = 0;
+  for (let pauseMs = lookPauseMs.first; ; ) {
+    signal.throwIfAborted();
+    const looks = await services.look(accountId, position?.value ?? null);
+    const marks = looks.map(({ mark }) => mark).join(' ');
+    const isQuiet = looks.every(({ waitsFor }) => waitsFor.length === 0);
+    const isPassed = marks === before?.marks || marks === position?.marks;
+    const isStill = marks === marksBefore;
+    const isVain = !isQuiet || (marksBefore !== undefined && !isStill);
+    quiet = isQuiet && isPassed && isStill ? quiet + 1 : 0;
+    marksBefore = marks;
+    if (quiet === quietLooks) return { looks, marks };
+    const areOut = looks.every(({ waitsFor }) => !waitsFor.includes('outbox'));
+    if (!isPassed) position = areOut ? { value: await services.position(), marks } : undefined;
+    // Never where it has become quiet: however slow looks are, it goes on then.
+    if (isVain && performance.now() >= patientUntilMs) return undefined;
+    if (isQuiet) continue;
+    await sleep(pauseMs, undefined, { signal });
+    pauseMs = Math.min(pauseMs * 2, lookPauseMs.most);
+  }
 }

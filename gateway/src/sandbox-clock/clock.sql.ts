@@ -27,13 +27,15 @@ export const advances: DueTable = {
 export interface Advance {
   account_id: string;
   target: Date;
-  /** Stretches since something last happened. */
+  /** Stretches since something last happened, this one included. */
   attempts: number;
   trace: null;
 }
 
-/** End of a stretch: the clock is there, or it goes on after a rest in milliseconds. */
-export type StretchEnd = { kind: 'there' } | { kind: 'moved' | 'held'; restMs: number };
+/** How a clock goes on that was moved for a while: after a rest in milliseconds, 0 where something happened; null where it is there. */
+export interface StretchEnd {
+  restMs: number | null;
+}
 
 /** Begins to advance a clock; returns whether it was not advancing already. */
 export async function insertAdvance(tx: Sql, accountId: string, target: Date, dueAt: Date): Promise<boolean> {
@@ -51,16 +53,10 @@ export async function claimAdvances(sql: Sql, { due, leasedUntil }: Claim): Prom
 
 /** Removes advances that are there, and has the others go on after their rest, behind those that wait. */
 export async function settleAdvances(sql: Sql, ended: readonly Ended<Advance, StretchEnd>[], now: Date): Promise<void> {
-  const there = ended.filter(({ result }) => result.kind === 'there').map(({ row }) => row.account_id);
-  const others = ended.flatMap(({ row: { account_id, attempts }, result }) =>
-    result.kind === 'there'
-      ? []
-      : [{ account_id, attempts: result.kind === 'held' ? attempts : 0, rest: result.restMs }],
-  );
+  const [accounts, rests] = [ended.map(({ row }) => row.account_id), ended.map(({ result }) => result.restMs)];
   await sql`
-    with gone as (delete from clock_advances where account_id = any(${there}::uuid[]))
-    update clock_advances c set due_at = ${now}::timestamptz + each.rest * interval '1 ms', attempts = each.attempts
-    from unnest(${others.map((each) => each.account_id)}::uuid[], ${others.map(({ attempts }) => attempts)}::integer[],
-      ${others.map(({ rest }) => rest)}::integer[]) as each (account_id, attempts, rest)
-    where c.account_id = each.account_id`;
+    with ended as (select * from unnest(${accounts}::uuid[], ${rests}::integer[]) as each (account_id, rest)),
+      gone as (delete from clock_advances c using ended where c.account_id = ended.account_id and rest is null)
+    update clock_advances c set due_at = ${now}::timestamptz + rest * interval '1 ms', attempts = case rest when 0 then 0 else attempts end
+    from ended where c.account_id = ended.account_id and rest is not null`;
 }

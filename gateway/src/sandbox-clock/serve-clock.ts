@@ -28,14 +28,7 @@ const operations: Pick<Implements<typeof contract, ClockResources>, 'getSandboxC
   advanceSandboxClock: advanceClock,
 };
 
-/** Serves a request for a sandbox's clock, of a key that was admitted. Throws 404 for a live key, and 403 for one that may not advance it. */
-export type ServeClock = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admitted: AdmittedRequest,
-) => Promise<void>;
-
-/** A request as the public listener knows it. */
+/** A request as the public listener knows it, of a key that was admitted. */
 interface AdmittedRequest {
   record: KeyRecord;
   operation: RoutedOperation;
@@ -44,44 +37,37 @@ interface AdmittedRequest {
   takeBody(): Promise<Body | undefined>;
 }
 
-/** Starts to move the clocks of sandbox accounts, and returns the handler of their operations. `names` are the services that have an address. */
+/**
+ * Starts to move the clocks of sandbox accounts. `serve` handles a request for the gateway's own operations on them; it throws 404 for a live key,
+ * and 403 for one that may not advance a clock. `names` are the services that have an address.
+ */
 export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: readonly ServiceName[]) {
-  const { sql, bus, clocks, clockWork } = foundation;
-  const services = clockedServices(bus, clockWork, names);
-  const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services }));
-  return { serve: clockServer(foundation, { clocks, queue }), stop: () => queue.stop() };
-}
-
-/** Returns what serves the operations on sandboxes' clocks: the gateway's own beside /v1/me. */
-function clockServer(foundation: Foundation<GatewayConfig>, resources: ClockResources): ServeClock {
-  const { log } = foundation;
+  const { sql, bus, clocks, log } = foundation;
+  const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services: clockedServices(bus, names) }));
   const accounts = new WeakMap<IncomingMessage, AccountContext>();
   const app = createApp();
-  bindOperations(app, Object.values(operations), {
+  bindOperations<ClockResources>(app, Object.values(operations), {
     ...foundation,
-    resources,
+    resources: { clocks, queue },
     authenticate: (request) => accounts.get(request)!,
   });
   endWithEnvelopes(app, log);
-  return async (request, response, { record, operation, requestId, takeBody }) => {
+  async function serve(request: IncomingMessage, response: ServerResponse, admitted: AdmittedRequest): Promise<void> {
+    const { record, operation, requestId, takeBody } = admitted;
     if (record.account.mode !== 'test') throw new ApiError('not_found', 'Only a sandbox has a clock: send a test key');
     const hasEveryScope = record.scopes.has('*') || scopes.every((scope) => record.scopes.has(scope));
-    if (operation.method !== 'GET' && !hasEveryScope) {
+    if (operation.method !== 'GET' && !hasEveryScope)
       throw new ApiError('scope_missing', "Advancing the sandbox's clock needs a test key with every scope");
-    }
     accounts.set(request, record.account);
     request.headers['request-id'] = requestId;
     const body = await takeBody();
-    // A request that is read to its end is left as it is by what reads bodies.
-    if (body) Object.assign(request, { body: await wholeOf(body) });
+    try {
+      // A request that is read to its end is left as it is by what reads bodies.
+      if (body) Object.assign(request, { body: Buffer.concat(await body.stream().toArray()) });
+    } finally {
+      body?.letGo();
+    }
     app(request, response);
-  };
-}
-
-async function wholeOf(body: Body): Promise<Buffer> {
-  try {
-    return Buffer.concat(await body.stream().toArray());
-  } finally {
-    body.letGo();
   }
+  return { serve, stop: () => queue.stop() };
 }
