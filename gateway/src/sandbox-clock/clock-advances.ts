@@ -75,13 +75,13 @@ async function moveForAWhile(
     const dueMs = Math.min(...over.looks.map(({ nextMs }) => nextMs ?? Number.POSITIVE_INFINITY));
     const nextMs = Math.min(dueMs, target.getTime());
     const nowMs = clocks.nowOf(accountId).getTime();
-    if (nextMs <= nowMs && dueMs > target.getTime()) return { restMs: null };
+    if (nextMs <= nowMs && dueMs > target.getTime()) return null;
     // One that is due by this clock is due by that of a service in a moment.
     if (nextMs <= nowMs) await sleep(lookPauseMs.first, undefined, { signal });
     aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
     await moveTo(aheadMs);
   }
-  return { restMs: moment ? 0 : backoffMs(heldRest, attempts) };
+  return moment ? 0 : backoffMs(heldRest, attempts);
 }
 
 /** A moment that is over: the last looks at all services, and their marks, which are the same while there are no further events. */

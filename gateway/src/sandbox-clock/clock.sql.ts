@@ -33,9 +33,7 @@ export interface Advance {
 }
 
 /** How a clock goes on that was moved for a while: after a rest in milliseconds, 0 where something happened; null where it is there. */
-export interface StretchEnd {
-  restMs: number | null;
-}
+export type StretchEnd = number | null;
 
 /** Begins to advance a clock; returns whether it was not advancing already. */
 export async function insertAdvance(tx: Sql, accountId: string, target: Date, dueAt: Date): Promise<boolean> {
@@ -53,7 +51,7 @@ export async function claimAdvances(sql: Sql, { due, leasedUntil }: Claim): Prom
 
 /** Removes advances that are there, and has the others go on after their rest, behind those that wait. */
 export async function settleAdvances(sql: Sql, ended: readonly Ended<Advance, StretchEnd>[], now: Date): Promise<void> {
-  const [accounts, rests] = [ended.map(({ row }) => row.account_id), ended.map(({ result }) => result.restMs)];
+  const [accounts, rests] = [ended.map(({ row }) => row.account_id), ended.map(({ result }) => result)];
   await sql`
     with ended as (select * from unnest(${accounts}::uuid[], ${rests}::integer[]) as each (account_id, rest)),
       gone as (delete from clock_advances c using ended where c.account_id = ended.account_id and rest is null)

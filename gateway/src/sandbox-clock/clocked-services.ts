@@ -22,11 +22,8 @@ export function clockedServices(bus: Bus, names: readonly ServiceName[]) {
       Promise.all(all.map((name) => bus.ask(operatorRequests(name).lookAtClock, accountId, { position }, lookMs))),
     /** Moves a clock in every process. Throws 503 where a service has none that says so: its database has the move then. */
     async move(account: string, aheadMs: number): Promise<void> {
-      const until = {
-        isComplete: (replies: Parameters<typeof missing>[0]) => missing(replies).length === 0,
-        timeoutMs: moveMs,
-      };
-      const left = missing(await bus.askAll(moveClock, { account, aheadMs }, until));
+      const isComplete = (replies: readonly { service: ServiceName }[]) => missing(replies).length === 0;
+      const left = missing(await bus.askAll(moveClock, { account, aheadMs }, { isComplete, timeoutMs: moveMs }));
       if (left.length > 0) throw serviceUnavailable(`the clock waits for ${left.join(', ')}`);
     },
   };

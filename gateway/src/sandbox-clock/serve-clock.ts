@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type * as contract from '@customer-platform/contracts/accounts';
 import {
   type AccountContext,
   ApiError,
@@ -12,7 +11,6 @@ import {
   createApp,
   endWithEnvelopes,
   type Foundation,
-  type Implements,
   WorkQueue,
 } from '@customer-platform/service-kit';
 import type { Body } from '../bodies/body-intake.ts';
@@ -22,11 +20,6 @@ import { advanceClock } from './advance-clock.ts';
 import { clockAdvances } from './clock-advances.ts';
 import { clockedServices } from './clocked-services.ts';
 import { type ClockResources, getClock } from './get-clock.ts';
-
-const operations: Pick<Implements<typeof contract, ClockResources>, 'getSandboxClock' | 'advanceSandboxClock'> = {
-  getSandboxClock: getClock,
-  advanceSandboxClock: advanceClock,
-};
 
 /** A request as the public listener knows it, of a key that was admitted. */
 interface AdmittedRequest {
@@ -46,7 +39,7 @@ export function openSandboxClocks(foundation: Foundation<GatewayConfig>, names: 
   const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services: clockedServices(bus, names) }));
   const accounts = new WeakMap<IncomingMessage, AccountContext>();
   const app = createApp();
-  bindOperations<ClockResources>(app, Object.values(operations), {
+  bindOperations<ClockResources>(app, [getClock, advanceClock], {
     ...foundation,
     resources: { clocks, queue },
     authenticate: (request) => accounts.get(request)!,
