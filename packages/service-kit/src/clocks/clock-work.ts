@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ClockLook } from '@customer-platform/contracts/core';
 import type { Database } from '../database/database.ts';
 import type { Pauses } from '../queues/pauses.ts';
@@ -20,8 +19,8 @@ export interface ClockedWork {
   /** The queue that operators pause it by. */
   queue: string | undefined;
   rows: ClockedRows;
-  /** Takes what is due of one account, by its clock, as far as one round goes; returns whether there may be more. Left out: its own loop does. */
-  take?(accountId: string): Promise<boolean>;
+  /** Takes what is due of one account, by its clock, as far as one round goes; returns whether there may be more. */
+  take(accountId: string): Promise<boolean>;
 }
 
 /** A durable consumer, as the clocks see it. */
@@ -40,11 +39,11 @@ export class ClockWork {
   readonly #works = new Set<ClockedWork>();
   readonly #consumers = new Set<Passing>();
   readonly #loop: WakeLoop;
-  readonly #stopHearing: () => void;
-  /** Work that is being taken, side by side, and the accounts that were woken meanwhile. */
-  readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
-  /** Accounts to look at next. */
-  #woken = new Set<string>();
+  /** Work that is being taken, side by side. */
+  readonly #taking = new Map<ClockedWork, Promise<void>>();
+  /** Accounts to look at next, and once some of that work has ended. */
+  readonly #woken = new Set<string>();
+  readonly #missed = new Set<string>();
   #nextLookMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
@@ -56,7 +55,7 @@ export class ClockWork {
     const everyMs = () =>
       clocks.hasAny ? Math.max(0, this.#nextLookMs - performance.now()) : Number.POSITIVE_INFINITY;
     this.#loop = new WakeLoop('clock work', { everyMs, gatherMs, slowestRetryMs, log }, () => this.#takeDue());
-    this.#stopHearing = clocks.onMove((accountId) => this.wake(accountId));
+    clocks.onMove((accountId) => this.wake(accountId));
   }
 
   /** Puts work on the list; returns a function that takes it off. */
@@ -80,9 +79,8 @@ export class ClockWork {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#stopHearing();
     await this.#loop.stop();
-    await Promise.all(this.#taking.values().map(({ ended }) => ended));
+    await Promise.all(this.#taking.values());
   }
 
   /**
@@ -90,17 +88,25 @@ export class ClockWork {
    * `position` (null: nothing), and work that is due or under way; and when something is due next. What is paused waits by itself and holds
    * nothing up.
    */
-  async look(accountId: string, position: number | null): Promise<ClockLook> {
+  async look(account: string, position: number | null): Promise<ClockLook> {
     const consumers = [...this.#consumers].filter(({ queue }) => position !== null && !this.#pauses.of(queue).isWhole);
     const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
     const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
     // After the consumers: what they led to is seen.
-    const { mark, queues } = await selectEvents(this.#sql, accountId);
-    const events = queues.filter((queue) => !this.#isPaused(queue, accountId));
-    const found = await this.#lookAtRows(accountId);
+    const { mark, queues } = await selectEvents(this.#sql, account);
+    const events = queues.filter((queue) => !this.#isPaused(queue, account));
+    const now = this.#clocks.nowOf(account);
+    const works = [...this.#works].filter(
+      ({ queue, rows }) => rows.afterMs === undefined && !this.#isPaused(queue, account),
+    );
+    const looks = works.map(({ queue = '', rows }) => {
+      const { endpoints } = this.#pauses.of(queue);
+      return { name: queue || rows.name, rows, at: { account, now, endpoints } };
+    });
+    const found = await lookAt(this.#sql, looks);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
     const times = found.flatMap(({ next }) => next?.getTime() ?? []);
-    if (busy.length > 0) this.wake(accountId);
+    if (busy.length > 0) this.wake(account);
     return { waitsFor: [...behind, ...events, ...busy], nextMs: times.length > 0 ? Math.min(...times) : null, mark };
   }
 
@@ -109,33 +115,20 @@ export class ClockWork {
     return isWhole || accounts.includes(accountId);
   }
 
-  async #lookAtRows(account: string) {
-    const now = this.#clocks.nowOf(account);
-    const works = [...this.#works].filter(
-      ({ queue, rows }) => rows.afterMs === undefined && !this.#isPaused(queue, account),
-    );
-    const looks = works.map(({ queue, rows }) => ({
-      name: queue ?? rows.name,
-      rows,
-      at: { account, now, endpoints: this.#pauses.of(queue ?? '').endpoints },
-    }));
-    return await lookAt(this.#sql, looks);
-  }
-
   /** Takes what is due of the accounts that were woken or, from time to time, of all with clocks. Slow work keeps no other waiting. */
   async #takeDue(): Promise<undefined> {
-    if (!this.#clocks.hasAny || this.#isStopping) return;
+    if (!this.#clocks.hasAny) return;
     const beganMs = performance.now();
     const isOfAll = beganMs >= this.#nextLookMs;
-    const woken = this.#woken;
-    this.#woken = new Set();
-    for (const { missed } of this.#taking.values()) for (const accountId of woken) missed.add(accountId);
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    if (this.#taking.size > 0) for (const accountId of woken) this.#missed.add(accountId);
     const works = [...this.#works].filter(
-      (work) => work.take && !this.#taking.has(work) && !this.#pauses.of(work.queue ?? '').isWhole,
+      (work) => !this.#taking.has(work) && !this.#pauses.of(work.queue ?? '').isWhole,
     );
     try {
-      const look = { now: this.#clocks.real(), from: randomUUID(), accounts: isOfAll ? undefined : [...woken] };
-      for (const [work, accountIds] of await accountsDue(this.#sql, works, look)) this.#begin(work, accountIds);
+      const due = await accountsDue(this.#sql, works, this.#clocks.real(), isOfAll ? undefined : woken);
+      for (const [work, accounts] of due) this.#taking.set(work, this.#take(work, accounts));
     } finally {
       const endedMs = performance.now();
       const restMs = Math.min(Math.max(rest.leastMs, (endedMs - beganMs) * rest.factor), rest.mostMs);
@@ -143,30 +136,24 @@ export class ClockWork {
     }
   }
 
-  #begin(work: ClockedWork, accountIds: readonly string[]): void {
-    const missed = new Set<string>();
-    const ended = this.#take(work, accountIds).then((left) => {
-      this.#taking.delete(work);
-      for (const accountId of [...left, ...missed]) this.wake(accountId);
-    });
-    this.#taking.set(work, { ended, missed });
-  }
-
-  /** Takes what is due of accounts, one after the other; returns those of which there may be more. A failure of one is no other's. */
-  async #take({ queue, rows, take }: ClockedWork, accountIds: readonly string[]): Promise<string[]> {
-    const left: string[] = [];
-    for (const accountId of accountIds) {
-      if (this.#isPaused(queue, accountId)) continue;
+  /** Takes what is due of accounts, one after the other; then looks again at those of which there may be more. A failure of one is no other's. */
+  async #take(work: ClockedWork, accounts: readonly { account_id: string }[]): Promise<void> {
+    const { queue, rows } = work;
+    for (const { account_id: accountId } of accounts) {
       try {
-        let hasMore = true;
+        let hasMore = !this.#isPaused(queue, accountId);
         for (let round = 0; hasMore && round < maxRounds && !this.#isStopping; round++)
-          hasMore = await this.#clocks.by(accountId, () => take!(accountId));
-        if (hasMore) left.push(accountId);
+          hasMore = await this.#clocks.by(accountId, () => work.take(accountId));
+        if (hasMore) this.#missed.add(accountId);
       } catch (error) {
         const facts = { err: error, account: accountId, work: queue ?? rows.name };
         this.#log.warn(facts, 'due work of a clock failed; it is tried again');
       }
     }
-    return left;
+    // Not before it is on the list, where all of it is paused.
+    await Promise.resolve();
+    this.#taking.delete(work);
+    for (const accountId of this.#missed) this.wake(accountId);
+    this.#missed.clear();
   }
 }

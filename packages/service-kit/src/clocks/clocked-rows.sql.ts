@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
-import { type Fragment, joined, type QueueRows } from '../database/queue-rows.ts';
+import { type Fragment, joined, ofRows, type QueueRows } from '../database/queue-rows.ts';
 
 /** Rows of a module by whose time something happens: what the clocks of accounts stop at. */
 export interface ClockedRows extends Omit<QueueRows, 'due'> {
@@ -23,38 +24,25 @@ export interface Look {
   endpoints: readonly string[];
 }
 
-/** Rows of an account: whether some are due or being worked on, and the time of the next. */
-export interface Found {
-  name: string;
-  due: boolean;
-  running: boolean;
-  next: Date | null;
-}
-
-const others = (sql: Sql, { where }: Pick<ClockedRows, 'where'>) => (where ? sql`and ${where(sql)}` : sql``);
-
 const isDue = (sql: Sql, { due, afterMs = 0 }: ClockedRows, now: Fragment) =>
   due === null ? sql`true` : sql`t.${sql(due)} <= ${now} - ${afterMs} * interval '1 ms'`;
 
-/** Looks at rows of accounts, in one statement. */
-export async function lookAt(
-  sql: Sql,
-  looks: readonly { name: string; rows: ClockedRows; at: Look }[],
-): Promise<Found[]> {
+/** Looks at rows of accounts, in one statement: whether some are due or being worked on, and the time of the next. */
+export async function lookAt(sql: Sql, looks: readonly { name: string; rows: ClockedRows; at: Look }[]) {
   if (looks.length === 0) return [];
   const selects = looks.map(({ name, rows, at }) => {
     const found = rows.look ? rows.look(sql, at) : selectFound(sql, rows, at);
     return sql`select ${name}::text as name, looked.* from (${found}) as looked`;
   });
+  type Found = { name: string; due: boolean; running: boolean; next: Date | null };
   return await sql<Found[]>`${joined(sql, selects, sql` union all `)}`;
 }
 
 function selectFound(sql: Sql, rows: ClockedRows, { account, now, endpoints }: Look): Fragment {
   const { name, due, endpoint, running } = rows;
-  const isShown =
-    endpoint && endpoints.length > 0 ? sql`and ${sql(endpoint)} <> all(${[...endpoints]}::uuid[])` : sql``;
+  const isShown = endpoint ? sql`and ${sql(endpoint)} <> all(${[...endpoints]}::uuid[])` : sql``;
   const isMine = sql`t.account_id = ${account}`;
-  const mine = sql`from ${sql(name)} as t where ${isMine} ${others(sql, rows)} ${isShown}`;
+  const mine = sql`from ${sql(name)} as t where ${isMine} ${ofRows(sql, rows)} ${isShown}`;
   const isRunning = running ? sql`(${running(sql, now)})` : sql`false`;
   const next =
     due === null
@@ -69,51 +57,40 @@ function selectFound(sql: Sql, rows: ClockedRows, { account, now, endpoints }: L
 /** Accounts of one table of which something is due that are found in one look. */
 const maxFound = 200;
 
-/** A look for accounts with due rows at the real time `now`, from one id on and round. */
-interface DueLook {
-  now: Date;
-  from: string;
-  /** Those that are looked at; undefined: all with clocks of their own. */
-  accounts: readonly string[] | undefined;
-}
-
-/** Returns the accounts with clocks of their own that have due rows, by work: each is found by the index on account and due column. */
+/**
+ * Returns the accounts with clocks of their own that have due rows at the real time `now`, by work: each is found by the index on account and due
+ * column, from any account on and round. `accounts` are those that are looked at; undefined: all.
+ */
 export async function accountsDue<Work extends { rows: ClockedRows }>(
   sql: Sql,
   works: readonly Work[],
-  { now, from, accounts }: DueLook,
-): Promise<Map<Work, string[]>> {
+  now: Date,
+  accounts: readonly string[] | undefined,
+): Promise<Map<Work, { account_id: string }[]>> {
   if (works.length === 0 || accounts?.length === 0) return new Map();
+  const from = randomUUID();
   const then = sql`(${now}::timestamptz + c.ahead_ms * interval '1 ms')`;
   const named = accounts ? sql`where c.account_id = any(${[...accounts]}::uuid[])` : sql``;
   const selects = works.map(
     ({ rows }, work) => sql`(
       select ${work}::int as work, c.account_id from sandbox_clocks c cross join lateral (
         select from ${sql(rows.name)} as t
-        where ${isOfAccount(sql, 't.account_id', 'c.account_id')} and ${isDue(sql, rows, then)} ${others(sql, rows)} limit 1) as due
+        where ${isOfAccount(sql, 't.account_id', 'c.account_id')} and ${isDue(sql, rows, then)} ${ofRows(sql, rows)} limit 1) as due
       ${named} order by c.account_id < ${from}, c.account_id limit ${maxFound})`,
   );
-  const found = new Map<Work, string[]>();
-  for (const row of await sql<{ work: number; account_id: string }[]>`${joined(sql, selects, sql` union all `)}`) {
-    const work = works[row.work]!;
-    found.set(work, [...(found.get(work) ?? []), row.account_id]);
-  }
-  return found;
+  const found = await sql<{ work: number; account_id: string }[]>`${joined(sql, selects, sql` union all `)}`;
+  return Map.groupBy(found, ({ work }) => works[work]!);
 }
 
-/** Events of an account in one service. */
-interface AccountEvents {
-  /** Sequence of the newest: it grows with each. */
-  mark: number;
-  /** Queues in which some wait: the outbox, and consumers that could not take one yet. What a pause holds is left out. */
-  queues: string[];
-}
-
-export async function selectEvents(sql: Sql, accountId: string): Promise<AccountEvents> {
-  const [row] = await sql<AccountEvents[]>`
+/**
+ * Returns the sequence of an account's newest event in this service, which grows with each, and the queues in which some wait: the outbox, and
+ * consumers that could not take one yet. What a pause holds is left out.
+ */
+export async function selectEvents(sql: Sql, accountId: string) {
+  const [row] = await sql<[{ mark: number; queues: string[] }]>`
     select greatest(waiting.mark, (select max(sequence) from published where account_id = ${accountId}), 0)::float8 as mark,
       array(select distinct queue from failed_events where account_id = ${accountId} and dead_at is null and due_at <> 'infinity')
         || case when waiting.mark is null then array[]::text[] else array['outbox'] end as queues
     from (select max(sequence) as mark from outbox where account_id = ${accountId}) as waiting`;
-  return row!;
+  return row;
 }

@@ -10,15 +10,6 @@ import { selectClocks, writeClock } from './clocks.sql.ts';
 const pollMs = 30_000;
 const slowestRetryMs = 10_000;
 
-/** Fields of an event that say how far ahead its account's clock was. */
-export type EventTime = Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>;
-
-/** The account by whose clock work goes, and its least lead, whatever this process knows. */
-interface Active {
-  account: string;
-  aheadMs: number;
-}
-
 /**
  * The clocks of one process: the real time, and that of each sandbox account which was advanced, as many milliseconds ahead of it as all
  * services know. Clocks only move forward, so hearing of a move twice or late does no harm. There is one entry for each advanced sandbox.
@@ -27,7 +18,8 @@ export class Clocks {
   /** The real time. */
   readonly real: () => Date;
   readonly #aheadMs = new Map<string, number>();
-  readonly #active = new AsyncLocalStorage<Active | undefined>();
+  /** The account by whose clock work goes, and its least lead, whatever this process knows. */
+  readonly #active = new AsyncLocalStorage<{ account: string; aheadMs: number } | undefined>();
   readonly #watchers = new Set<(accountId: string) => void>();
   #loop: WakeLoop | undefined;
 
@@ -71,13 +63,8 @@ export class Clocks {
     return this.#aheadMs.has(accountId) ? accountId : undefined;
   }
 
-  /** Returns the time of an account. */
-  nowOf(accountId: string): Date {
-    return this.inTimeOf(accountId, this.real());
-  }
-
-  /** Returns a real instant in the time of an account. */
-  inTimeOf(accountId: string, real: Date): Date {
+  /** Returns the time of an account, now or at a real instant. */
+  nowOf(accountId: string, real = this.real()): Date {
     return new Date(real.getTime() + this.aheadOf(accountId));
   }
 
@@ -92,7 +79,7 @@ export class Clocks {
    * Returns how far ahead the account of an event is: as this process knows, or as the event says, whose timestamp is in the account's time
    * and whose id in real time. The publisher may know of a later move. Only a sandbox's clock is ahead.
    */
-  toldBy({ id, timestamp, account, mode }: EventTime): number {
+  toldBy({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
     const known = this.aheadOf(account);
     if (mode !== 'test') return known;
     const sentAtMs = Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
@@ -106,8 +93,7 @@ export class Clocks {
   by<Result>(accountId: string | undefined, work: () => Result, toldMs = 0): Result {
     const aheadMs = accountId === undefined ? 0 : Math.max(toldMs, this.aheadOf(accountId));
     const active = accountId !== undefined && aheadMs > 0 ? { account: accountId, aheadMs } : undefined;
-    const { account, aheadMs: activeMs = 0 } = this.#active.getStore() ?? {};
-    return account === active?.account && activeMs >= aheadMs ? work() : this.#active.run(active, work);
+    return active === this.#active.getStore() ? work() : this.#active.run(active, work);
   }
 
   /** Notes how far a clock is ahead, and calls those that watch. */

@@ -30,7 +30,7 @@ export function filter(sql: Sql, table: QueueRows): Fragment {
 }
 
 /** The part of it that is said of rows. */
-export function ofRows(sql: Sql, { where }: QueueRows): Fragment {
+export function ofRows(sql: Sql, { where }: Pick<QueueRows, 'where'>): Fragment {
   return where ? sql`and ${where(sql)}` : sql``;
 }
 

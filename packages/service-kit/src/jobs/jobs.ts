@@ -126,7 +126,7 @@ async function runOnce<Resources, Result>(
   const { sql, log, clock, clocks, resources, accounts } = context;
   const now = clock();
   const realMs = now.getTime() - (clocks.active === undefined ? 0 : clocks.aheadOf(clocks.active));
-  const nowOf = (accountId: string) => clocks.inTimeOf(accountId, new Date(realMs));
+  const nowOf = (accountId: string) => clocks.nowOf(accountId, new Date(realMs));
   const result = await inTransaction(sql, async (tx) => {
     const returned = await work({
       tx,

@@ -94,7 +94,7 @@ export class HeldQueues {
         // Its lease had run out: another process may have had it meanwhile, and sent what is fetched.
         if (queue.isTaken) held.certainUntilMs = certainUntilMs;
         if (queue.isTaken || held.version !== queue.endpointVersion) held.forgetFetched();
-        held.queue = seeDue(held.queue, queue.version, clocks.inTimeOf(queue.accountId, now));
+        held.queue = seeDue(held.queue, queue.version, clocks.nowOf(queue.accountId, now));
       } else if (!this.#releasedMeanwhile.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
