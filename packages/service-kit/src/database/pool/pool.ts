@@ -27,16 +27,6 @@ export class StatementTimeout extends Error {
   }
 }
 
-/** Use of a pool's connections. */
-interface PoolUse {
-  /** Connections that it may have. */
-  size: number;
-  /** Connections that run a statement, are held by a transaction, or are being opened. */
-  used: number;
-  /** Statements and transactions that wait for one. */
-  waiting: number;
-}
-
 interface Waiter {
   untilMs: number;
   waitMs: number;
@@ -62,7 +52,6 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  readonly #idleTimers = new WeakMap<Connection, NodeJS.Timeout>();
   readonly #onSilence: (() => void)[] = [];
   #waiting: Waiter[] = [];
   #dialling = 0;
@@ -81,7 +70,8 @@ export class Pool {
     return this.#all.size;
   }
 
-  get use(): PoolUse {
+  /** Connections that it may have and that run a statement or are held by a transaction; statements and transactions that wait for one. */
+  get use() {
     const { size } = this.#options;
     return { size, used: this.#all.size - this.#idle.length, waiting: this.#waiting.length };
   }
@@ -93,18 +83,17 @@ export class Pool {
 
   /** Runs one statement on a connection of its own. */
   readonly run = (statement: Statement): void => {
-    const idle = this.#takeIdle();
-    if (idle) this.#runOn(idle, statement);
-    else
-      this.#wait(this.#options.statementMs + graceMs).then(
-        (connection) => this.#runOn(connection, statement),
-        (error: unknown) => statement.reject(error),
-      );
+    this.take(this.#options.statementMs + graceMs).then(
+      (connection) => this.#runOn(connection, statement),
+      (error: unknown) => statement.reject(error),
+    );
   };
 
   /** Takes a connection, to be given back. Throws StatementTimeout where none is free within `waitMs`, and why none can be opened. */
   async take(waitMs: number): Promise<Connection> {
-    return this.#takeIdle() ?? (await this.#wait(waitMs));
+    this.#unansweredSinceMs ??= performance.now();
+    this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
+    return this.#idle.shift() ?? (await this.#wait(waitMs));
   }
 
   giveBack(connection: Connection): void {
@@ -116,10 +105,7 @@ export class Pool {
     }
     const next = this.#waiting.shift();
     if (next) next.resolve(connection);
-    else {
-      this.#idle.push(connection);
-      this.#idleTimers.get(connection)!.refresh();
-    }
+    else this.#idle.push(connection);
   }
 
   /** Takes note that a statement has ended, however. */
@@ -150,12 +136,6 @@ export class Pool {
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
     for (const connection of this.#all) connection.end(error);
     clearTimeout(this.#sweep);
-  }
-
-  #takeIdle(): Connection | undefined {
-    this.#unansweredSinceMs ??= performance.now();
-    this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
-    return this.#idle.shift();
   }
 
   #wait(waitMs: number): Promise<Connection> {
@@ -209,8 +189,7 @@ export class Pool {
     const { driver } = this.#options;
     const socket = await dial(driver, host);
     const connection = new Connection(socket, driver, this.#forget);
-    const closeIfIdle = () => this.#idle.includes(connection) && connection.close();
-    this.#idleTimers.set(connection, setTimeout(closeIfIdle, idleMs).unref());
+    socket.setTimeout(idleMs).on('timeout', () => this.#idle.includes(connection) && connection.close());
     const asked = ownStatement('select pg_is_in_recovery() as standby');
     connection.run(asked);
     try {
@@ -231,7 +210,6 @@ export class Pool {
 
   readonly #forget = (connection: Connection): void => {
     this.#all.delete(connection);
-    clearTimeout(this.#idleTimers.get(connection));
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     this.#dialMore();
