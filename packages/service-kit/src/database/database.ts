@@ -1,6 +1,4 @@
-import type { Attributes } from '@opentelemetry/api';
 import postgres from 'postgres';
-import { telemetryEnabled } from '../telemetry/telemetry.ts';
 import { columnTypes } from './column-types.ts';
 import { NotConnected } from './database-errors.ts';
 import type { DriverOptions } from './pool/connection.ts';
@@ -56,6 +54,12 @@ export function openDatabase(
   },
 ): Database {
   const { service, isPooled = false, isLasting, silentWith, pool: size, statementMs = usualStatementMs } = options;
+  // A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then.
+  const settings = {
+    ...sessionSettings(service),
+    client_connection_check_interval: 1_000,
+    statement_timeout: statementMs,
+  };
   // Makes statements, and never connects.
   const maker = postgres(url, {
     max: 1,
@@ -65,15 +69,16 @@ export function openDatabase(
     fetch_types: false,
     prepare: !isPooled,
     max_lifetime: isLasting ? null : lifetimeSeconds,
-    connection: {
-      application_name: service,
-      ...(isPooled ? {} : { ...sessionSettings(service), ...ownSettings, statement_timeout: statementMs }),
-    },
+    connection: { application_name: service, ...(isPooled ? {} : settings) },
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
   const driver = maker.options as unknown as DriverOptions;
   const pool = new Pool({ driver, size, statementMs });
+  const attributes = databaseAttributes(maker.options, service);
   const statements = (send: Send) =>
-    statementsFor<Sql>(maker as unknown as Sql, traced(send, databaseAttributes(maker.options, service)));
+    statementsFor<Sql>(maker as unknown as Sql, (statement) => {
+      traceStatement(statement, attributes);
+      send(statement);
+    });
   silentWith?.pool.onSilence(() => pool.endSilent(silentWith.statementMs));
   return Object.assign(statements(pool.run), {
     options: { ...maker.options, max: size },
@@ -81,17 +86,6 @@ export function openDatabase(
     ...{ pool, statementMs, isPooled, statements },
   }) as unknown as Database;
 }
-
-/** Gives each statement a client span where telemetry is on. */
-function traced(send: Send, attributes: Attributes): Send {
-  return (statement) => {
-    if (telemetryEnabled()) traceStatement(statement, attributes);
-    send(statement);
-  };
-}
-
-/** A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then. */
-const ownSettings = { client_connection_check_interval: 1_000 };
 
 /** Settings of every session; the role has the same ones for poolers, which pass none on (deploy/local/provision.ts). */
 function sessionSettings(service: string) {

@@ -18,30 +18,22 @@ export function databaseAttributes(
 /** Longest text of a statement in a span. */
 const maxTextLength = 1_000;
 
-/** A statement as its span describes it. */
-interface Description {
-  /** The operation and, where it is plain, its table: "SELECT contacts". */
-  name: string;
-  attributes: Attributes;
-}
-
 /** By the template literal, of which there is one for each place in the code. */
-const descriptions = new WeakMap<readonly string[], Description>();
+const descriptions = new WeakMap<readonly string[], ReturnType<typeof describeStatement>>();
 
 /**
  * Gives a statement of a trace a client span; none where there is no trace, so that polls make none. `database` says where it goes.
  * Values are no part of it: they may be anybody's.
  */
 export function traceStatement(statement: Statement, database: Attributes): void {
-  const strings = statement.template;
-  let description = descriptions.get(strings);
+  const described = () => {
+    const description = descriptions.get(statement.template) ?? describeStatement(statement.template);
+    descriptions.set(statement.template, description);
+    return description;
+  };
   const span = childSpan(
-    () => {
-      description ??= describeStatement(strings);
-      descriptions.set(strings, description);
-      return description.name;
-    },
-    () => ({ kind: SpanKind.CLIENT, attributes: { ...database, ...description!.attributes } }),
+    () => described().name,
+    () => ({ kind: SpanKind.CLIENT, attributes: { ...database, ...described().attributes } }),
   );
   if (!span) return;
   statement.whenSettled((error) => {
@@ -57,8 +49,11 @@ export function traceStatement(statement: Statement, database: Attributes): void
 /** What changes a table; not the UPDATE of FOR UPDATE, FOR NO KEY UPDATE and DO UPDATE. */
 const change = /(?<!\b(?:for|key|do) )\b(insert into|update|delete from|merge into) ([a-z_][\w.]*)/i;
 
-/** Describes the statement of a template literal, by the first change in it or else by what it reads; its values are question marks. */
-export function describeStatement(strings: readonly string[]): Description {
+/**
+ * Describes the statement of a template literal, by the first change in it or else by what it reads; its values are question marks. Its name is the
+ * operation and, where it is plain, the table: "SELECT contacts".
+ */
+export function describeStatement(strings: readonly string[]) {
   const text = strings
     .join('?')
     .replace(/--[^\n]*/g, '')
