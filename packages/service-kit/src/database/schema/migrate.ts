@@ -25,12 +25,6 @@ const unavailableMs = 60_000;
 /** Time in which a database takes a connection and responds; the driver would dial one that closes it for ever. */
 const responseMs = 5_000;
 
-/** A statement that builds an index: of which table, and the rest of it. */
-const createsIndex = /^create index concurrently if not exists \w+ on (?<table>\w+) (?<columns>[\s\S]+)$/;
-
-/** A statement that builds or drops an index beside the table's other work; it runs in no transaction. */
-const concurrently = /^(?:create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (\w+)/;
-
 /**
  * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
  * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
@@ -46,27 +40,12 @@ export async function migrate(
   say: (waiting: Waiting) => void = () => undefined,
 ): Promise<void> {
   const sql = await openWhenAvailable(url, schema, say);
-  const patiently = async (migration: string, work: () => Promise<unknown>) => {
-    for (let tries = 1; ; tries++) {
-      const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
-      try {
-        await setLockTimeout(sql, lockTimeoutMs);
-        return await work();
-      } catch (error) {
-        if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
-        say({ waitsFor: 'lock', migration, tries });
-        await sleep(pauseMs);
-      }
-    }
-  };
-  const isAlone = async () => {
-    const [row] = await sql<{ locked: boolean }[]>`
-      select pg_try_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0)) as locked`;
-    return row!.locked;
-  };
   try {
     // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
-    for (let tries = 1; !(await isAlone()); tries++) {
+    for (let tries = 1; ; tries++) {
+      const [row] = await sql<[{ isAlone: boolean }]>`
+        select pg_try_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0)) as "isAlone"`;
+      if (row.isAlone) break;
       say({ waitsFor: 'other process', tries });
       await sleep(retryMs);
     }
@@ -75,26 +54,22 @@ export async function migrate(
     for (const { name, file } of await migrationFiles(directories)) {
       const statements = await readFile(file, 'utf8');
       const checksum = createHash('sha256').update(statements).digest('hex');
-      if (applied.has(name)) {
-        if (applied.get(name) !== checksum) {
-          throw new Error(
-            `Migration ${name} was changed after it had been applied to ${schema}; add a new one instead.`,
-          );
-        }
-        continue;
-      }
+      if (applied.get(name) === checksum) continue;
+      if (applied.has(name))
+        throw new Error(`Migration ${name} was changed after it had been applied to ${schema}; add a new one instead.`);
+      const note = (tx: postgres.ISql) => tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+      const patiently: Patiently = (work) =>
+        withShortLocks(sql, work, (tries) => say({ waitsFor: 'lock', migration: name, tries }));
       const indexes = indexChangesOf(statements);
-      if (indexes) {
-        for (const index of indexes) await changeConcurrently(sql, index, (work) => patiently(name, work));
-        await insertMigration(sql, name, checksum);
-        continue;
-      }
-      await patiently(name, () =>
-        sql.begin(async (tx) => {
-          await tx.unsafe(statements).simple();
-          await insertMigration(tx, name, checksum);
-        }),
-      );
+      for (const index of indexes) await changeConcurrently(sql, index, patiently);
+      if (indexes.length > 0) await note(sql);
+      else
+        await patiently(() =>
+          sql.begin(async (tx) => {
+            await tx.unsafe(statements).simple();
+            await note(tx);
+          }),
+        );
     }
     await setAnalyzedOften(sql);
   } catch (error) {
@@ -102,6 +77,24 @@ export async function migrate(
     throw new Error(`The connection was lost while ${schema} was migrated; the next start goes on`, { cause: error });
   } finally {
     await sql.end();
+  }
+}
+
+/** Does what needs a lock that others wait behind. */
+type Patiently = (work: () => Promise<unknown>) => Promise<unknown>;
+
+/** Does `work` under a lock timeout, as often as it gives way to others; `gave` is told how often it has. */
+async function withShortLocks(sql: postgres.Sql, work: () => Promise<unknown>, gave: (tries: number) => void) {
+  for (let tries = 1; ; tries++) {
+    const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
+    try {
+      await setLockTimeout(sql, lockTimeoutMs);
+      return await work();
+    } catch (error) {
+      if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
+      gave(tries);
+      await sleep(pauseMs);
+    }
   }
 }
 
@@ -161,60 +154,45 @@ async function setLockTimeout(sql: postgres.Sql, ms: number): Promise<void> {
   await sql`select set_config('lock_timeout', ${String(ms)}, false)`;
 }
 
-async function insertMigration(sql: postgres.ISql, name: string, checksum: string): Promise<void> {
-  await sql`insert into migrations (name, checksum) values (${name}, ${checksum})`;
+/** A statement that builds or drops an index beside its table's other work, and in no transaction: what it does, the index, and ` on …`. */
+interface IndexChange {
+  change: string;
+  name: string;
+  rest: string;
 }
 
-interface IndexChange {
-  name: string;
-  statement: string;
-}
+const indexChange =
+  /^(?<change>create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (?<name>\w+)(?<rest>[\s\S]*)$/;
 
 /** Returns the indexes that a migration builds or drops concurrently, if it does nothing else. */
-function indexChangesOf(migration: string): IndexChange[] | undefined {
+function indexChangesOf(migration: string): IndexChange[] {
   const statements = migration
     .replace(/--[^\n]*/g, '')
     .split(';')
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');
-  const indexes = statements.flatMap((statement) => {
-    const name = concurrently.exec(statement)?.[1];
-    return name === undefined ? [] : [{ name, statement }];
-  });
-  return indexes.length > 0 && indexes.length === statements.length ? indexes : undefined;
+  const changes = statements.map((statement) => indexChange.exec(statement)?.groups as IndexChange | undefined);
+  return changes.every((change) => change !== undefined) ? changes : [];
 }
 
 /**
  * Builds or drops an index; one that an attempt has left unfinished is built again. It waits for as long as others' transactions last: they
- * do not notice. `patiently` does what needs a lock that others wait behind.
+ * do not notice. Of a partitioned table PostgreSQL cannot build it concurrently at once: it builds the table's own, which is empty, and then
+ * each partition's, which is attached to it. A partition that comes meanwhile has one already.
  */
-async function changeConcurrently(
-  sql: postgres.Sql,
-  { name, statement }: IndexChange,
-  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
-): Promise<void> {
-  const onTable = createsIndex.exec(statement)?.groups;
-  const isPartitioned = onTable
-    ? (await sql`select from pg_partitioned_table where partrelid = to_regclass(${onTable.table!})`).length === 1
-    : false;
-  if (isPartitioned)
-    return await indexPartitions(sql, { name, table: onTable!.table!, columns: onTable!.columns! }, patiently);
-  await setLockTimeout(sql, 0);
-  const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
-  if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
-  await sql.unsafe(statement).simple();
-}
-
-/**
- * Builds an index of a partitioned table, which PostgreSQL cannot do concurrently at once: the table's own, which is empty, and then each
- * partition's, which is attached to it. A partition that comes meanwhile has one already.
- */
-async function indexPartitions(
-  sql: postgres.Sql,
-  { name, table, columns }: { name: string; table: string; columns: string },
-  patiently: (work: () => Promise<unknown>) => Promise<unknown>,
-): Promise<void> {
-  await patiently(() => sql.unsafe(`create index if not exists ${name} on only ${table} ${columns}`).simple());
+async function changeConcurrently(sql: postgres.Sql, index: IndexChange, patiently: Patiently): Promise<void> {
+  const { change, name, rest } = index;
+  const table = /^ on (\w+) /.exec(rest)?.[1] ?? '';
+  const partitioned = await sql`select from pg_partitioned_table where partrelid = to_regclass(nullif(${table}, ''))`;
+  if (partitioned.length === 0) {
+    await setLockTimeout(sql, 0);
+    const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
+    if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
+    await sql.unsafe(`${change} ${name}${rest}`).simple();
+    return;
+  }
+  const empty = `${change.replace(' concurrently', '')} ${name}${rest.replace(' on ', ' on only ')}`;
+  await patiently(() => sql.unsafe(empty).simple());
   const partitions = await sql<{ partition: string }[]>`
     select inhrelid::regclass::text as partition from pg_inherits part where inhparent = ${table}::text::regclass and not exists (
       select from pg_index i join pg_inherits own on own.inhrelid = i.indexrelid
@@ -222,8 +200,7 @@ async function indexPartitions(
     order by 1`;
   for (const { partition } of partitions) {
     const own = `${partition}_${name.replace(`${table}_`, '')}`;
-    const statement = `create index concurrently if not exists ${own} on ${partition} ${columns}`;
-    await changeConcurrently(sql, { name: own, statement }, patiently);
+    await changeConcurrently(sql, { change, name: own, rest: rest.replace(table, () => partition) }, patiently);
     await patiently(() => sql.unsafe(`alter index ${name} attach partition ${own}`).simple());
   }
 }
