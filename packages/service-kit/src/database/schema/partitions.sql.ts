@@ -13,44 +13,41 @@ export interface Partition extends Bounds {
   name: string;
 }
 
-/** The partitions of a table, and the database's time in epoch milliseconds. */
-export interface PartitionsNow {
-  now: number;
-  partitions: Partition[];
-}
-
 /** Time for which a drop waits for a lock: whoever comes after it waits behind it for as long. */
 const dropLockMs = 50;
 /** The same of a partition that is attached: only other changes of the table wait for that. */
 const attachLockMs = 1_000;
 
-/** Reads a table's partitions from the catalogue: names say nothing. Those whose bounds are no UUIDs, such as a default one that somebody has made, are left out. */
-export async function readPartitions(sql: Sql, table: string): Promise<PartitionsNow> {
+/**
+ * Reads a table's partitions from the catalogue, since names say nothing, and the database's time in epoch milliseconds. Those whose bounds are no
+ * UUIDs, such as a default one that somebody has made, are left out.
+ */
+export async function readPartitions(sql: Sql, table: string): Promise<{ now: number; partitions: Partition[] }> {
   const rows = await sql<{ now: number; name: string; bounds: string | null }[]>`
     select extract(epoch from now())::float8 * 1000 as now, child.relname as name, pg_get_expr(child.relpartbound, child.oid) as bounds
     from (select ${table}::text::regclass as oid) as parent
     left join pg_inherits i on i.inhparent = parent.oid left join pg_class child on child.oid = i.inhrelid`;
   const partitions = rows.flatMap(({ name, bounds }) => {
-    const span = boundsOf(bounds ?? '');
-    return span ? [{ name, ...span }] : [];
+    const [, from, to] = uuidBounds.exec(bounds ?? '') ?? [];
+    if (to === undefined) return [];
+    return {
+      name,
+      fromMs: from === undefined ? Number.NEGATIVE_INFINITY : instantOfUuid(from),
+      toMs: instantOfUuid(to),
+    };
   });
   return { now: rows[0]!.now, partitions };
 }
 
-function boundsOf(text: string): Bounds | undefined {
-  const found = /^FOR VALUES FROM \((?:MINVALUE|'([0-9a-f-]{36})')\) TO \('([0-9a-f-]{36})'\)$/.exec(text);
-  if (!found) return undefined;
-  const [, from, to] = found;
-  return { fromMs: from === undefined ? Number.NEGATIVE_INFINITY : instantOfUuid(from), toMs: instantOfUuid(to!) };
-}
+const uuidBounds = /^FOR VALUES FROM \((?:MINVALUE|'([0-9a-f-]{36})')\) TO \('([0-9a-f-]{36})'\)$/;
 
 /**
- * Makes a partition, named by its first day (and the time, where an operator detached and kept one of that name), unless another process is about to change the table's. Nobody who reads or writes waits:
- * it is made apart, and then attached.
+ * Makes a partition, named by its first day (and the time, where an operator detached and kept one of that name); returns false where another process
+ * is about to change the table's. Nobody who reads or writes waits: it is made apart, and then attached.
  */
-export async function makePartition(sql: Database, table: string, { fromMs, toMs }: Bounds): Promise<void> {
+export async function makePartition(sql: Database, table: string, { fromMs, toMs }: Bounds): Promise<boolean> {
   const ofDay = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
-  await changeAlone(sql, table, attachLockMs, async (tx, partitions) => {
+  return await changeAlone(sql, table, attachLockMs, async (tx, partitions) => {
     // Another process has made it since.
     if (partitions.some((one) => one.fromMs < toMs && fromMs < one.toMs)) return;
     const [kept] = await tx`select from pg_class where oid = to_regclass(${ofDay})`;

@@ -67,7 +67,7 @@ export class PartitionKeeper {
   readonly #sql: Database;
   readonly #tables: readonly PartitionedTable[];
   readonly #log: Logger;
-  readonly #seen = new Map<string, { endsAt: number; overdue: number }>();
+  readonly #seen = new Map<string, { endsAt: number; overdue: number; hasNow: boolean }>();
   readonly #stopGauges: () => void;
   #loop: WakeLoop | undefined;
 
@@ -93,7 +93,7 @@ export class PartitionKeeper {
         () => undefined,
         (error: unknown) => error,
       );
-      const lacking = await this.#lackingNow();
+      const lacking = this.#tables.map(({ table }) => table).filter((table) => !this.#seen.get(table)?.hasNow);
       if (lacking.length === 0) {
         if (failure) this.#log.warn({ err: failure }, 'partitions could not be made ahead; it is tried again');
         break;
@@ -121,10 +121,27 @@ export class PartitionKeeper {
   }
 
   async #keepUp(table: PartitionedTable): Promise<boolean> {
-    const { oldest, seen } = await this.#make(table);
+    const { partitions, now } = await readPartitions(this.#sql, table.table);
+    const { missing, over } = planPartitions(table, partitions, now, Date.now());
+    const there: Bounds[] = partitions;
+    const note = (overdue: number) => {
+      const endsAt = Math.max(now, ...there.map(({ toMs }) => toMs));
+      this.#seen.set(table.table, {
+        endsAt,
+        overdue,
+        hasNow: there.some(({ fromMs, toMs }) => fromMs <= now && now < toMs),
+      });
+    };
+    // Said before anything can fail: operators must hear of it when nothing more is made.
+    note(over.length);
+    for (const bounds of missing) {
+      if (await makePartition(this.#sql, table.table, bounds)) there.push(bounds);
+      note(over.length);
+    }
+    const [oldest] = over;
     if (!oldest || !(await this.#drop(table, oldest))) return false;
-    seen.overdue--;
-    return seen.overdue > 0;
+    note(over.length - 1);
+    return over.length > 1;
   }
 
   /** Drops a partition; returns whether it did. It gives way to whoever has it locked, and is tried again a minute later. */
@@ -139,29 +156,5 @@ export class PartitionKeeper {
       this.#log.info(said, 'a partition cannot be dropped while somebody has its table locked; it is tried again');
       return false;
     }
-  }
-
-  /** Makes what a table lacks; returns the oldest of those that are over, and what metrics say of the table. */
-  async #make(table: PartitionedTable) {
-    const { partitions, now } = await readPartitions(this.#sql, table.table);
-    const { missing, over } = planPartitions(table, partitions, now, Date.now());
-    const seen = { endsAt: Math.max(now, ...partitions.map(({ toMs }) => toMs)), overdue: over.length };
-    // Said before anything can fail: operators must hear of it when nothing more is made.
-    this.#seen.set(table.table, seen);
-    for (const bounds of missing) {
-      await makePartition(this.#sql, table.table, bounds);
-      seen.endsAt = Math.max(seen.endsAt, bounds.toMs);
-    }
-    return { oldest: over[0], seen };
-  }
-
-  /** Returns the tables that have no partition for the database's now. */
-  async #lackingNow(): Promise<string[]> {
-    const lacking: string[] = [];
-    for (const { table } of this.#tables) {
-      const { now, partitions } = await readPartitions(this.#sql, table);
-      if (!partitions.some(({ fromMs, toMs }) => fromMs <= now && now < toMs)) lacking.push(table);
-    }
-    return lacking;
   }
 }
