@@ -42,10 +42,10 @@ export class Clocks {
     await this.#loop?.stop();
   }
 
-  /** Returns the time of the account whose work is under way; the real time where it has no clock of its own. */
-  readonly now = (): Date => {
+  /** Returns the time of the account whose work is under way, now or at a real instant; the real time where it has no clock of its own. */
+  readonly now = (real = this.real()): Date => {
     const account = this.active;
-    return account === undefined ? this.real() : this.nowOf(account);
+    return account === undefined ? real : this.nowOf(account, real);
   };
 
   /** Returns whether any account has a clock of its own. */

@@ -3,7 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Scope } from '../clocks/scope.ts';
-import { type Database, inTransaction, openDatabase, type Sql } from '../database/database.ts';
+import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { isUnavailable } from '../database/database-errors.ts';
 import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from '../outbox/outbox.ts';
@@ -12,7 +12,6 @@ import type { Queues, ReportedQueue } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
-import type { BaseConfig } from '../values/config.ts';
 import type { AccountDirectory } from './account-directory.ts';
 
 /** Context of work that no request started: consumers and jobs. */
@@ -52,7 +51,7 @@ export interface Job<Resources> {
   watched?: readonly WatchedRows[];
   /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
   byClock?: Pick<Job<Resources>, 'run'>;
-  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
+  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then, which end where those of the others fall silent. */
   statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
@@ -84,49 +83,37 @@ export interface WorkContext<Resources> {
 }
 
 /** Thrown by a round of a job that leaves its work to others: it is rolled back without having failed, and the next round follows at once. */
-export class RoundLeft extends Error {
-  constructor() {
-    super('the round leaves its work to others');
-  }
-}
+export class RoundLeft extends Error {}
 
-/** Work needs accounts that have to be asked for: not while it holds a transaction. */
-class UnknownAccounts extends Error {
-  readonly ids: string[];
-
-  constructor(ids: string[]) {
-    super(`accounts to be asked for: ${ids.join(', ')}`);
-    this.ids = ids;
-  }
-}
+/** Work needs accounts that have to be asked for, whose ids are its cause: not while it holds a transaction. */
+class UnknownAccounts extends Error {}
 
 const maxRounds = 10;
+
+type Work<Resources, Result> = (call: WorkCall<Resources>) => Promise<Result>;
 
 /** Runs `work` in one transaction with what it emits; says so after the commit. */
 export async function inWorkTransaction<Resources, Result>(
   context: WorkContext<Resources>,
-  work: (call: WorkCall<Resources>) => Promise<Result>,
+  work: Work<Resources, Result>,
 ): Promise<Result> {
   for (let round = 1; ; round++) {
     try {
       return await runOnce(context, work);
     } catch (error) {
       if (!(error instanceof UnknownAccounts) || round === maxRounds) throw error;
-      await context.accounts.learn(error.ids);
+      await context.accounts.learn(error.cause as string[]);
     }
   }
 }
 
-async function runOnce<Resources, Result>(
-  context: WorkContext<Resources>,
-  work: (call: WorkCall<Resources>) => Promise<Result>,
-): Promise<Result> {
+async function runOnce<Resources, Result>(context: WorkContext<Resources>, work: Work<Resources, Result>) {
   const events: OutboxRow[] = [];
   let written = 0;
-  const { sql, log, clock, clocks, resources, accounts } = context;
-  const now = clock();
-  const realMs = now.getTime() - (clocks.active === undefined ? 0 : clocks.aheadOf(clocks.active));
-  const nowOf = (accountId: string) => clocks.nowOf(accountId, new Date(realMs));
+  const { sql, log, clocks, resources, accounts } = context;
+  const real = clocks.real();
+  const now = clocks.now(real);
+  const nowOf = (accountId: string) => clocks.nowOf(accountId, real);
   const result = await inTransaction(sql, async (tx) => {
     const returned = await work({
       tx,
@@ -155,15 +142,10 @@ async function runOnce<Resources, Result>(
 }
 
 function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<string, AccountContext> {
-  const found = new Map<string, AccountContext>();
-  const unknown: string[] = [];
-  for (const id of new Set(ids)) {
-    const account = accounts.known(id);
-    if (account === undefined) unknown.push(id);
-    else if (account !== null) found.set(id, account);
-  }
-  if (unknown.length > 0) throw new UnknownAccounts(unknown);
-  return found;
+  const known = [...new Set(ids)].map((id) => ({ id, account: accounts.known(id) }));
+  const unknown = known.filter(({ account }) => account === undefined);
+  if (unknown.length > 0) throw new UnknownAccounts('accounts are unknown', { cause: unknown.map(({ id }) => id) });
+  return new Map(known.flatMap(({ id, account }) => (account ? [[id, account]] : [])));
 }
 
 /** Longest pause after a failed round. */
@@ -174,18 +156,17 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
   const { everyMs, queue, byClock = job } = job;
   const { queues, clockWork, watch } = context;
   const log = context.log.child({ job: job.name });
+  const own = { ...context, log };
   const round = async (run: Job<Resources>['run'], account: string | undefined) => {
     const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
     if (paused.isWhole) return false;
     const scope = { ...paused, account };
     try {
-      return await inWorkTransaction({ ...context, log }, (call) => run(call, scope));
+      return await inWorkTransaction(own, (call) => run(call, scope));
     } catch (error) {
       if (error instanceof RoundLeft) return true;
       if (queue) queues.noteError(queue.queue, error);
-      if (job.failed && !isUnavailable(error)) {
-        await inWorkTransaction({ ...context, log }, (call) => job.failed!(call, error));
-      }
+      if (job.failed && !isUnavailable(error)) await inWorkTransaction(own, (call) => job.failed!(call, error));
       throw error;
     }
   };
@@ -202,23 +183,4 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
       await loop.stop();
     },
   };
-}
-
-/** Connections for jobs whose statements may take longer than others: as many as their rounds need; undefined where there are no such jobs. They end where those of `sql` fall silent. */
-export function openPatientDatabase(
-  { name, jobs = [] }: { name: string; jobs?: readonly Pick<Job<never>, 'statementMs'>[] },
-  { DATABASE_URL, DATABASE_POOLER }: BaseConfig,
-  sql: Database,
-): Database | undefined {
-  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
-  if (patient.length === 0) return undefined;
-  const isPooled = DATABASE_POOLER === 'transaction';
-  return openDatabase(DATABASE_URL, {
-    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
-    pool: patient.length * 2,
-    service: name,
-    statementMs: Math.max(...patient),
-    isPooled,
-    silentWith: sql,
-  });
 }

@@ -24,7 +24,7 @@ import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
 import { endWithEnvelopes } from '../http/responses.ts';
 import { AccountDirectory } from '../jobs/account-directory.ts';
-import { type Job, openPatientDatabase, startJob, type WorkContext } from '../jobs/jobs.ts';
+import { type Job, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
 import { bindOperations } from '../operations/bind-operations.ts';
 import type { BoundOperation, Implements } from '../operations/operation.ts';
@@ -220,8 +220,16 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: name, isLasting: true });
   const taking = consumers.map((consumer) => startConsumer(bus, consumer, { ...work, retriesOf, openSession }));
   for (const queue of new Set(jobs.flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patientSql = openPatientDatabase(definition, config, sql);
-  const running = jobs.map((job) => startJob(job, job.statementMs && patientSql ? { ...work, sql: patientSql } : work));
+  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
+  const patientSql = openDatabase(config.DATABASE_URL, {
+    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
+    pool: patient.length * 2,
+    service: name,
+    statementMs: Math.max(0, ...patient),
+    isPooled: sql.isPooled,
+    silentWith: sql,
+  });
+  const running = jobs.map((job) => startJob(job, job.statementMs ? { ...work, sql: patientSql } : work));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   const operations = Object.values(definition.operations).map(({ operation }) => operation);
@@ -234,7 +242,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       await drained([listener, { close: async () => resources?.endResponses?.() }], config);
       const stopped = Promise.all([...taking, retries, ...running, clockWork].map((part) => part.stop()));
       // Rounds whose statements may take minutes are cut off: they are rolled back, and another process begins again with them.
-      await patientSql?.end({ timeout: 3 });
+      await patientSql.end({ timeout: 3 });
       await stopped;
       await resources?.stop?.();
       await stop();

@@ -82,10 +82,10 @@ async function takeHook(request: Request, response: Response, context: HookConte
   const call = callOf(request, clocks.real());
   const content = readOrCount(() => provider.readHook!(call, settings, resources.hookUrlOf(token)));
   const { receipts, messages, response: text = '' } = content;
-  const now = clocks.inTimeOf(account_id, call.now);
+  const now = clocks.nowOf(account_id, call.now);
   const inTime = <Dated extends { at: Date }>(given: Dated) => ({
     ...given,
-    at: clocks.inTimeOf(account_id, given.at),
+    at: clocks.nowOf(account_id, given.at),
   });
   if (receipts.length > 0 && (await hasWaitingReceipts(sql, account_id, maxWaitingReceipts)))
     throw tooManyWaiting('receipts');
