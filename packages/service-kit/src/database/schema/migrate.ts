@@ -131,9 +131,9 @@ function openForMigrations(url: string, schema: string): postgres.Sql {
     onclose: () => void sql.end({ timeout: 0 }),
     connect_timeout: 5,
     onnotice: () => undefined,
-    // See `columnTypes`: nobody would await that statement.
+    // See `columnTypes`.
     fetch_types: false,
-    types: { texts: columnTypes.texts },
+    types: columnTypes,
     connection: {
       application_name: `${schema} migrate`,
       search_path: `${schema}, public`,
