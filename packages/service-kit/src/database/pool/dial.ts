@@ -10,7 +10,7 @@ const [consent, refusal] = ['S', 'E'];
 
 /**
  * Connects to the host with an index, encrypted where `sslmode` asks for it; with `prefer` in plain text where the server has no TLS. Throws
- * the socket's error, or NotConnected after `handshakeMs`. The driver's own dial is not used: it listens to a socket too late to hear of a failure.
+ * the socket's error, or NotConnected where the server says nothing for `handshakeMs`. The driver's own dial is not used: it listens to a socket too late to hear of a failure.
  */
 export async function dial(
   { host: hosts, port, path, ssl: mode }: Pick<DriverOptions, 'host' | 'port' | 'path' | 'ssl'>,
@@ -23,7 +23,7 @@ export async function dial(
   const { signal } = ended;
   const end = (code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', what: string) =>
     ended.abort(new NotConnected(code, `${host} ${what}`));
-  const timer = setTimeout(() => end('CONNECT_TIMEOUT', `did not shake hands within ${handshakeMs} ms`), handshakeMs);
+  socket.setTimeout(handshakeMs, () => end('CONNECT_TIMEOUT', `did not shake hands within ${handshakeMs} ms`));
   socket.once('close', () => end('CONNECTION_CLOSED', 'closed the connection'));
   // From its beginning on somebody listens: an error that nobody hears ends the process.
   socket.on('error', () => undefined);
@@ -45,8 +45,6 @@ export async function dial(
   } catch (error) {
     socket.destroy();
     throw (error as Error).name === 'AbortError' ? signal.reason : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../values/backoff.ts';
-import { withTimeout } from '../../values/with-timeout.ts';
+import { waitUntil, withTimeout } from '../../values/with-timeout.ts';
 import { NotConnected } from '../database-errors.ts';
 import { Connection, type DriverOptions } from './connection.ts';
 import { dial } from './dial.ts';
@@ -130,8 +130,7 @@ export class Pool {
   async end(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
     for (const connection of [...this.#idle]) connection.close();
-    for (const untilMs = performance.now() + timeoutMs; this.#all.size > 0 && performance.now() < untilMs; )
-      await sleep(10);
+    await waitUntil(() => this.#all.size === 0, timeoutMs);
     const error = new NotConnected('CONNECTION_CLOSED', 'the pool is closed');
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
     for (const connection of this.#all) connection.end(error);
