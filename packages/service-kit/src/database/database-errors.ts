@@ -46,11 +46,6 @@ export function isStatementTimeout(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '55P03');
 }
 
-/** Returns whether PostgreSQL will never take these values: one has the wrong type, breaks a constraint, or exceeds a limit. */
-export function isRefusedData(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && /^(2[23]|54)/.test(error.code);
-}
-
 /** Returns whether the database is unavailable (restarting, unreachable, out of connections), rather than the statement wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code ?? '');

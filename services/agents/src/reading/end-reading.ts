@@ -4,7 +4,6 @@ import {
   changedValues,
   type Foundation,
   inWorkTransaction,
-  isRefusedData,
   type Sql,
   type WorkCall,
 } from '@customer-platform/service-kit';
@@ -107,4 +106,9 @@ function endedBadly(before: SourceRow, reason: string, { attempts }: ClaimedSour
     updated_at: isSame ? before.updated_at : now,
     read_content: before.read_content,
   };
+}
+
+/** Returns whether PostgreSQL will never take these values: one has the wrong type, breaks a constraint, or exceeds a limit. */
+function isRefusedData(error: unknown): boolean {
+  return /^(2[23]|54)...$/.test(String((error as { code?: unknown } | null)?.code));
 }
