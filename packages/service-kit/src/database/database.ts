@@ -4,7 +4,7 @@ import { NotConnected } from './database-errors.ts';
 import type { DriverOptions } from './pool/connection.ts';
 import { Pool } from './pool/pool.ts';
 import { type Send, statementsFor } from './pool/statement.ts';
-import { databaseAttributes, traceStatement } from './trace-statement.ts';
+import { traceStatement } from './trace-statement.ts';
 
 interface TypeMap extends Record<string, unknown> {
   bigint: number;
@@ -73,7 +73,13 @@ export function openDatabase(
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }>);
   const driver = maker.options as unknown as DriverOptions;
   const pool = new Pool({ driver, size, statementMs });
-  const attributes = databaseAttributes(maker.options, service);
+  const { database, host, port } = maker.options;
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.namespace': `${database}|${service}`,
+    'server.address': host[0] ?? '',
+    'server.port': Number(port[0]),
+  };
   const statements = (send: Send) =>
     statementsFor<Sql>(maker as unknown as Sql, (statement) => {
       traceStatement(statement, attributes);
@@ -102,13 +108,11 @@ function sessionSettings(service: string) {
 /** Checks that a pooler's sessions have the settings. Throws an Error that says which the role lacks. */
 export async function checkSessionSettings(sql: Database, service: string): Promise<void> {
   const wanted = sessionSettings(service);
-  const names = Object.keys(wanted).map((name) => name.toLowerCase());
-  const rows = await sql<{ name: string; setting: string }[]>`
-    select lower(name) as name, setting from pg_settings where lower(name) in ${sql(names)}`;
-  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-  const missing = Object.entries(wanted).filter(([name, value]) => found.get(name.toLowerCase()) !== String(value));
+  const missing = await sql<{ name: string; setting: string }[]>`
+    select wanted.* from unnest(${Object.keys(wanted)}::text[], ${Object.values(wanted).map(String)}::text[]) as wanted (name, setting)
+      left join pg_settings s on lower(s.name) = lower(wanted.name) where s.setting is distinct from wanted.setting`;
   if (missing.length === 0) return;
-  const listed = missing.map(([name, value]) => `${name} = ${value}`).join('; ');
+  const listed = missing.map(({ name, setting }) => `${name} = ${setting}`).join('; ');
   throw new Error(
     `The role of ${service} lacks settings that a pooler cannot pass on (${listed}): run provision again`,
   );
@@ -116,14 +120,11 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
 
 /**
  * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws a
- * StatementTimeout where no connection is free for as long as a statement may take; `work` is not run then. Where the connection breaks it
- * throws at once, and does not wait for `work`.
+ * StatementTimeout where no connection is free for as long as a statement may take; `work` is not run then.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
-  const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
-  broken.catch(() => undefined);
   let isOver = false;
   let fault: { error: unknown } | undefined;
   const tx = statements((statement) => {
@@ -132,16 +133,15 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
       return;
     }
     connection.run(statement, (error) => {
-      if (error === undefined) return pool.responded();
-      fault ??= { error };
-      if (connection.isGone) breakOff(error);
+      if (error === undefined) pool.responded();
+      else fault ??= { error };
     });
   });
   try {
     await tx.unsafe('begin');
     if (isPooled && statementMs !== usualStatementMs)
       await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
-    const result = await Promise.race([work(tx), broken]);
+    const result = await work(tx);
     if (fault) throw fault.error;
     await tx.unsafe('commit');
     return result;

@@ -2,19 +2,6 @@ import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { childSpan, errorType, markFailed } from '../telemetry/telemetry.ts';
 import type { Statement } from './pool/statement.ts';
 
-/** Returns what the spans of a pool's statements say about its database. */
-export function databaseAttributes(
-  { database, host, port }: { database: string; host: string[]; port: number[] },
-  schema: string,
-): Attributes {
-  return {
-    'db.system.name': 'postgresql',
-    'db.namespace': `${database}|${schema}`,
-    'server.address': host[0] ?? '',
-    'server.port': Number(port[0]),
-  };
-}
-
 /** Longest text of a statement in a span. */
 const maxTextLength = 1_000;
 
@@ -22,7 +9,7 @@ const maxTextLength = 1_000;
 const descriptions = new WeakMap<readonly string[], ReturnType<typeof describeStatement>>();
 
 /**
- * Gives a statement of a trace a client span; none where there is no trace, so that polls make none. `database` says where it goes.
+ * Gives a statement of a trace a client span; none where there is no trace, so that polls make none. `database` has what the spans of its pool have in common.
  * Values are no part of it: they may be anybody's.
  */
 export function traceStatement(statement: Statement, database: Attributes): void {
