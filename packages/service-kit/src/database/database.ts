@@ -39,21 +39,13 @@ interface Opened {
  * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
  * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
  * transaction mode the role has these settings of its own, and no statement is prepared. A connection is replaced after half an hour, unless
- * `isLasting`. A pool whose statements take longer also ends connections where `silentWith`, another pool of the same server, found one silent:
- * it would wait for as long itself.
+ * `isLasting`.
  */
 export function openDatabase(
   url: string,
-  options: {
-    pool: number;
-    service: string;
-    statementMs?: number;
-    isPooled?: boolean;
-    isLasting?: boolean;
-    silentWith?: Database;
-  },
+  options: { pool: number; service: string; statementMs?: number; isPooled?: boolean; isLasting?: boolean },
 ): Database {
-  const { service, isPooled = false, isLasting, silentWith, pool: size, statementMs = usualStatementMs } = options;
+  const { service, isPooled = false, isLasting, pool: size, statementMs = usualStatementMs } = options;
   // A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then.
   const settings = {
     ...sessionSettings(service),
@@ -85,7 +77,6 @@ export function openDatabase(
       traceStatement(statement, attributes);
       send(statement);
     });
-  silentWith?.pool.onSilence(() => pool.endSilent(silentWith.statementMs));
   return Object.assign(statements(pool.run), {
     options: { ...maker.options, max: size },
     end: ({ timeout = 5 }: { timeout?: number } = {}) => pool.end(timeout * 1_000),

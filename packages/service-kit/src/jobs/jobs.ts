@@ -51,7 +51,7 @@ export interface Job<Resources> {
   watched?: readonly WatchedRows[];
   /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
   byClock?: Pick<Job<Resources>, 'run'>;
-  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then, which end where those of the others fall silent. */
+  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
   statementMs?: number;
   /**
    * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.

@@ -227,7 +227,6 @@ export async function startService<Schema extends z.ZodObject, Resources>(
     service: name,
     statementMs: Math.max(0, ...patient),
     isPooled: sql.isPooled,
-    silentWith: sql,
   });
   const running = jobs.map((job) => startJob(job, job.statementMs ? { ...work, sql: patientSql } : work));
   const listener = await listen(app, config.PORT, config.HOST);

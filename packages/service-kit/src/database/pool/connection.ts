@@ -10,7 +10,10 @@ export type DriverOptions = postgres.ParsedOptions;
 const closeMs = 1_000;
 /** PostgreSQL's Terminate message. */
 const terminate = Buffer.from([0x58, 0, 0, 0, 4]);
-/** The pool counts time and hosts itself, and its sockets are encrypted already. */
+/**
+ * The pool counts time and hosts itself, and its sockets are encrypted already. A host that has vanished is found half a minute after its last word,
+ * however long a statement may take: after 15 s without any the kernel asks ten times, each second.
+ */
 const ownedByPool = {
   max: 1,
   idle_timeout: null,
@@ -18,6 +21,7 @@ const ownedByPool = {
   connect_timeout: 0,
   target_session_attrs: null,
   ssl: false,
+  keep_alive: 15,
 };
 
 /**
@@ -46,12 +50,6 @@ export class Connection {
 
   /** Sends a statement behind those under way. It fails with the connection; `settled` is called when it has ended. */
   run(statement: Statement, settled?: (error?: unknown) => void): void {
-    if (this.isGone) {
-      const error = new NotConnected('CONNECTION_CLOSED', 'the connection of this statement has ended');
-      statement.reject(error);
-      settled?.(error);
-      return;
-    }
     this.#underWay.add(statement);
     this.busySinceMs ??= performance.now();
     statement.whenSettled((error) => {
@@ -62,7 +60,9 @@ export class Connection {
       if (error !== undefined && !isRefusal) this.end(error);
       settled?.(error);
     });
-    this.#send(statement);
+    if (this.isGone)
+      statement.reject(new NotConnected('CONNECTION_CLOSED', 'the connection of this statement has ended'));
+    else this.#send(statement);
   }
 
   /** Sends a statement that is the only one under way once more, where its result columns have changed. */

@@ -99,28 +99,6 @@ describe('a connection that falls silent', () => {
     expect(isDatabaseUnavailable(await failure(work))).toBe(true);
     await waitFor('a new connection', () => inTransaction(sql, (tx) => tx`select 4`).catch(() => undefined));
   });
-
-  it('is given up by a pool of patient statements too, whatever runs there', async () => {
-    const pool = { pool: 2, service: 'crm', statementMs: 600_000, silentWith: sql };
-    const patient = openDatabase(relay.url, pool);
-    try {
-      // One that is idle afterwards, and one on which a statement runs.
-      await Promise.all([patient`select 1`, patient`select pg_sleep(0)`]);
-      const long = failure(patient`select pg_sleep(600)`);
-      await waitFor('the long statement', async () => {
-        const [running] = await sql`
-          select from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active'
-            and datname = current_database() and pid <> pg_backend_pid()`;
-        return running !== undefined;
-      });
-      relay.silence();
-      expect(isDatabaseUnavailable(await failure(one()))).toBe(true);
-      expect(isDatabaseUnavailable(await long)).toBe(true);
-      expect(await Promise.all([1, 2].map(() => inTransaction(patient, (tx) => tx`select 1 as one`)))).toHaveLength(2);
-    } finally {
-      await patient.end({ timeout: 0 });
-    }
-  });
 });
 
 it('a connection that ends while its transaction does something else fails what that does next, and not the process', async () => {

@@ -52,7 +52,6 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  readonly #onSilence: (() => void)[] = [];
   #waiting: Waiter[] = [];
   #dialling = 0;
   #nextHost = 0;
@@ -111,19 +110,6 @@ export class Pool {
   /** Takes note that a statement has ended, however. */
   responded(): void {
     this.#unansweredSinceMs = undefined;
-  }
-
-  /** Calls `tell` each time a connection was ended because PostgreSQL was silent on it. */
-  onSilence(tell: () => void): void {
-    this.#onSilence.push(tell);
-  }
-
-  /** Ends idle connections, and those on which a statement has been under way for `ms`: another one to the same server was silent. */
-  endSilent(ms: number): void {
-    const sinceMs = performance.now() - ms;
-    for (const connection of [...this.#idle]) connection.close();
-    for (const connection of this.#all)
-      if ((connection.busySinceMs ?? Number.POSITIVE_INFINITY) < sinceMs) connection.end(new StatementTimeout(ms));
   }
 
   /** Ends all connections, those in use after `timeoutMs` at most. */
@@ -218,11 +204,12 @@ export class Pool {
     // After a turn of the event loop: what has arrived already is read first.
     setImmediate(() => {
       const now = performance.now();
-      const deadlineMs = this.#options.statementMs + graceMs;
-      if (this.#all.values().some(({ busySinceMs = now }) => busySinceMs < now - deadlineMs)) {
+      const { statementMs } = this.#options;
+      const busyFor = (ms: number) => [...this.#all].filter(({ busySinceMs = now }) => busySinceMs < now - ms);
+      if (busyFor(statementMs + graceMs).length > 0) {
         // Others to the same server are likely silent as well: those that are idle, and those that have been busy for long.
-        this.endSilent(this.#options.statementMs / 2);
-        for (const tell of this.#onSilence) tell();
+        for (const connection of [...this.#idle]) connection.close();
+        for (const connection of busyFor(statementMs / 2)) connection.end(new StatementTimeout(statementMs));
       }
       const late = this.#waiting.filter(({ untilMs }) => untilMs < now);
       if (late.length > 0) this.#waiting = this.#waiting.filter(({ untilMs }) => untilMs >= now);
