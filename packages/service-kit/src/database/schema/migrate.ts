@@ -88,7 +88,7 @@ async function withShortLocks(sql: postgres.Sql, work: () => Promise<unknown>, g
   for (let tries = 1; ; tries++) {
     const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
     try {
-      await setLockTimeout(sql, lockTimeoutMs);
+      await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`;
       return await work();
     } catch (error) {
       if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
@@ -109,7 +109,29 @@ export interface Waiting {
 async function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
   const deadlineMs = performance.now() + unavailableMs;
   for (let tries = 1; ; tries++) {
-    const sql = openForMigrations(url, schema);
+    const sql = postgres(url, {
+      max: 1,
+      // The lock of one process at a time is the connection's: with another one, two would migrate at once.
+      max_lifetime: null,
+      onclose: () => void sql.end({ timeout: 0 }),
+      connect_timeout: 5,
+      onnotice: () => undefined,
+      // See `columnTypes`.
+      fetch_types: false,
+      types: columnTypes,
+      connection: {
+        application_name: `${schema} migrate`,
+        search_path: `${schema}, public`,
+        lock_timeout: longAttempts.lockTimeoutMs,
+        // The role's own are for requests. As options: the driver leaves out a setting that is 0. With a node that vanishes the lock of one
+        // process at a time ends within half a minute; in the middle of a statement PostgreSQL looks every ten seconds.
+        options: [
+          '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+          '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4',
+          '-c tcp_user_timeout=30000 -c client_connection_check_interval=10000',
+        ].join(' '),
+      },
+    });
     try {
       await withTimeout(responseMs, sql`select`);
       return sql;
@@ -121,37 +143,6 @@ async function openWhenAvailable(url: string, schema: string, say: (waiting: Wai
       await sleep(retryMs);
     }
   }
-}
-
-function openForMigrations(url: string, schema: string): postgres.Sql {
-  const sql = postgres(url, {
-    max: 1,
-    // The lock of one process at a time is the connection's: with another one, two would migrate at once.
-    max_lifetime: null,
-    onclose: () => void sql.end({ timeout: 0 }),
-    connect_timeout: 5,
-    onnotice: () => undefined,
-    // See `columnTypes`.
-    fetch_types: false,
-    types: columnTypes,
-    connection: {
-      application_name: `${schema} migrate`,
-      search_path: `${schema}, public`,
-      lock_timeout: longAttempts.lockTimeoutMs,
-      // The role's own are for requests. As options: the driver leaves out a setting that is 0. With a node that vanishes the lock of one
-      // process at a time ends within half a minute; in the middle of a statement PostgreSQL looks every ten seconds.
-      options: [
-        '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
-        '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4',
-        '-c tcp_user_timeout=30000 -c client_connection_check_interval=10000',
-      ].join(' '),
-    },
-  });
-  return sql;
-}
-
-async function setLockTimeout(sql: postgres.Sql, ms: number): Promise<void> {
-  await sql`select set_config('lock_timeout', ${String(ms)}, false)`;
 }
 
 /** A statement that builds or drops an index beside its table's other work, and in no transaction: what it does, the index, and ` on …`. */
@@ -185,7 +176,7 @@ async function changeConcurrently(sql: postgres.Sql, index: IndexChange, patient
   const table = /^ on (\w+) /.exec(rest)?.[1] ?? '';
   const partitioned = await sql`select from pg_partitioned_table where partrelid = to_regclass(nullif(${table}, ''))`;
   if (partitioned.length === 0) {
-    await setLockTimeout(sql, 0);
+    await sql`set lock_timeout = 0`;
     const unfinished = await sql`select from pg_index where indexrelid = to_regclass(${name}) and not indisvalid`;
     if (unfinished.length > 0) await sql`drop index concurrently ${sql(name)}`;
     await sql.unsafe(`${change} ${name}${rest}`).simple();

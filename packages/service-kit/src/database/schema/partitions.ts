@@ -120,6 +120,7 @@ export class PartitionKeeper {
     return kept.some((one) => one.status === 'fulfilled' && one.value);
   }
 
+  /** The same of one table. A drop gives way to whoever has the partition locked, and is tried again a minute later. */
   async #keepUp(table: PartitionedTable): Promise<boolean> {
     const { partitions, now } = await readPartitions(this.#sql, table.table);
     const { missing, over } = planPartitions(table, partitions, now, Date.now());
@@ -139,22 +140,16 @@ export class PartitionKeeper {
       note(over.length);
     }
     const [oldest] = over;
-    if (!oldest || !(await this.#drop(table, oldest))) return false;
-    note(over.length - 1);
-    return over.length > 1;
-  }
-
-  /** Drops a partition; returns whether it did. It gives way to whoever has it locked, and is tried again a minute later. */
-  async #drop({ table }: PartitionedTable, partition: Partition): Promise<boolean> {
-    const said = { partition: partition.name };
+    const said = { partition: oldest?.name };
     try {
-      const isMine = await dropPartition(this.#sql, table, partition);
-      if (isMine) this.#log.info(said, 'a partition was dropped with its rows, whose time is over');
-      return isMine;
+      if (!oldest || !(await dropPartition(this.#sql, table.table, oldest))) return false;
     } catch (error) {
       if (!isTemporaryFailure(error)) throw error;
       this.#log.info(said, 'a partition cannot be dropped while somebody has its table locked; it is tried again');
       return false;
     }
+    this.#log.info(said, 'a partition was dropped with its rows, whose time is over');
+    note(over.length - 1);
+    return over.length > 1;
   }
 }
