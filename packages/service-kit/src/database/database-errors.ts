@@ -1,12 +1,12 @@
 import { ApiError } from '@customer-platform/contracts/core';
 import postgres from 'postgres';
 
-/** A connection that did not come to be, or ended before it was of use. */
+/** A connection that did not come to be, ended before it was of use or is silent; or none was free, and `cause` is why none could be made, if that is so. */
 export class NotConnected extends Error {
   readonly code: string;
 
-  constructor(code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', message: string) {
-    super(message);
+  constructor(code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED' | 'STATEMENT_TIMEOUT', message: string, cause?: unknown) {
+    super(message, { cause });
     this.code = code;
   }
 }

@@ -110,8 +110,8 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
 }
 
 /**
- * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws a
- * StatementTimeout where no connection is free for as long as a statement may take; `work` is not run then.
+ * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws
+ * NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
  */
 export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
@@ -119,10 +119,8 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
   let isOver = false;
   let fault: { error: unknown } | undefined;
   const tx = statements((statement) => {
-    if (isOver) {
-      statement.reject(new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'));
-      return;
-    }
+    if (isOver)
+      return statement.reject(new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'));
     connection.run(statement, (error) => {
       if (error === undefined) pool.responded();
       else fault ??= { error };

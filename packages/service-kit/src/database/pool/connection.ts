@@ -71,21 +71,15 @@ export class Connection {
     this.#send(statement);
   }
 
-  /** Ends the connection at once; what is under way fails with `error`. */
-  end(error: unknown): void {
+  /** Ends the connection: at once, and what is under way fails with `error`; without one it is idle, and PostgreSQL is told. */
+  end(error?: unknown): void {
     if (this.isGone) return;
     this.isGone = true;
     for (const statement of this.#underWay) statement.reject(error);
-    this.#socket.destroy();
-    this.#ended(this);
-  }
-
-  /** Ends an idle connection, and tells PostgreSQL. */
-  close(): void {
-    if (this.isGone) return;
-    this.isGone = true;
-    this.#socket.end(terminate);
-    setTimeout(() => this.#socket.destroy(), closeMs).unref();
+    if (error === undefined) {
+      this.#socket.end(terminate);
+      setTimeout(() => this.#socket.destroy(), closeMs).unref();
+    } else this.#socket.destroy();
     this.#ended(this);
   }
 }

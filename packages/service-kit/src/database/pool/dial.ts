@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as encrypt } from 'node:tls';
+import { connect as encrypt } from 'node:tls';
 import { NotConnected } from '../database-errors.ts';
 import type { DriverOptions } from './connection.ts';
 
 /** PostgreSQL's request for TLS, and the first byte of its responses: consent, or an error where it has no more processes. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const [consent, refusal] = ['S', 'E'];
+/** Certificates are verified except with these modes, as in libpq. */
+const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];
 
 /**
  * Connects to the host with an index, encrypted where `sslmode` asks for it; with `prefer` in plain text where the server has no TLS. Throws
@@ -35,7 +37,8 @@ export async function dial(
     const response = bytes.toString('latin1');
     if (response.startsWith(refusal)) throw new NotConnected('CONNECTION_CLOSED', `${host} refused the connection`);
     if (response === consent) {
-      const secure = encrypt({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...verification(mode) });
+      const verification = typeof mode === 'object' ? mode : { rejectUnauthorized: !unverified.includes(mode) };
+      const secure = encrypt({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...verification });
       secure.on('error', () => undefined);
       await once(secure, 'secureConnect', { signal });
       return secure;
@@ -46,11 +49,4 @@ export async function dial(
     socket.destroy();
     throw (error as Error).name === 'AbortError' ? signal.reason : error;
   }
-}
-
-const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];
-
-/** Certificates are verified except with `require` and weaker modes, as in libpq. */
-function verification(mode: DriverOptions['ssl']): ConnectionOptions {
-  return typeof mode === 'object' ? mode : { rejectUnauthorized: !unverified.includes(mode) };
 }

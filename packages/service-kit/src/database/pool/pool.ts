@@ -18,14 +18,8 @@ const pauses = { firstMs: 50, longestMs: 500 };
 /** Codes of failures that say nothing of the server: it may be about to start. */
 const saysNothing = new Set(['CONNECTION_CLOSED', 'STATEMENT_TIMEOUT']);
 
-/** A statement did not end in time: its connection is silent, or none was free. `cause` is why none could be made, if that is so. */
-export class StatementTimeout extends Error {
-  readonly code = 'STATEMENT_TIMEOUT';
-
-  constructor(ms: number, cause?: unknown) {
-    super(`PostgreSQL did not respond to a statement within ${ms} ms`, { cause });
-  }
-}
+const timedOut = (ms: number, cause?: unknown) =>
+  new NotConnected('STATEMENT_TIMEOUT', `PostgreSQL did not respond to a statement within ${ms} ms`, cause);
 
 interface Waiter {
   untilMs: number;
@@ -88,7 +82,7 @@ export class Pool {
     );
   };
 
-  /** Takes a connection, to be given back. Throws StatementTimeout where none is free within `waitMs`, and why none can be opened. */
+  /** Takes a connection, to be given back. Throws NotConnected where none is free within `waitMs`, and why none can be opened. */
   async take(waitMs: number): Promise<Connection> {
     this.#unansweredSinceMs ??= performance.now();
     this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
@@ -99,7 +93,7 @@ export class Pool {
     if (connection.isGone) return;
     const { max_lifetime: seconds } = this.#options.driver;
     if (this.#isEnding || (seconds && performance.now() - connection.bornAtMs > seconds * 1_000)) {
-      connection.close();
+      connection.end();
       return;
     }
     const next = this.#waiting.shift();
@@ -115,7 +109,7 @@ export class Pool {
   /** Ends all connections, those in use after `timeoutMs` at most. */
   async end(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
-    for (const connection of [...this.#idle]) connection.close();
+    for (const connection of [...this.#idle]) connection.end();
     await waitUntil(() => this.#all.size === 0, timeoutMs);
     const error = new NotConnected('CONNECTION_CLOSED', 'the pool is closed');
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
@@ -174,7 +168,7 @@ export class Pool {
     const { driver } = this.#options;
     const socket = await dial(driver, host);
     const connection = new Connection(socket, driver, this.#forget);
-    socket.setTimeout(idleMs).on('timeout', () => this.#idle.includes(connection) && connection.close());
+    socket.setTimeout(idleMs).on('timeout', () => this.#idle.includes(connection) && connection.end());
     const asked = ownStatement('select pg_is_in_recovery() as standby');
     connection.run(asked);
     try {
@@ -182,7 +176,7 @@ export class Pool {
       this.#dialError = undefined;
       if (connection.isGone) return undefined;
       if (row.standby && wantsPrimary(driver.target_session_attrs)) {
-        connection.close();
+        connection.end();
         return undefined;
       }
       this.#all.add(connection);
@@ -208,12 +202,12 @@ export class Pool {
       const busyFor = (ms: number) => [...this.#all].filter(({ busySinceMs = now }) => busySinceMs < now - ms);
       if (busyFor(statementMs + graceMs).length > 0) {
         // Others to the same server are likely silent as well: those that are idle, and those that have been busy for long.
-        for (const connection of [...this.#idle]) connection.close();
-        for (const connection of busyFor(statementMs / 2)) connection.end(new StatementTimeout(statementMs));
+        for (const connection of [...this.#idle]) connection.end();
+        for (const connection of busyFor(statementMs / 2)) connection.end(timedOut(statementMs));
       }
       const late = this.#waiting.filter(({ untilMs }) => untilMs < now);
       if (late.length > 0) this.#waiting = this.#waiting.filter(({ untilMs }) => untilMs >= now);
-      for (const { reject, waitMs } of late) reject(new StatementTimeout(waitMs, this.#dialError));
+      for (const { reject, waitMs } of late) reject(timedOut(waitMs, this.#dialError));
       const isBusy = this.#waiting.length > 0 || this.#all.size > this.#idle.length;
       this.#sweep = isBusy && !this.#isEnding ? setTimeout(this.#checkDeadlines, sweepMs) : undefined;
     });

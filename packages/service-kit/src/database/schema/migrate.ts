@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { TimedOut, withTimeout } from '../../values/with-timeout.ts';
+import { withTimeout } from '../../values/with-timeout.ts';
 import { columnTypes } from '../column-types.ts';
-import { isDatabaseUnavailable } from '../database-errors.ts';
+import { isDatabaseUnavailable, NotConnected } from '../database-errors.ts';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
 
 /** The migrations of the tables that every process has; they come before its own. */
@@ -133,12 +133,15 @@ async function openWhenAvailable(url: string, schema: string, say: (waiting: Wai
       },
     });
     try {
-      await withTimeout(responseMs, sql`select`);
+      await withTimeout(
+        responseMs,
+        sql`select`,
+        () => new NotConnected('CONNECT_TIMEOUT', 'PostgreSQL does not respond'),
+      );
       return sql;
     } catch (error) {
       await sql.end({ timeout: 0 });
-      const isUnavailable = error instanceof TimedOut || isDatabaseUnavailable(error);
-      if (!isUnavailable || performance.now() > deadlineMs) throw error;
+      if (!isDatabaseUnavailable(error) || performance.now() > deadlineMs) throw error;
       say({ waitsFor: 'database', tries });
       await sleep(retryMs);
     }

@@ -89,13 +89,11 @@ export class PartitionKeeper {
    */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const failure = await this.keepUp().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
+      const failure = await this.keepUp().catch((error: Error) => error);
       const lacking = this.#tables.map(({ table }) => table).filter((table) => !this.#seen.get(table)?.hasNow);
       if (lacking.length === 0) {
-        if (failure) this.#log.warn({ err: failure }, 'partitions could not be made ahead; it is tried again');
+        if (failure instanceof Error)
+          this.#log.warn({ err: failure }, 'partitions could not be made ahead; it is tried again');
         break;
       }
       const message = `no partition for what is written now: ${lacking.join(', ')}`;
