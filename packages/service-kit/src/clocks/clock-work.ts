@@ -90,28 +90,26 @@ export class ClockWork {
    */
   async look(account: string, position: number | null): Promise<ClockLook> {
     const consumers = [...this.#consumers].filter(({ queue }) => position !== null && !this.#pauses.of(queue).isWhole);
-    const passed = await Promise.all(consumers.map((consumer) => consumer.hasPassed(position!)));
-    const behind = consumers.filter((_, index) => !passed[index]).map(({ queue }) => queue);
+    const behind = consumers.map(async (one) => ((await one.hasPassed(position!)) ? [] : one.queue));
+    const waitsFor = (await Promise.all(behind)).flat();
     // After the consumers: what they led to is seen.
     const { mark, queues } = await selectEvents(this.#sql, account);
-    const events = queues.filter((queue) => !this.#isPaused(queue, account));
+    waitsFor.push(...queues.filter((queue) => !this.#isPaused(queue, account)));
     const now = this.#clocks.nowOf(account);
-    const works = [...this.#works].filter(
-      ({ queue, rows }) => rows.afterMs === undefined && !this.#isPaused(queue, account),
-    );
-    const looks = works.map(({ queue = '', rows }) => {
+    const looks = [...this.#works].flatMap(({ queue, rows }) => {
+      if (rows.afterMs !== undefined || this.#isPaused(queue, account)) return [];
       const { endpoints } = this.#pauses.of(queue);
-      return { name: queue || rows.name, rows, at: { account, now, endpoints } };
+      return { name: queue ?? rows.name, rows, at: { account, now, endpoints } };
     });
     const found = await lookAt(this.#sql, looks);
     const busy = found.filter(({ due, running }) => due || running).map(({ name }) => name);
     const times = found.flatMap(({ next }) => next?.getTime() ?? []);
     if (busy.length > 0) this.wake(account);
-    return { waitsFor: [...behind, ...events, ...busy], nextMs: times.length > 0 ? Math.min(...times) : null, mark };
+    return { waitsFor: [...waitsFor, ...busy], nextMs: times.length > 0 ? Math.min(...times) : null, mark };
   }
 
   #isPaused(queue: string | undefined, accountId: string): boolean {
-    const { isWhole, accounts } = this.#pauses.of(queue ?? '');
+    const { isWhole, accounts } = this.#pauses.of(queue);
     return isWhole || accounts.includes(accountId);
   }
 
@@ -123,9 +121,7 @@ export class ClockWork {
     const woken = [...this.#woken];
     this.#woken.clear();
     if (this.#taking.size > 0) for (const accountId of woken) this.#missed.add(accountId);
-    const works = [...this.#works].filter(
-      (work) => !this.#taking.has(work) && !this.#pauses.of(work.queue ?? '').isWhole,
-    );
+    const works = [...this.#works].filter((work) => !this.#taking.has(work) && !this.#pauses.of(work.queue).isWhole);
     try {
       const due = await accountsDue(this.#sql, works, this.#clocks.real(), isOfAll ? undefined : woken);
       for (const [work, accounts] of due) this.#taking.set(work, this.#take(work, accounts));

@@ -6,10 +6,7 @@ const knownForMs = 60_000;
 const maxKnown = 10_000;
 const maxConcurrentFetches = 8;
 
-/**
- * Accounts, for work that no request started. What was asked of the gateway is kept for a minute, and forgotten as soon as the account
- * changes.
- */
+/** Accounts, for work that no request started: what the gateway said of one is kept for a minute, and forgotten as soon as it changes. */
 export class AccountDirectory {
   readonly #known = new LRUCache<string, { account: AccountContext | null }>({ max: maxKnown, ttl: knownForMs });
   readonly #fetch: (accountId: string) => Promise<AccountContext | null>;

@@ -7,7 +7,6 @@ import { type Database, inTransaction, type Sql } from '../database/database.ts'
 import { isUnavailable } from '../database/database-errors.ts';
 import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
 import { type EventAccount, type OutboxRow, outboxRow, writeOutbox, writeOutboxOf } from '../outbox/outbox.ts';
-import { nothingPaused } from '../queues/pauses.ts';
 import type { Queues, ReportedQueue } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
@@ -158,7 +157,7 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
   const log = context.log.child({ job: job.name });
   const own = { ...context, log };
   const round = async (run: Job<Resources>['run'], account: string | undefined) => {
-    const paused = queue ? queues.pauses.of(queue.queue) : nothingPaused;
+    const paused = queues.pauses.of(queue?.queue);
     if (paused.isWhole) return false;
     const scope = { ...paused, account };
     try {

@@ -38,8 +38,8 @@ export class Pauses {
     bus.onPeers(topic, () => this.#loop.wake());
   }
 
-  /** Returns what of a queue is paused now. */
-  of(queue: string): Paused {
+  /** Returns what of a queue is paused now; nothing is of work without one. */
+  of(queue: string | undefined): Paused {
     const pauses = this.#pauses.filter((pause) => pause.queue === queue);
     return {
       isWhole: pauses.some(({ account, endpoint }) => account === null && endpoint === null),

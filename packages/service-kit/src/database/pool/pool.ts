@@ -21,12 +21,7 @@ const saysNothing = new Set(['CONNECTION_CLOSED', 'STATEMENT_TIMEOUT']);
 const timedOut = (ms: number, cause?: unknown) =>
   new NotConnected('STATEMENT_TIMEOUT', `PostgreSQL did not respond to a statement within ${ms} ms`, cause);
 
-interface Waiter {
-  untilMs: number;
-  waitMs: number;
-  resolve(connection: Connection): void;
-  reject(error: unknown): void;
-}
+type Waiter = PromiseWithResolvers<Connection> & { untilMs: number; waitMs: number };
 
 interface PoolOptions {
   driver: DriverOptions;
@@ -86,7 +81,13 @@ export class Pool {
   async take(waitMs: number): Promise<Connection> {
     this.#unansweredSinceMs ??= performance.now();
     this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
-    return this.#idle.shift() ?? (await this.#wait(waitMs));
+    const idle = this.#idle.shift();
+    if (idle) return idle;
+    if (this.#isEnding) throw new NotConnected('CONNECTION_CLOSED', 'the pool is closed');
+    const waiter = { ...Promise.withResolvers<Connection>(), untilMs: performance.now() + waitMs, waitMs };
+    this.#waiting.push(waiter);
+    this.#dialMore();
+    return await waiter.promise;
   }
 
   giveBack(connection: Connection): void {
@@ -115,14 +116,6 @@ export class Pool {
     for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
     for (const connection of this.#all) connection.end(error);
     clearTimeout(this.#sweep);
-  }
-
-  #wait(waitMs: number): Promise<Connection> {
-    if (this.#isEnding) return Promise.reject(new NotConnected('CONNECTION_CLOSED', 'the pool is closed'));
-    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    this.#waiting.push({ untilMs: performance.now() + waitMs, waitMs, resolve, reject });
-    this.#dialMore();
-    return promise;
   }
 
   #runOn(connection: Connection, statement: Statement): void {
