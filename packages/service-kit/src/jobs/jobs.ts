@@ -48,12 +48,10 @@ export interface Job<Resources> {
   due?: ClockedRows;
   /** Rows that it sleeps for, where they are not those of `due` or its queue; a job without any runs every `everyMs`. */
   watched?: readonly WatchedRows[];
-  /** A round by the clock of an account, where rounds of the job remember something and must not run side by side with it. */
-  byClock?: Pick<Job<Resources>, 'run'>;
   /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
   statementMs?: number;
   /**
-   * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does.
+   * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does. One by the real time may run beside one by a clock.
    * Nothing is done of what operators paused of its queue, nor of accounts outside of `scope`. Returns whether more may be waiting: then the
    * next round follows at once. Throws RoundLeft to have all of it rolled back without a failure.
    */
@@ -152,16 +150,16 @@ const slowestRetryMs = 60_000;
 
 /** Runs one job until stopped: by the real time in a loop of its own, which sleeps until its rows are due, and by the clocks of accounts where these have something due. */
 export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
-  const { everyMs, queue, byClock = job } = job;
+  const { everyMs, queue } = job;
   const { queues, clockWork, watch } = context;
   const log = context.log.child({ job: job.name });
   const own = { ...context, log };
-  const round = async (run: Job<Resources>['run'], account: string | undefined) => {
+  const round = async (account?: string) => {
     const paused = queues.pauses.of(queue?.queue);
     if (paused.isWhole) return false;
     const scope = { ...paused, account };
     try {
-      return await inWorkTransaction(own, (call) => run(call, scope));
+      return await inWorkTransaction(own, (call) => job.run(call, scope));
     } catch (error) {
       if (error instanceof RoundLeft) return true;
       if (queue) queues.noteError(queue.queue, error);
@@ -170,11 +168,10 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
     }
   };
   const rows = job.due ?? queue?.rows;
-  const unregister =
-    rows && clockWork.register({ queue: queue?.queue, rows, take: (account) => round(byClock.run, account) });
+  const unregister = rows && clockWork.register({ queue: queue?.queue, rows, take: round });
   const watched = job.watched ?? (rows ? [rows] : []);
   const pace = { name: job.name, everyMs, slowestRetryMs, log };
-  const run = () => round(job.run, undefined);
+  const run = () => round();
   const loop = watched.length > 0 ? watch.run({ ...pace, rows: watched }, run) : new WakeLoop(job.name, pace, run);
   return {
     async stop() {

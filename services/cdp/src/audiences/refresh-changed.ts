@@ -9,6 +9,7 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { beforeFirst, claimAccount } from '../accounts/claim-account.ts';
+import { withRoundsApart } from '../accounts/rounds-apart.ts';
 import { announceNext, isBehind } from './announce-moves.ts';
 import {
   hasChanged,
@@ -51,7 +52,7 @@ interface RoundBounds {
 export function refreshChangedContacts(worker: number | 'quick'): Job<unknown> {
   if (worker === 'quick') return makeRefresh(worker);
   // Changes and what is due of an account are one round's.
-  return { ...makeRefresh(worker), due: { name: 'audience_work', due: 'due_at' }, byClock: makeRefresh(worker) };
+  return { ...withRoundsApart(() => makeRefresh(worker)), due: { name: 'audience_work', due: 'due_at' } };
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {

@@ -10,6 +10,7 @@ import {
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
+import { withRoundsApart } from '../accounts/rounds-apart.ts';
 import { announceNext, isBehind, tellReady } from './announce-moves.ts';
 import { replacedBy, toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
@@ -55,7 +56,7 @@ interface Failure {
  * those who would wait for minutes behind others' large refreshes.
  */
 export function refreshWhole(worker: number | 'quick'): Job<unknown> {
-  return { ...makeRefresh(worker), byClock: makeRefresh(worker) };
+  return withRoundsApart(() => makeRefresh(worker));
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {

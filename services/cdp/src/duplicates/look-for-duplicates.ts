@@ -1,5 +1,6 @@
 import { type Job, LRUCache, type ReportedQueue, type Sql } from '@customer-platform/service-kit';
 import { type AccountWork, claimAccount } from '../accounts/claim-account.ts';
+import { withRoundsApart } from '../accounts/rounds-apart.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
 import {
@@ -33,7 +34,7 @@ const duplicates: ReportedQueue = { queue: 'duplicates', rows: { name: 'duplicat
  * it to the others.
  */
 export function lookForDuplicates(worker: 1 | 2): Job<unknown> {
-  return { ...makeLook(worker), byClock: makeLook(worker) };
+  return withRoundsApart(() => makeLook(worker));
 }
 
 function makeLook(worker: 1 | 2): Job<unknown> {
