@@ -40,16 +40,12 @@ export class Statement extends DriverStatement {
     this.template = template;
   }
 
-  /** The driver sets it when it is about to send the statement again, and at no other time. */
+  /** The driver sets it when it is about to send the statement again, and at no other time; it reads nothing. */
   set retried(error: unknown) {
     this.cancelled = true;
     const { aloneOn } = this;
     if (aloneOn) queueMicrotask(() => aloneOn.runAgain(this));
     else this.reject(error);
-  }
-
-  get retried(): undefined {
-    return undefined;
   }
 
   /** Lets the driver send the statement once more, with its values as they were given. */

@@ -1,9 +1,8 @@
 import type postgres from 'postgres';
 
 /**
- * Settings by which PostgreSQL looks at a table after so many changes, however large it is: by default after a tenth of it. Of an account that it has not seen there
- * it expects one row, and then each index that begins with the account seems as good as the primary key: every look-up of one row read all rows of the account,
- * until a customer beside one of a million had a hundred thousand.
+ * Settings by which PostgreSQL analyzes a table after so many changes, however large it is; by default after a tenth of it. Of an account that it has not
+ * seen there it expects one row, and then may read all rows of the account for each look-up: any index that begins with it seems as good as another.
  */
 export const analyzedOften = 'autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000';
 
