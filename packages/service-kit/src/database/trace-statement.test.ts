@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { describeStatement } from './trace-statement.ts';
+import { describeStatement } from './database.ts';
 
 describe('the span of a statement', () => {
   it.each([

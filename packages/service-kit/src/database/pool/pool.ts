@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../values/backoff.ts';
 import { waitUntil, withTimeout } from '../../values/with-timeout.ts';
 import { NotConnected } from '../database-errors.ts';
-import { Connection, type DriverOptions } from './connection.ts';
+import { Connection, type DriverOptions, Statement } from './connection.ts';
 import { dial } from './dial.ts';
-import { Statement } from './statement.ts';
 
 /** Time after which the client gives up a statement, beyond the server's own timeout: PostgreSQL's error comes first where it can. */
 const graceMs = 1_000;
