@@ -1,6 +1,6 @@
 import { readConfig } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { isInRanges } from './http/client-address.ts';
+import { isInRanges } from './http/request-head.ts';
 import { redisServers } from './limits/redis-settings.ts';
 import { gatewayConfig } from './settings.ts';
 

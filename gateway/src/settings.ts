@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { baseConfig, portSetting } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { type AddressRange, parseRange } from './http/client-address.ts';
+import { type AddressRange, parseRange } from './http/request-head.ts';
 import { checkRedisSettings, redisSettings } from './limits/redis-settings.ts';
 
 const serviceUrl = z

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { clientAddressReader, isInRanges, parseRange } from './client-address.ts';
+import { clientAddressReader, isInRanges, parseRange } from './request-head.ts';
 
 describe('an address range', () => {
   it('of IPv4 mapped into IPv6 is the IPv4 range', () => {

@@ -1,6 +1,6 @@
 import { contextSigner } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
-import { parseRange } from '../http/client-address.ts';
+import { parseRange } from '../http/request-head.ts';
 import { ratePolicy } from '../limits/rate-limiter.ts';
 import type { KeyWithAccount } from './keys.sql.ts';
 

@@ -1,5 +1,5 @@
 import { type Logger, LRUCache, serviceUnavailable, withTimeout } from '@customer-platform/service-kit';
-import { networkOf } from '../http/client-address.ts';
+import { networkOf } from '../http/request-head.ts';
 import type { GatewayRedis } from './redis.ts';
 
 /** Invalid keys of an address that are refused with 401 within a minute, which begins with the first; more are refused with 429. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '@customer-platform/contracts/core';
 import { LRUCache, limitReached } from '@customer-platform/service-kit';
-import { networkOf } from '../http/client-address.ts';
+import { networkOf } from '../http/request-head.ts';
 import { rateLimited } from './rate-limiter.ts';
 
 /** Wrong tokens within the window from which each refusal takes a step longer, up to the longest. */

@@ -3,7 +3,7 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { limitReached, meter, serviceUnavailable } from '@customer-platform/service-kit';
 import { type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies/body-intake.ts';
 import type { Upstream } from '../forward/forward.ts';
-import { networkOf } from '../http/client-address.ts';
+import { networkOf } from '../http/request-head.ts';
 import { LocalRate } from '../limits/local-rate.ts';
 import { rateLimited } from '../limits/rate-limiter.ts';
 import { type RequestPlace, RequestShares } from '../limits/request-shares.ts';

@@ -12,10 +12,9 @@ import {
 } from '@customer-platform/service-kit';
 import { type Body, type BodyIntake, defaultBodyLimit, hasBody, limitBody } from '../bodies/body-intake.ts';
 import type { Upstreams } from '../forward/upstreams.ts';
-import { networkOf } from '../http/client-address.ts';
 import { type RequestHandler, refuse } from '../http/listener.ts';
 import { observeRequest, type PublicCall } from '../http/observe-request.ts';
-import { forwardedHeaders, readRequestPath } from '../http/request-head.ts';
+import { forwardedHeaders, networkOf, readRequestPath } from '../http/request-head.ts';
 import { requestLog } from '../http/request-log.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';

@@ -1,7 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { fewBytes, formatInstant, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findAccountRow } from '../../accounts/accounts.sql.ts';
-import { parseRange } from '../../http/client-address.ts';
+import { parseRange } from '../../http/request-head.ts';
 import { hashOfKey, newKey } from '../../keys/key-format.ts';
 import { endOf, toKey } from '../../keys/key-shape.ts';
 import { findKeyOfAccount, insertKey, lockKey, retireKey, revokeKeyRow, selectKeys } from '../../keys/keys.sql.ts';
