@@ -86,7 +86,7 @@ describe('where one account has nearly all rows, another is found without readin
   });
 
   it('in a queue, by lane', async () => {
-    const room = { lanes: [{ lane: { account_id: other }, running: 0, free: 10 }], limit: 50, perLane: 10 };
+    const room = { lanes: [{ lane: { account_id: other }, running: 0, free: 10 }], limit: 50, perLane: 10, kept: 0 };
     const ofLane = await beside(async (tx) => await tx`${dueRows(tx, table, { room, now, from: 'lanes' })}`);
     expect(ofLane.result).toEqual([{ account_id: other, id: 50_001 }]);
     expect(ofLane.read).toBeLessThan(100);

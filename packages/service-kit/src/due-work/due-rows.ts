@@ -46,14 +46,15 @@ export function dueRows(
   const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestLooked(sql, table, now, room.limit);
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (
-      select looked.*, coalesce(known.running + known.free, ${room.perLane}) as most,
-        coalesce(known.running, 0) + row_number() over (
-          partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since, ${sql(key.map((column) => `looked.${column}`))}) as nth
-      from (${looked}) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
+      select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
+        select looked.*, coalesce(known.running + known.free, ${room.perLane}) as most,
+          coalesce(known.running, 0) + row_number() over (
+            partition by ${sql(lane.map((column) => `looked.${column}`))} order by looked.due_since, ${sql(key.map((column) => `looked.${column}`))}) as nth
+        from (${looked}) as looked left join ${lanes(sql, table, room.lanes)} as known using (${sql(lane)})
+      ) as counted where counted.nth <= counted.most
     ) as ranked join ${sql(table.name)} as t using (${sql(key)})
-    where t.${sql(table.due)} <= ${now} ${ofRows(sql, table)}
-      and ranked.nth <= ranked.most
-    order by ranked.nth, ranked.due_since limit ${room.limit} ${table.isUnlocked ? sql`` : sql`for update of t skip locked`}`;
+    where t.${sql(table.due)} <= ${now} ${ofRows(sql, table)} and (ranked.nth = 1 or ranked.place <= ${room.limit - room.kept})
+    order by ranked.place limit ${room.limit} ${table.isUnlocked ? sql`` : sql`for update of t skip locked`}`;
 }
 
 function longestLooked(sql: Sql, table: KeyedRows, now: Date, most: number): Fragment {

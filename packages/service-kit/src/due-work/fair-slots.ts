@@ -25,6 +25,8 @@ export interface SlotBounds {
 export interface Room {
   /** Rows at most. */
   limit: number;
+  /** Rows of `limit` that only lanes with nothing running get; all of them where it is more. */
+  kept: number;
   /** Rows at most of a lane that `lanes` does not name. */
   perLane: number;
   lanes: readonly KnownLane[];
@@ -37,6 +39,8 @@ export interface KnownLane {
   readonly free: number;
 }
 
+/** Part of all slots that only lanes with nothing running get. */
+const keptPart = 1 / 4;
 /** Idle lanes with a lowered limit that are remembered; beyond that the one used longest ago begins again. */
 const maxRemembered = 1_000;
 
@@ -69,7 +73,7 @@ export class FairSlots {
 
   /** Returns what may begin now; undefined where nothing may. */
   room(): Room | undefined {
-    const { firstPerLane, keepsSlowApart } = this.#bounds;
+    const { most, firstPerLane, keepsSlowApart } = this.#bounds;
     const { free, freeOfFresh } = this.#accounts;
     const limit = keepsSlowApart ? freeOfFresh : free;
     if (limit <= 0) return undefined;
@@ -81,7 +85,8 @@ export class FairSlots {
         free: Math.max(0, Math.min(state.limit - running, this.#accounts.freeOf(lane.account_id))),
       };
     });
-    return { limit, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
+    const kept = Math.max(0, Math.floor(most * keptPart) - (free - limit));
+    return { limit, kept, perLane: Math.min(firstPerLane, Math.ceil(free / 4)), lanes };
   }
 
   begin(lane: Lane): void {

@@ -106,7 +106,7 @@ export class RowFinder {
 
 /** Returns the room of a job for a batch: rows of any lane, as many as it takes. */
 export function batchOf(limit: number): Room {
-  return { limit, perLane: limit, lanes: [] };
+  return { limit, kept: 0, perLane: limit, lanes: [] };
 }
 
 /**
