@@ -108,6 +108,9 @@ export class BusConnection {
         // The client would first wait until what it has written is gone, which a server that fell silent never takes.
         if (status.type === 'staleConnection') void connection.close();
       }
+    } catch (error) {
+      void connection.close();
+      throw error;
     } finally {
       this.#connection = undefined;
     }

@@ -15,7 +15,11 @@ const retentionMs = 7 * 24 * 3_600_000;
 /** Window in which the stream recognises a message id that it has. */
 const duplicateWindowMs = 2 * 60_000;
 
-const fullness = 'Part of its bound that the stream of events has; what is full loses its oldest.';
+const gauges = {
+  'bus.stream.fullness': {
+    description: 'Part of its bound that the stream of events has; what is full loses its oldest.',
+  },
+};
 
 /** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
 export const streamKeeper = 'gateway';
@@ -40,7 +44,7 @@ export class EventStream {
     this.#settings = settings;
     this.#log = log;
     this.#endGauge = this.#isKeeper
-      ? meter.observe({ 'bus.stream.fullness': { description: fullness } }, async (observe) => {
+      ? meter.observe(gauges, async (observe) => {
           const { state, config } = (await this.#find()) ?? {};
           const { info } = connection.current;
           const nats = info?.cluster ?? info?.server_name;

@@ -190,6 +190,30 @@ describe('work by the clock of an account', () => {
     await waitFor('it', async () => (await clockWork.look(ahead, null)).waitsFor.length === 0);
   });
 
+  it('that finds nothing to take is not looked at again and again beside work that takes long', async () => {
+    const [held, other] = [await sandbox(dayMs), await sandbox(dayMs)];
+    await add(held, 0);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const taken: string[] = [];
+    const rows = { name: 'chores', due: 'due_at' };
+    const slow = { queue: undefined, rows, take: () => released.then(() => false) };
+    const idle = { queue: undefined, rows, take: async (account: string) => taken.push(account) === 0 };
+    const unregister = [clockWork.register(slow), clockWork.register(idle)];
+    clockWork.wake(held);
+    await waitFor('the first look', () => taken.includes(held));
+    clockWork.wake(held);
+    const rounds = 40;
+    for (let round = 1; round <= rounds; round++) {
+      await sql`delete from chores where account_id = ${other}`;
+      await add(other, 0);
+      clockWork.wake(other);
+      await waitFor('a round of the other', () => taken.filter((account) => account === other).length >= round);
+    }
+    expect(taken.filter((account) => account === held).length).toBeLessThan(rounds / 2);
+    release();
+    for (const end of unregister) end();
+  });
+
   it('that takes long for one account has one round of it for ten of another', async () => {
     const [dear, other] = [await sandbox(dayMs), await sandbox(dayMs)];
     for (const account of [dear, other]) await add(account, 0);

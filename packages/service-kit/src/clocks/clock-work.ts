@@ -39,11 +39,10 @@ export class ClockWork {
   readonly #works = new Set<ClockedWork>();
   readonly #consumers = new Set<Passing>();
   readonly #loop: WakeLoop;
-  /** Work that is being taken, side by side. */
-  readonly #taking = new Map<ClockedWork, Promise<void>>();
-  /** Accounts to look at next, and once some of that work has ended. */
+  /** Work that is being taken, side by side, each with the accounts to look at once it has ended. */
+  readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
+  /** Accounts to look at next. */
   readonly #woken = new Set<string>();
-  readonly #missed = new Set<string>();
   #nextLookMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
@@ -80,7 +79,7 @@ export class ClockWork {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop.stop();
-    await Promise.all(this.#taking.values());
+    await Promise.all(this.#taking.values().map(({ ended }) => ended));
   }
 
   /**
@@ -120,11 +119,14 @@ export class ClockWork {
     const isOfAll = beganMs >= this.#nextLookMs;
     const woken = [...this.#woken];
     this.#woken.clear();
-    if (this.#taking.size > 0) for (const accountId of woken) this.#missed.add(accountId);
+    for (const { missed } of this.#taking.values()) for (const accountId of woken) missed.add(accountId);
     const works = [...this.#works].filter((work) => !this.#taking.has(work) && !this.#pauses.of(work.queue).isWhole);
     try {
       const due = await accountsDue(this.#sql, works, this.#clocks.real(), isOfAll ? undefined : woken);
-      for (const [work, accounts] of due) this.#taking.set(work, this.#take(work, accounts));
+      for (const [work, accounts] of due) {
+        const missed = new Set<string>();
+        this.#taking.set(work, { ended: this.#take(work, accounts, missed), missed });
+      }
     } finally {
       const endedMs = performance.now();
       const restMs = Math.min(Math.max(rest.leastMs, (endedMs - beganMs) * rest.factor), rest.mostMs);
@@ -133,14 +135,14 @@ export class ClockWork {
   }
 
   /** Takes what is due of accounts, one after the other; then looks again at those of which there may be more. A failure of one is no other's. */
-  async #take(work: ClockedWork, accounts: readonly { account_id: string }[]): Promise<void> {
+  async #take(work: ClockedWork, accounts: readonly { account_id: string }[], missed: Set<string>): Promise<void> {
     const { queue, rows } = work;
     for (const { account_id: accountId } of accounts) {
       try {
         let hasMore = !this.#isPaused(queue, accountId);
         for (let round = 0; hasMore && round < maxRounds && !this.#isStopping; round++)
           hasMore = await this.#clocks.by(accountId, () => work.take(accountId));
-        if (hasMore) this.#missed.add(accountId);
+        if (hasMore) missed.add(accountId);
       } catch (error) {
         const facts = { err: error, account: accountId, work: queue ?? rows.name };
         this.#log.warn(facts, 'due work of a clock failed; it is tried again');
@@ -149,7 +151,6 @@ export class ClockWork {
     // Not before it is on the list, where all of it is paused.
     await Promise.resolve();
     this.#taking.delete(work);
-    for (const accountId of this.#missed) this.wake(accountId);
-    this.#missed.clear();
+    for (const accountId of missed) this.wake(accountId);
   }
 }
