@@ -25,17 +25,24 @@ export class Pauses {
   readonly #bus: Bus;
   readonly #loop: WakeLoop;
   #pauses: readonly PauseRow[] = [];
+  /** Something was changed since the last read, as other processes say. */
+  #isTold = false;
 
-  /** Calls `heard` after each read: an operator may have changed something of a queue. */
+  /** Calls `heard` once an operator may have changed something of a queue: where the pauses have changed, and when one was told of. */
   constructor(sql: Database, { bus, log, heard }: { bus: Bus; log: Logger; heard(): void }) {
     this.#bus = bus;
     this.refresh = coalesced(async () => {
-      this.#pauses = await selectPauses(sql);
-      heard();
+      const [known, wasTold] = [JSON.stringify(this.#pauses), this.#isTold];
+      this.#isTold = false;
+      this.#pauses = await selectPauses(sql).catch((error: unknown) => {
+        this.#isTold = wasTold;
+        throw error;
+      });
+      if (wasTold || JSON.stringify(this.#pauses) !== known) heard();
       return undefined;
     });
     this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, this.refresh);
-    bus.onPeers(topic, () => this.#loop.wake());
+    bus.onPeers(topic, () => this.#readAgain());
   }
 
   /** Returns what of a queue is paused now; nothing is of work without one. */
@@ -50,8 +57,13 @@ export class Pauses {
 
   /** Tells every process of the service that an operator changed something: after the commit. */
   announce(): void {
-    this.#loop.wake();
+    this.#readAgain();
     this.#bus.tell(topic);
+  }
+
+  #readAgain(): void {
+    this.#isTold = true;
+    this.#loop.wake();
   }
 
   async stop(): Promise<void> {
