@@ -88,10 +88,36 @@ export const getContactReach = internalRequest(
   z.object({ address: z.string().nullable(), consent: consentState.nullable() }),
 );
 
-/** Returns the oldest contact with this phone (E.164) or email, or creates one with that name. */
+/**
+ * Returns the contact `known`, the survivor if merged, else the oldest with this phone (E.164), however its country's digits are
+ * written, or email, else creates one with that name; with `new_id` as its id, so that a repeated request creates no other.
+ */
 export const findOrCreateContact = internalRequest(
   'findOrCreateContact',
   'cdp',
-  z.object({ phone: z.string().optional(), email: z.string().optional(), name: z.string() }),
+  z.object({
+    phone: z.string().optional(),
+    email: z.string().optional(),
+    name: z.string(),
+    known: z.guid().optional(),
+    new_id: z.guid().optional(),
+  }),
   z.object({ contact: ContactSummary }),
+);
+
+/**
+ * Records that a contact opted out of marketing on a channel, or in again: of what a keyword or a link withdrew, and nothing else,
+ * `granted` grants. Returns whether it changed anything.
+ */
+export const recordOptOut = internalRequest(
+  'recordOptOut',
+  'cdp',
+  z.object({
+    contact: z.guid(),
+    channel,
+    state: consentState,
+    source: z.enum(['keyword', 'unsubscribe']),
+    at: z.iso.datetime(),
+  }),
+  z.object({ changed: z.boolean() }),
 );

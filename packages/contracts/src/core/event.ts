@@ -19,6 +19,7 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
 const familyOwners = {
   appointment: 'calendar',
   audience: 'cdp',
+  channel: 'messaging',
   contact: 'cdp',
   deal: 'crm',
   knowledge: 'agents',

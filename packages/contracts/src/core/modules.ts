@@ -17,13 +17,13 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** Paths that a service may serve operations at and below: no other service can announce one there. */
 export const servicePrefixes = {
-  gateway: ['/v1/me', '/v1/sandbox', '/admin'],
+  gateway: ['/v1/me', '/v1/sandbox/clock', '/admin'],
   calendar: ['/v1/calendar'],
   agents: ['/v1/agents'],
   cdp: ['/v1/cdp'],
   catalogue: ['/v1/catalogue'],
   crm: ['/v1/crm'],
-  messaging: ['/v1/messages'],
+  messaging: ['/v1/messages', '/v1/sandbox/inbound'],
   webhooks: ['/v1/webhooks', '/v1/events'],
 } as const satisfies Readonly<Record<ServiceName, readonly string[]>>;
 

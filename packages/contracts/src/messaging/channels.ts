@@ -26,11 +26,26 @@ export const MessageChannel = z
     settings: z
       .record(z.string(), z.unknown())
       .meta({ description: 'Settings without secrets; a newly generated secret of provider http is returned once.' }),
+    status: z.enum(['ready', 'failing']).meta({
+      description: '`failing` while the provider refuses the credentials: messages wait, and one a minute tries.',
+    }),
+    error: z.string().nullable().meta({ description: 'What the provider responded; null while ready.' }),
+    failing_since: timestamp.nullable(),
     hook_url: z.string().meta({ description: 'URL to which the provider sends receipts and inbound messages.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
   .meta({ id: 'MessageChannel' });
 export type MessageChannel = z.infer<typeof MessageChannel>;
+
+/** State of a channel, as its events tell of it. */
+export const ChannelState = MessageChannel.pick({
+  channel: true,
+  provider: true,
+  status: true,
+  error: true,
+  failing_since: true,
+}).meta({ id: 'MessageChannelState' });
+export type ChannelState = z.infer<typeof ChannelState>;
 
 export const channelPath = z.object({ channel });

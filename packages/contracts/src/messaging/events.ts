@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
-import { channel } from '../core/channel.ts';
 import { eventsOf, previous } from '../core/event.ts';
-import { timestamp } from '../core/fields.ts';
+import { ChannelState } from './channels.ts';
+import { InboundMessage } from './inbound.ts';
 import { MessageWithAttempts } from './resources.ts';
 
 const { publicEvent } = eventsOf('messaging');
@@ -31,8 +31,28 @@ export const messageFailed = publicEvent(
 export const messageReceived = publicEvent(
   'message.received',
   z.object({
-    message: z.object({ id: z.guid(), channel, from: z.string(), body: z.string(), at: timestamp }),
+    message: InboundMessage,
     contact: ContactSummary,
+    opt_out: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if the text was a word such as STOP: the consent for marketing is withdrawn.' }),
+    opt_in: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if the text was a word such as START, which grants what such a word withdrew.' }),
   }),
   'Somebody wrote to the account; an unknown sender becomes a contact first.',
+);
+
+const state = z.object({ channel: ChannelState });
+export const channelFailing = publicEvent(
+  'channel.failing',
+  state,
+  'A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one.',
+);
+export const channelRecovered = publicEvent(
+  'channel.recovered',
+  state,
+  'A channel that was failing is ready again, and what waited on it is sent.',
 );

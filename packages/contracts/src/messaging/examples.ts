@@ -1,10 +1,11 @@
 import { lenaSummary } from '../cdp/examples.ts';
 import type { EventExamplesOf, ExamplesOf } from '../core/examples.ts';
 import { onePage } from '../core/examples.ts';
-import type { MessageChannel } from './channels.ts';
+import type { ChannelState, MessageChannel } from './channels.ts';
 import type * as events from './events.ts';
 import type * as operations from './operations.ts';
 import type { Message, MessageAttempt, MessageStatus, MessageWithAttempts } from './resources.ts';
+import type { MessageSettings } from './settings.ts';
 import type { Templates } from './templates.ts';
 
 const text = 'Dear Lena, your shampoo is ready for you. Until soon, Salon Aurora';
@@ -18,6 +19,7 @@ const queued: Message = {
   channel: 'whatsapp',
   purpose: 'service',
   body: text,
+  template: null,
   send_at: null,
   created_at: '2025-11-18T09:02:20+01:00',
   sent_at: null,
@@ -68,6 +70,9 @@ const channel: MessageChannel = {
     username: 'salon',
     from: 'hello@salon-aurora.example',
   },
+  status: 'ready',
+  error: null,
+  failing_since: null,
   hook_url: 'https://api.example.com/hooks/messages/4bC9tq0VvZ8fGm2sLx7Yd1Rn6KwHjPaE',
   created_at: '2025-09-14T15:00:00+02:00',
   updated_at: '2025-09-14T15:00:00+02:00',
@@ -77,18 +82,35 @@ const templates: Templates = {
   appointment_booked: {
     subject: 'Your appointment on {{date}}',
     body: 'Dear {{contact_name}}, {{staff_name}} looks forward to seeing you on {{date}} at {{time}}.',
+    whatsapp: {
+      name: 'appointment_confirmation',
+      language: 'en',
+      parameters: ['{{contact_name}}', '{{date}}', '{{time}}'],
+    },
     is_default: false,
   },
   appointment_rescheduled: {
     subject: 'Your appointment has changed: {{date}}',
     body: 'Your appointment with {{account_name}} has changed. It is now:\n{{title}}, {{date}} at {{time}}\n{{location}}\n{{meeting_link}}',
+    whatsapp: null,
     is_default: true,
   },
   appointment_reminder: {
     subject: 'Reminder: your appointment on {{date}}',
     body: 'A reminder of your appointment with {{account_name}}:\n{{title}}, {{date}} at {{time}}\n{{location}}\n{{meeting_link}}',
+    whatsapp: null,
     is_default: true,
   },
+};
+
+const settings: MessageSettings = { automatic: { fallback: ['sms', 'email'], fallback_after_seconds: 3_600 } };
+
+const failing: ChannelState = {
+  channel: 'whatsapp',
+  provider: 'whatsapp_cloud',
+  status: 'failing',
+  error: 'WhatsApp responded with 401: Error validating access token: the session has expired. (190)',
+  failing_since: '2025-11-18T09:02:20+01:00',
 };
 
 export const messagingExamples: ExamplesOf<typeof operations> = {
@@ -139,8 +161,21 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
   },
   getTemplates: { response: templates },
   updateTemplates: {
-    body: { appointment_booked: { body: templates.appointment_booked.body } },
+    body: {
+      appointment_booked: {
+        body: templates.appointment_booked.body,
+        whatsapp: templates.appointment_booked.whatsapp,
+      },
+    },
     response: templates,
+  },
+  getMessageSettings: { response: settings },
+  updateMessageSettings: { body: { automatic: { fallback: ['sms', 'email'] } }, response: settings },
+  resendMessages: { body: { since: '2025-11-18T09:00:00+01:00', code: 'channel_failing' }, response: { matched: 25 } },
+  resendMessage: { response: { ...queued, id: '019a9cb3-2d7f-7ea6-8ba2-b3c4d5e6f833' } },
+  simulateInbound: {
+    body: { channel: 'whatsapp', from: lenaSummary.phone, text: 'Do you also sell the conditioner?' },
+    response: { id: '019a9ca2-77b1-7fb7-8cb3-c4d5e6f70810' },
   },
 };
 
@@ -178,9 +213,14 @@ export const messagingEventExamples: EventExamplesOf<typeof events> = {
       id: '019a9ca2-77b1-7fb7-8cb3-c4d5e6f70810',
       channel: 'whatsapp',
       from: lenaSummary.phone,
+      type: 'text',
       body: 'Do you also sell the conditioner?',
+      media: null,
+      reaction_to: null,
       at: '2025-11-18T09:12:03+01:00',
     },
     contact: lenaSummary,
   },
+  channelFailing: { channel: failing },
+  channelRecovered: { channel: { ...failing, status: 'ready', error: null, failing_since: null } },
 };

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { text, uuid } from '../core/fields.ts';
+import { instant, text, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { ChannelInput, ChannelTest, channelPath, MessageChannel } from './channels.ts';
+import { InboundInput } from './inbound.ts';
 import { Message, MessageDetail, MessageInput, messagePath, messageStatus } from './resources.ts';
+import { MessageSettings, MessageSettingsChange } from './settings.ts';
 import { Templates, TemplatesChange } from './templates.ts';
 
 const operation = operationsOf('messaging', null);
@@ -99,7 +101,8 @@ export const getTemplates = operation('getTemplates', {
   path: '/v1/messages/templates',
   scope: read,
   summary: 'Retrieve the message templates',
-  description: 'The texts of messages that the platform sends on its own.',
+  description:
+    'The texts of messages that the platform sends on its own, and the templates that WhatsApp sends them by.',
   status: 200,
   response: Templates,
   errors: [],
@@ -115,6 +118,72 @@ export const updateTemplates = operation('updateTemplates', {
   status: 200,
   response: Templates,
   errors: [],
+});
+
+export const getMessageSettings = operation('getMessageSettings', {
+  method: 'GET',
+  path: '/v1/messages/settings',
+  scope: read,
+  summary: 'Retrieve the message settings',
+  description: 'How messages go out that the platform sends on its own.',
+  status: 200,
+  response: MessageSettings,
+  errors: [],
+});
+
+export const updateMessageSettings = operation('updateMessageSettings', {
+  method: 'PATCH',
+  path: '/v1/messages/settings',
+  scope: write,
+  summary: 'Update the message settings',
+  description: 'Applies to messages that are made from now on.',
+  body: MessageSettingsChange,
+  status: 200,
+  response: MessageSettings,
+  errors: [],
+});
+
+export const resendMessages = operation('resendMessages', {
+  method: 'POST',
+  path: '/v1/messages/resend',
+  scope: write,
+  summary: 'Resend failed messages',
+  description:
+    'Sends the messages again that failed in a period, each as a new message and at most once, in the background.',
+  body: z.object({
+    since: instant.meta({ description: 'Start of the period in which they failed: at most 7 days ago.' }),
+    until: instant.optional().meta({ description: 'End of the period, exclusive; default: now.' }),
+    code: text(50, 1).optional().meta({ description: 'Only messages whose `error.code` is this.' }),
+  }),
+  status: 202,
+  response: z.object({
+    matched: z.int().meta({ description: 'Messages that will be sent again; 100,000 where there are more.' }),
+  }),
+  errors: [],
+});
+
+export const resendMessage = operation('resendMessage', {
+  method: 'POST',
+  path: '/v1/messages/{message_id}/resend',
+  scope: write,
+  summary: 'Resend a message',
+  description: 'Sends the content of a failed message again, as a new message to the same recipient.',
+  params: messagePath,
+  status: 202,
+  response: Message,
+  errors: ['not_found', 'invalid_state'],
+});
+
+export const simulateInbound = operation('simulateInbound', {
+  method: 'POST',
+  path: '/v1/sandbox/inbound',
+  scope: write,
+  summary: 'Simulate an inbound message',
+  description: 'Makes an inbound message in a sandbox, as if a provider had sent it. A live key gets 404.',
+  body: InboundInput,
+  status: 202,
+  response: z.object({ id: z.guid().meta({ description: 'Id of the inbound message, as in message.received.' }) }),
+  errors: ['not_found'],
 });
 
 export const getMessage = operation('getMessage', {

@@ -22,6 +22,9 @@ export const takeMessage = internalRequest(
         'Id of the inbound message it replies to; the reply goes to the address that message came from, if the channel can reach it.',
     }),
     needs_channel: z.boolean().default(false),
+    is_automatic: z.boolean().default(false).meta({
+      description: 'The platform sends it on its own: channels follow as the message settings say.',
+    }),
   }),
   z.object({
     message: z.guid().nullable(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
+import { WhatsAppTemplate } from './whatsapp-template.ts';
 
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 
@@ -21,17 +22,34 @@ export type MessageStatus = z.infer<typeof messageStatus>;
 
 const reference = text(100);
 
-/** One channel of a message: its text there, and the time until the next channel is tried. */
+function refuseWrongContent(
+  step: { channel: string; body: string; template?: unknown },
+  context: z.RefinementCtx,
+): void {
+  const { channel, body, template } = step;
+  const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['body'], message });
+  if (template === undefined && body === '') refuse('must have at least 1 character, or template must be given');
+  if (template !== undefined && body !== '') refuse('must be left out if template is given');
+  if (template !== undefined && channel !== 'whatsapp')
+    refuse(`must be given for ${channel}: only whatsapp has templates`);
+}
+
+/** One channel of a message: its text there, or its template, and the time until the next channel is tried. */
 export const MessageStep = z
   .object({
     channel,
-    body: text(4_096, 1),
+    body: text(4_096).default('').meta({ description: 'Text; left out where `template` is given.' }),
+    template: WhatsAppTemplate.optional().meta({
+      description:
+        'WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else.',
+    }),
     subject: text(255).default('').meta({ description: 'Subject of an email.' }),
     fallback_after_seconds: z.int().min(10).max(259_200).default(300).meta({
       description:
         'Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.',
     }),
   })
+  .superRefine(refuseWrongContent)
   .meta({ id: 'MessageStep' });
 export type MessageStep = z.infer<typeof MessageStep>;
 
@@ -76,7 +94,8 @@ export const Message = z
     to: z.string().meta({ description: 'Address on `channel`; empty until known.' }),
     channel: channel.meta({ description: 'Channel of the attempt that got furthest; of equals, the later one.' }),
     purpose: messagePurpose,
-    body: z.string().meta({ description: 'Text of the message on `channel`.' }),
+    body: z.string().meta({ description: 'Text of the message on `channel`; empty where it has a template.' }),
+    template: WhatsAppTemplate.nullable().meta({ description: 'Template of the message on `channel`.' }),
     send_at: timestamp.nullable(),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
@@ -97,6 +116,9 @@ export const attemptReason = z.enum([
   'not_set_up',
   'no_address',
   'no_consent',
+  'outside_window',
+  'opted_out',
+  'channel_failing',
   'rejected',
   'unavailable',
   'no_answer',

@@ -20,7 +20,7 @@ export function messageHandover({ sql, bus }: Pick<Foundation, 'sql' | 'bus'>): 
     needsBus: true,
     claim: claimPendingMessages,
     async run({ account_id, id, contact_id, channel, number, body }) {
-      const message = { key: id, contact: contact_id, channel, body, reference: `order-${number}` };
+      const message = { key: id, contact: contact_id, channel, body, reference: `order-${number}`, is_automatic: true };
       await bus.ask(takeMessage, account_id, message);
       return true;
     },

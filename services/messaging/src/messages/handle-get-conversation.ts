@@ -1,5 +1,5 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
-import { getConversation } from '@customer-platform/contracts/messaging';
+import { getConversation, type WhatsAppTemplate } from '@customer-platform/contracts/messaging';
 import { handleRequest } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { type ConversationRow, selectConversation } from './conversation.sql.ts';
@@ -18,6 +18,12 @@ export const handleGetConversation = handleRequest(getConversation, async ({ sql
 
 function toEntry(row: ConversationRow) {
   const { id, direction } = row;
-  const { channel, body } = row.direction === 'in' ? row : row.steps[furthestAttempt(row.attempts).number - 1]!;
-  return { id, direction, channel, body: firstCodePoints(body, maxCharacters), at: row.at.toISOString() };
+  const said = row.direction === 'in' ? row : row.steps[furthestAttempt(row.attempts).number - 1]!;
+  const body = firstCodePoints(textOf(said), maxCharacters);
+  return { id, direction, channel: said.channel, body, at: row.at.toISOString() };
+}
+
+/** Returns the text, or of a template, whose text only WhatsApp has, its name and what was filled in. */
+function textOf({ body, template }: { body: string; template?: WhatsAppTemplate | undefined }): string {
+  return template ? `[${template.name}] ${template.parameters.join(', ')}` : body;
 }

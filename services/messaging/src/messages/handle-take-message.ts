@@ -3,6 +3,8 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
 import { activeTrace, handleRequest } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
+import { selectAutomatic } from '../settings/settings.sql.ts';
+import { automaticSteps } from './automatic-steps.ts';
 import { insertMessages, selectIdByKey, selectSender } from './messages.sql.ts';
 import { addressOfSender } from './sender-address.ts';
 
@@ -11,7 +13,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
   takeMessage,
   async (
     { sql, accountId, resources, change },
-    { key, contact, channel, body, reference, reply_to, needs_channel },
+    { key, contact, channel, body, reference, reply_to, needs_channel, is_automatic },
   ) => {
     const taken = await selectIdByKey(sql, accountId, key);
     if (taken !== undefined) return { message: taken, refusal: null };
@@ -27,14 +29,19 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
     const message = await change(async ({ tx, now, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
       if (!account) throw new Error(`there is no account ${accountId}`);
+      // An email needs a subject: the account's name at least.
+      const content = { body, subject: account.name };
+      const alone = { channel, ...content, fallback_after_seconds: 300 };
+      const [automatic] = is_automatic ? await selectAutomatic(tx, [accountId]) : [];
+      const steps = automatic ? automaticSteps(channel, content, automatic, account) : [alone];
       const given = {
         account_id: accountId,
         reference,
         contact_id: contact,
         given_to: sender === undefined ? null : replyAddress(sender, channel, account),
         purpose: 'service' as const,
-        // An email needs a subject: the account's name at least.
-        steps: [{ channel, body, subject: account.name, fallback_after_seconds: 300 }],
+        // Where no channel is set up, the message fails and says so.
+        steps: steps.length > 0 ? steps : [alone],
         is_simulated: account.mode === 'test',
         needs_channels: needs_channel && account.mode === 'live',
         send_at: null,

@@ -115,6 +115,7 @@ const skipMessages = {
   not_set_up: 'The channel is not set up',
   no_address: 'The contact has no address on this channel',
   no_consent: 'The contact has not granted consent',
+  outside_window: 'The recipient has not written on WhatsApp within 24 hours, so that it delivers only a template',
 };
 
 /** Applies a receipt and returns whether it is new; a repeated one changes nothing. */

@@ -12,7 +12,7 @@ export function toMessage(row: MessageRow, account: Zone): Message {
   const at = (instant: Date | null) => (instant ? formatInstant(instant, account.timezone) : null);
   const { id, reference, status, purpose, contact_id, contact_name, contact_phone } = row;
   const { number, address } = furthestAttempt(row.attempts);
-  const { channel, body } = row.steps[number - 1]!;
+  const { channel, body, template = null } = row.steps[number - 1]!;
   return {
     id,
     reference,
@@ -22,6 +22,7 @@ export function toMessage(row: MessageRow, account: Zone): Message {
     channel,
     purpose,
     body,
+    template,
     send_at: at(row.send_at),
     created_at: at(row.created_at)!,
     sent_at: at(row.sent_at),

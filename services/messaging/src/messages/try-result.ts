@@ -9,7 +9,7 @@ export type TryResult = { address?: string } & (
   | { outcome: 'rejected'; message: string }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string }
-  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' }
+  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' }
   | { outcome: 'postponed'; waitMs: number }
   | { outcome: 'suspended' }
 );

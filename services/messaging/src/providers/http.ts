@@ -11,7 +11,7 @@ import { fieldParser } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import type { Provider } from './provider.ts';
+import { type Provider, plainText } from './provider.ts';
 
 const settings = z.object({
   url: z.string(),
@@ -55,8 +55,8 @@ export const provider: Provider<Settings> = {
   },
 
   async send(message, { url, secret = '' }, { poster, hookUrl }) {
-    const { messageId, attemptId, channel, to, subject, body } = message;
-    const json = JSON.stringify({ message: messageId, attempt: attemptId, channel, to, subject, body });
+    const { messageId, attemptId, channel, to, subject, body, template } = message;
+    const json = JSON.stringify({ message: messageId, attempt: attemptId, channel, to, subject, body, template });
     const timestamp = Math.floor(Date.now() / 1000);
     const headers = {
       'content-type': 'application/json',
@@ -77,9 +77,12 @@ export const provider: Provider<Settings> = {
       permanent(given);
       return { receipts: [{ providerId: id(given), status: status(given), at: at(given) }], messages: [] };
     }
+    const sender = storable(from(given));
     const message = {
+      ...plainText,
       providerId: id(given),
-      from: storable(from(given)),
+      sender,
+      from: sender,
       name: storable(name(given) ?? '', 200),
       body: storable(written(given)),
       at: at(given),

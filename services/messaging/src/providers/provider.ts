@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Channel, ReceiptStatus } from '@customer-platform/contracts/messaging';
+import type {
+  Channel,
+  InboundMedia,
+  InboundType,
+  ReceiptStatus,
+  WhatsAppTemplate,
+} from '@customer-platform/contracts/messaging';
 import type { Poster, TargetGuard } from '@customer-platform/outbound';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
@@ -10,11 +16,13 @@ export interface Outgoing {
   /** Id of the attempt: the same in every try, and the provider's idempotency key if it supports one. */
   attemptId: string;
   channel: Channel;
-  /** E.164, or an email address. */
+  /** E.164, an email address, or the provider's own id of somebody who shows no number. */
   to: string;
   /** Subject of an email, otherwise "". */
   subject: string;
   body: string;
+  /** WhatsApp only, instead of the body. */
+  template: WhatsAppTemplate | undefined;
 }
 
 /**
@@ -38,13 +46,23 @@ export interface Receipt {
 /** Inbound message. */
 export interface Inbound {
   providerId: string;
-  /** E.164, or an email address. */
+  /** The provider's own id of the sender, the same in each message of theirs. */
+  sender: string;
+  /** Where replies go to: E.164, an email address, or `sender` where the sender shows neither. */
   from: string;
   /** Sender's name, "" if the provider does not give it. */
   name: string;
+  type: InboundType;
+  /** All text that the sender wrote. */
   body: string;
+  media: InboundMedia | null;
+  /** The provider's id of the message that a reaction belongs to. */
+  reactionTo: string | null;
   at: Date;
 }
+
+/** The rest of an inbound message that is a text. */
+export const plainText = { type: 'text', media: null, reactionTo: null } as const satisfies Partial<Inbound>;
 
 /** Content of a request to the hook; `response` is the body of our response, by default "". */
 export interface HookContent {
@@ -91,8 +109,19 @@ export interface Provider<Settings extends object = Record<string, unknown>> {
     settings: Settings,
     call: { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void },
   ): Settings;
+  /** Returns whether the provider would deliver no free text to a recipient who wrote last at `wroteAt`, null: never; left out where it always does. */
+  isOutsideWindow?(message: Outgoing, wroteAt: Date | null, now: Date): boolean;
   /** Never rejects because of the provider; a rejection is a bug of ours and counts as an unknown outcome. */
   send(message: Outgoing, settings: Settings, tools: ProviderTools): Promise<SendResult>;
   /** Parses a request to the hook. Throws ApiError invalid_key (401) if its signature is wrong or too old. */
   readHook?(call: HookCall, settings: Settings, hookUrl: string): HookContent;
+}
+
+/** Time after somebody wrote on WhatsApp in which it delivers free text to them. */
+const windowMs = 24 * 3_600_000;
+
+/** Returns whether WhatsApp delivers a message to somebody who wrote last at `wroteAt` by a template alone, and it has none. */
+export function isOutsideWindow({ channel, template }: Outgoing, wroteAt: Date | null, now: Date): boolean {
+  if (channel !== 'whatsapp' || template) return false;
+  return wroteAt === null || now.getTime() - wroteAt.getTime() > windowMs;
 }

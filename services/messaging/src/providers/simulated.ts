@@ -1,6 +1,6 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
-import type { Provider } from './provider.ts';
+import { isOutsideWindow, type Provider } from './provider.ts';
 
 /** Receipts for an address by its last two digits; all others are like 01. */
 const receiptsOf: Readonly<Record<string, readonly ReceiptStatus[]>> = {
@@ -18,6 +18,9 @@ export const provider: Provider<z.output<typeof settings>> = {
   settings,
   secrets: [],
   secretsBelongTo: [],
+
+  // A number that ends in 05 is that of somebody who never wrote.
+  isOutsideWindow: (message) => endingOf(message.to) === '05' && isOutsideWindow(message, null, new Date()),
 
   async send({ attemptId, to }) {
     const ending = endingOf(to);

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
+import type { ReceiptStatus, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import { isSame, storable, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import type { HookContent, Provider } from './provider.ts';
+import { type HookContent, isOutsideWindow, type Provider, plainText } from './provider.ts';
 
 const settings = z.object({
   account_sid: z.string().regex(/^AC[0-9a-f]{32}$/i, { error: 'must be AC and 32 hexadecimal digits' }),
@@ -37,12 +37,14 @@ export const provider: Provider<Settings> = {
   secrets: ['auth_token'],
   secretsBelongTo: ['account_sid'],
 
-  async send({ channel, to, body }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl }) {
+  isOutsideWindow,
+
+  async send({ channel, to, body, template }, { account_sid, auth_token, from }, { poster, twilioUrl, hookUrl }) {
     const prefix = channel === 'whatsapp' ? 'whatsapp:' : '';
     const form = new URLSearchParams({
       To: prefix + to,
       ...(from.startsWith('+') ? { From: prefix + from } : { MessagingServiceSid: from }),
-      Body: body,
+      ...(template ? contentOfTemplate(template) : { Body: body }),
       StatusCallback: hookUrl,
     });
     const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
@@ -72,6 +74,12 @@ export const provider: Provider<Settings> = {
     return contentOf(form, now);
   },
 };
+
+/** Returns the parameters of a template: Twilio knows it by its ContentSid, and counts its placeholders from 1. */
+function contentOfTemplate({ name, parameters }: WhatsAppTemplate) {
+  const variables = Object.fromEntries(parameters.map((value, index) => [index + 1, value]));
+  return { ContentSid: name, ContentVariables: JSON.stringify(variables) };
+}
 
 /** Maximum parameters, far more than Twilio sends. Anybody can call a hook: a larger form is not parsed, so that it costs little. */
 const maxParameters = 1_000;
@@ -109,5 +117,5 @@ function contentOf(form: URLSearchParams, now: Date): HookContent {
   if (from === '') return nothing;
   const name = storable(form.get('ProfileName') ?? '', 200);
   const body = storable(form.get('Body') ?? '');
-  return { ...nothing, messages: [{ providerId: id.data, from, name, body, at: now }] };
+  return { ...nothing, messages: [{ ...plainText, providerId: id.data, sender: from, from, name, body, at: now }] };
 }

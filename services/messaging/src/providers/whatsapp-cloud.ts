@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { ApiError } from '@customer-platform/contracts/core';
+import type { WhatsAppTemplate } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import { isSame, jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import type { HookContent, Inbound, Provider, Receipt } from './provider.ts';
+import { type HookContent, type Inbound, isOutsideWindow, type Provider, plainText, type Receipt } from './provider.ts';
 
 const secret = z
   .string()
@@ -81,7 +82,9 @@ export const provider: Provider<Settings> = {
   secrets: ['access_token', 'app_secret', 'verify_token'],
   secretsBelongTo: ['phone_number_id'],
 
-  async send({ attemptId, to, body }, given, { poster, whatsappUrl, hookUrl }) {
+  isOutsideWindow,
+
+  async send({ attemptId, to, body, template }, given, { poster, whatsappUrl, hookUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;
     const result = await poster.post({
       // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
@@ -95,9 +98,8 @@ export const provider: Provider<Settings> = {
       body: JSON.stringify({
         messaging_product: 'whatsapp',
         recipient_type: 'individual',
-        to: to.replace(/^\+/, ''),
-        type: 'text',
-        text: { body, preview_url: false },
+        ...recipientOf(to),
+        ...(template ? contentOfTemplate(template) : { type: 'text', text: { body, preview_url: false } }),
         biz_opaque_callback_data: attemptId,
       }),
     });
@@ -114,6 +116,17 @@ export const provider: Provider<Settings> = {
     return contentOf(jsonObjectOf(body), now);
   },
 };
+
+/** Returns where a message goes to: a number, or Meta's id of somebody who shows none. */
+function recipientOf(to: string) {
+  return to.startsWith('+') ? { to: to.slice(1) } : { recipient: to };
+}
+
+function contentOfTemplate({ name, language, parameters }: WhatsAppTemplate) {
+  const body = { type: 'body', parameters: parameters.map((text) => ({ type: 'text', text })) };
+  const components = parameters.length > 0 ? [body] : [];
+  return { type: 'template', template: { name, language: { code: language }, components } };
+}
 
 /** Returns the response to Meta's verification request. Throws invalid_key (401) if the verify token is wrong. */
 function challengeOf(query: URLSearchParams, verifyToken: string): string {
@@ -142,7 +155,9 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
     );
     return fitting(messageEntry, listIn(value, 'messages')).map(
       (message): Inbound => ({
+        ...plainText,
         providerId: message.id,
+        sender: message.from.replace(/^\+?/, '+'),
         from: message.from.replace(/^\+?/, '+'),
         name: storable(names.get(message.from) ?? '', 200),
         body: storable(bodyOf(message)),

@@ -38,10 +38,18 @@ export async function insertInbound(
 ): Promise<void> {
   if (messages.length === 0) return;
   await tx`
-    insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, due_at)
-    select ${account_id}, ${channel}, "providerId", "from", name, body, at, ${now}, ${now}
-    from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, "from" text, name text, body text,
-      at timestamptz)
+    with given as (
+      select * from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, sender text, "from" text,
+        name text, type text, body text, media jsonb, "reactionTo" text, at timestamptz)
+    ), known as (
+      insert into senders as known (account_id, channel, sender, address, wrote_at)
+      select ${account_id}, ${channel}, sender, (array_agg("from" order by at desc))[1], max(at) from given group by sender order by sender
+      on conflict (account_id, channel, sender) do update set wrote_at = greatest(known.wrote_at, excluded.wrote_at),
+        address = case when excluded.wrote_at >= known.wrote_at then excluded.address else known.address end
+    )
+    insert into inbound_messages (account_id, channel, provider_id, sender, address, sender_name, type, body, media, reaction_to, at,
+      arrived_at, due_at)
+    select ${account_id}, ${channel}, "providerId", sender, "from", name, type, body, media, "reactionTo", at, ${now}, ${now} from given
     order by "providerId"
     on conflict do nothing`;
 }

@@ -5,6 +5,7 @@ import {
   type Database,
   type DueRow,
   type DueTable,
+  type Fragment,
   isOfScope,
   type KeyedRows,
   type Scope,
@@ -36,11 +37,18 @@ export interface DueAttempt extends DueRow, MessageRef {
   /** Address that it goes to, as far as this service knows; "" where customer data has to be asked, and for a contact that was deleted. */
   address: string;
   is_simulated: boolean;
+  /** When the recipient wrote last on WhatsApp, where that is its channel. */
+  wrote_at: Date | null;
   /** Null where the channel is not set up. */
   provider: string | null;
   settings: Buffer | null;
   token: string | null;
 }
+
+/** Selects something of those who wrote last on the channel of the step of `m` of whom a condition holds. */
+const newestSender = (sql: Sql, condition: Fragment, shown: Fragment) => sql`
+  select ${shown} from senders s where s.account_id = m.account_id and s.channel = m.step ->> 'channel' and ${condition}
+  order by s.wrote_at desc limit 1`;
 
 /** Begins the attempts that `due` selects, but for those whose message is being changed. */
 export async function beginAttempts(sql: Database, { due, now }: Claim): Promise<DueAttempt[]> {
@@ -53,8 +61,11 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
     ), addressed as (
       select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id,
         case when coalesce(survivor.deleted, c.deleted) then ''
-          else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(survivor.phone, c.phone) end, '')
-        end as to_address
+          else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(
+            nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.sender`)})) end, '')
+        end as to_address, case when m.step ->> 'channel' = 'whatsapp' then greatest(
+          (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.wrote_at`)}),
+          (${newestSender(sql, sql`s.address = m.given_to`, sql`s.wrote_at`)})) end as wrote_at
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
     ), begun as (
@@ -69,7 +80,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
       where m.account_id = b.account_id and m.id = b.message_id and m.status in ('queued', 'scheduled')
     )
     select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries as attempts, b.running_since, b.address, d.step, d.purpose,
-      coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.trace
+      coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.wrote_at, d.trace
     from begun b join addressed d using (account_id, message_id, number)`;
 }
 

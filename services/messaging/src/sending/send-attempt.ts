@@ -50,7 +50,7 @@ async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
   const reach = await reachOf(due, context);
   if ('outcome' in reach) return reach;
   const { to } = reach;
-  const { subject, body } = due.step;
+  const { subject, body, template } = due.step;
   const message = {
     messageId: due.message_id,
     attemptId: due.attempt_id,
@@ -58,7 +58,10 @@ async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
     to,
     subject,
     body,
+    template,
   };
+  if (provider.isOutsideWindow?.(message, due.wrote_at, due.running_since))
+    return { outcome: 'skipped', reason: 'outside_window', address: to };
   // Asked last: between the claim and the call the account may have been suspended.
   const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(due.account_id));
   if (isSuspended === undefined) return { outcome: 'postponed', waitMs: askAgainMs };

@@ -1,26 +1,29 @@
 import type { Appointment } from '@customer-platform/contracts/calendar';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { TemplateName } from '@customer-platform/contracts/messaging';
-import { defaultText, type TemplateText } from './default-texts.ts';
+import type { AutomaticContent } from '../messages/automatic-steps.ts';
+import { defaultText } from './default-texts.ts';
 import { localDateAndTime, render } from './render.ts';
 import type { OwnText } from './templates.sql.ts';
 
 /** Maximum code points, as in the API's messages. */
 const maxSubject = 255;
 const maxBody = 4_096;
+const maxParameter = 1_024;
 
 type Speaker = Pick<AccountContext, 'name' | 'language' | 'timezone'>;
 
 /**
  * Returns the text for the contact of an appointment: the account's own, with dates in the account's language, or the default, with dates
- * in its language. The default replaces an own body that is empty for this appointment.
+ * in its language. The default replaces an own body that is empty for this appointment. Its template for WhatsApp, if there is one, has its parameters
+ * in the account's language; WhatsApp takes no empty one, and none with line breaks.
  */
 export function appointmentText(
   name: TemplateName,
   account: Speaker,
-  own: Pick<OwnText, 'subject' | 'body'> | undefined,
+  own: Pick<OwnText, 'subject' | 'body' | 'whatsapp'> | undefined,
   appointment: Appointment,
-): TemplateText {
+): AutomaticContent {
   const standard = defaultText(name, account.language);
   const say = (text: string, language: string, max: number) =>
     render(text, valuesOf(appointment, account, language), max);
@@ -28,11 +31,14 @@ export function appointmentText(
     own?.subject == null
       ? say(standard.subject, standard.language, maxSubject)
       : say(own.subject, account.language, maxSubject);
+  const parameterOf = (text: string) => say(text, account.language, maxParameter).replace(/\s+/g, ' ') || '-';
+  const template = own?.whatsapp && { ...own.whatsapp, parameters: own.whatsapp.parameters.map(parameterOf) };
   const body = own?.body == null ? '' : say(own.body, account.language, maxBody);
   return {
     // A header is one line.
     subject: subject.replace(/\s+/g, ' '),
     body: body === '' ? say(standard.body, standard.language, maxBody) : body,
+    template: template ?? undefined,
   };
 }
 

@@ -5,7 +5,9 @@ import type { Channel, TemplateName } from '@customer-platform/contracts/messagi
 import type { Consumer, ReceivedEvent, WorkCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import type { MessagingResources } from '../implement.ts';
+import { automaticSteps } from '../messages/automatic-steps.ts';
 import { insertMessages, type NewMessage } from '../messages/messages.sql.ts';
+import { selectAutomatic } from '../settings/settings.sql.ts';
 import { appointmentText } from './appointment-text.ts';
 import { selectOwnTexts } from './templates.sql.ts';
 
@@ -15,8 +17,8 @@ type DueDefinition = EventDefinition<string, z.ZodType<Due>>;
 
 /**
  * Returns a consumer that sends the contact of an appointment the text of `textOf`, one message per event even if it is redelivered.
- * Nothing is sent about an appointment that has begun or was called off: it would only confuse. Nor if the account has not set up the
- * channel: it did not ask for messages, and need not be told that they fail.
+ * Nothing is sent about an appointment that has begun or was called off: it would only confuse. Nor if the account has set up none of the
+ * channels: it did not ask for messages, and need not be told that they fail.
  */
 export function tellContacts<Definition extends DueDefinition>(
   definition: Definition,
@@ -49,7 +51,9 @@ async function tell<Data extends Due>(
   const accounts = findAccounts(ahead.map(({ account }) => account));
   const contacts = ahead.map(({ account, data }) => ({ account_id: account, ...data.appointment.contact }));
   await keepGivenContacts(tx, contacts);
-  const ownTexts = await selectOwnTexts(tx, [...accounts.keys()]);
+  const ids = [...accounts.keys()];
+  const [ownTexts, automatic] = await Promise.all([selectOwnTexts(tx, ids), selectAutomatic(tx, ids)]);
+  const automaticOf = new Map(automatic.map((one) => [one.account_id, one]));
   const messages = ahead.flatMap(({ id, account: accountId, data, trace }): NewMessage[] => {
     const { appointment, channel } = data;
     const account = accounts.get(accountId);
@@ -59,7 +63,9 @@ async function tell<Data extends Due>(
     }
     const name = textOf(data);
     const own = ownTexts.find((text) => text.account_id === accountId && text.name === name);
-    const text = appointmentText(name, account, own, appointment);
+    const content = appointmentText(name, account, own, appointment);
+    const steps = automaticSteps(channel, content, automaticOf.get(accountId)!, account);
+    if (steps.length === 0) return [];
     return [
       {
         account_id: accountId,
@@ -67,7 +73,7 @@ async function tell<Data extends Due>(
         contact_id: appointment.contact.id,
         given_to: null,
         purpose: 'service',
-        steps: [{ channel, ...text, fallback_after_seconds: 300 }],
+        steps,
         is_simulated: account.mode === 'test',
         needs_channels: account.mode === 'live',
         send_at: null,

@@ -8,7 +8,9 @@ export function toTemplates(account: Pick<AccountContext, 'language'>, own: read
   const shown = templateNames.map((name) => {
     const { subject, body } = defaultText(name, account.language);
     const text = own.find((candidate) => candidate.name === name);
-    return [name, { subject: text?.subject ?? subject, body: text?.body ?? body, is_default: text === undefined }];
+    const is_default = text?.subject == null && text?.body == null;
+    const whatsapp = text?.whatsapp ?? null;
+    return [name, { subject: text?.subject ?? subject, body: text?.body ?? body, whatsapp, is_default }];
   });
   return Object.fromEntries(shown) as Record<TemplateName, Templates[TemplateName]>;
 }

@@ -1,5 +1,5 @@
-import type { TemplateName } from '@customer-platform/contracts/messaging';
-import type { Sql } from '@customer-platform/service-kit';
+import type { AutomaticTemplate, TemplateName } from '@customer-platform/contracts/messaging';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
 
 /** An account's own text; null where the default applies. */
 export interface OwnText {
@@ -7,12 +7,13 @@ export interface OwnText {
   name: TemplateName;
   subject: string | null;
   body: string | null;
+  whatsapp: AutomaticTemplate | null;
 }
 
 /** Returns the own texts of these accounts. */
 export async function selectOwnTexts(sql: Sql, accountIds: readonly string[]): Promise<OwnText[]> {
   return await sql<OwnText[]>`
-    select account_id, name, subject, body from templates where account_id = any(${[...accountIds]}::uuid[])`;
+    select account_id, name, subject, body, whatsapp from templates where account_id = any(${[...accountIds]}::uuid[])`;
 }
 
 /** Locks an account's texts until the transaction ends, even if it has none yet. */
@@ -20,10 +21,11 @@ export async function lockOwnTexts(tx: Sql, accountId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`templates ${accountId}`}, 0))`;
 }
 
-export async function upsertOwnText(tx: Sql, { account_id, name, subject, body }: OwnText): Promise<void> {
+export async function upsertOwnText(tx: Sql, { account_id, name, subject, body, whatsapp }: OwnText): Promise<void> {
   await tx`
-    insert into templates (account_id, name, subject, body) values (${account_id}, ${name}, ${subject}, ${body})
-    on conflict (account_id, name) do update set subject = excluded.subject, body = excluded.body`;
+    insert into templates (account_id, name, subject, body, whatsapp)
+    values (${account_id}, ${name}, ${subject}, ${body}, ${whatsapp && tx.json(whatsapp as unknown as JsonValue)})
+    on conflict (account_id, name) do update set subject = excluded.subject, body = excluded.body, whatsapp = excluded.whatsapp`;
 }
 
 export async function deleteOwnText(tx: Sql, accountId: string, name: TemplateName): Promise<void> {

@@ -13,14 +13,15 @@ export const updateTemplates = implement(contract.updateTemplates, {
       const change = changes[name];
       if (change === undefined) continue;
       const standard = defaultText(name, account.language);
-      const given = change === null ? standard : { ...shown[name], ...change };
+      const given = change === null ? { ...standard, whatsapp: null } : { ...shown[name], ...change };
       const subject = given.subject ?? standard.subject;
       const body = given.body ?? standard.body;
       const own = {
         subject: subject === standard.subject ? null : subject,
         body: body === standard.body ? null : body,
+        whatsapp: given.whatsapp ?? null,
       };
-      if (own.subject === null && own.body === null) await deleteOwnText(tx, account.id, name);
+      if (own.subject === null && own.body === null && own.whatsapp === null) await deleteOwnText(tx, account.id, name);
       else await upsertOwnText(tx, { account_id: account.id, name, ...own });
     }
     return toTemplates(account, await selectOwnTexts(tx, [account.id]));

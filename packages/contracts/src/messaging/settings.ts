@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { channel } from '../core/channel.ts';
+
+const fallback = z.array(channel).max(3);
+const seconds = z.int().min(10).max(259_200);
+
+/** How messages go out that the platform sends on its own: confirmations, reminders and declined orders. */
+const AutomaticMessages = z
+  .object({
+    fallback: fallback.meta({
+      description:
+        'Channels that follow the one that the booking or the order names, in order; those that are not set up are passed over.',
+    }),
+    fallback_after_seconds: seconds.meta({
+      description:
+        'Seconds after which the next channel is tried if one accepted the message but did not reach anyone.',
+    }),
+  })
+  .meta({ id: 'AutomaticMessages' });
+
+export const MessageSettings = z.object({ automatic: AutomaticMessages }).meta({ id: 'MessageSettings' });
+export type MessageSettings = z.infer<typeof MessageSettings>;
+
+export const defaultMessageSettings: MessageSettings = {
+  automatic: { fallback: ['sms', 'email'], fallback_after_seconds: 3_600 },
+};
+
+export const MessageSettingsChange = z.object({
+  automatic: z
+    .object({ fallback: fallback.optional(), fallback_after_seconds: seconds.optional() })
+    .meta({ id: 'AutomaticMessagesChange' })
+    .optional(),
+});
