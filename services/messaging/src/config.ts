@@ -15,6 +15,17 @@ function withoutSlashesAtEnd(text: string): string {
   return text.slice(0, end);
 }
 
+/** A duration such as 90s, 30m or 1h, as milliseconds. */
+const duration = (fallback: string, description: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,5}[smh]$/, { error: 'must be a duration such as 90s, 30m or 1h' })
+    .default(fallback)
+    .transform(
+      (text) => Number(text.slice(0, -1)) * { s: 1_000, m: 60_000, h: 3_600_000 }[text.slice(-1) as 's' | 'm' | 'h'],
+    )
+    .meta({ description });
+
 /** Settings of this service. */
 export const messagingConfig = baseConfig.extend({
   MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
@@ -32,6 +43,10 @@ export const messagingConfig = baseConfig.extend({
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
     description: 'Calls under way at most that began within the last second; four times as many in all.',
   }),
+  MESSAGING_CHANNEL_HOLD: duration(
+    '1h',
+    'How long a message waits at most on a channel whose credentials are refused.',
+  ),
   MESSAGING_TWILIO_URL: url('https://api.twilio.com', "The address of Twilio's API."),
   MESSAGING_WHATSAPP_URL: url('https://graph.facebook.com', "The address of Meta's Graph API."),
 });

@@ -4,6 +4,7 @@ import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { askAs, type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
 import { deleteChannel } from './channels/delete-channel.ts';
 import { listChannels } from './channels/list-channels.ts';
+import { mendChannels } from './channels/mend-channels.ts';
 import { putChannel } from './channels/put-channel.ts';
 import { type MessagingConfig, messagingConfig } from './config.ts';
 import type { MessagingResources } from './implement.ts';
@@ -13,6 +14,9 @@ import { handleGetConversation } from './messages/handle-get-conversation.ts';
 import { handleTakeMessage } from './messages/handle-take-message.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
+import { resendMessage } from './messages/resend-message.ts';
+import { resendMessages } from './messages/resend-messages.ts';
+import { runResends } from './messages/run-resends.ts';
 import { sendMessage } from './messages/send-message.ts';
 import { testChannel } from './messages/test-channel.ts';
 import { applyReceipts } from './receipts/apply-receipts.ts';
@@ -21,6 +25,8 @@ import { addHook } from './receipts/take-hook.ts';
 import { endLostTries, fallBack } from './sending/fall-back.ts';
 import { messageSending } from './sending/send-queue.ts';
 import { endSuspendedMessages, Suspensions } from './sending/suspended-accounts.ts';
+import { getMessageSettings } from './settings/get-settings.ts';
+import { updateMessageSettings } from './settings/update-settings.ts';
 import { getTemplates } from './templates/get-templates.ts';
 import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
@@ -39,10 +45,15 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     testChannel,
     getTemplates,
     updateTemplates,
+    getMessageSettings,
+    updateMessageSettings,
+    resendMessages,
+    simulateInbound,
     sendMessage,
     listMessages,
     getMessage,
     cancelMessage,
+    resendMessage,
   },
   requests: {
     takeMessage: handleTakeMessage,
@@ -50,7 +61,15 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   },
   addRoutes: addHook,
   consumers: [contactConsumer, unmergedContactConsumer, onConfirmationDue, onReminderDue],
-  jobs: [releaseScheduledMessages, fallBack, endLostTries, endSuspendedMessages, applyReceipts],
+  jobs: [
+    mendChannels,
+    runResends,
+    releaseScheduledMessages,
+    fallBack,
+    endLostTries,
+    endSuspendedMessages,
+    applyReceipts,
+  ],
   resources: makeResources,
 };
 

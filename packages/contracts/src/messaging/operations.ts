@@ -3,6 +3,7 @@ import { instant, text, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { ChannelInput, ChannelTest, channelPath, MessageChannel } from './channels.ts';
+import { channelRecovered } from './events.ts';
 import { InboundInput } from './inbound.ts';
 import { Message, MessageDetail, MessageInput, messagePath, messageStatus } from './resources.ts';
 import { MessageSettings, MessageSettingsChange } from './settings.ts';
@@ -69,6 +70,7 @@ export const putChannel = operation('putChannel', {
   response: MessageChannel,
   respondsWithSecret: true,
   errors: [],
+  emits: [channelRecovered],
 });
 
 export const deleteChannel = operation('deleteChannel', {
@@ -159,7 +161,7 @@ export const resendMessages = operation('resendMessages', {
   response: z.object({
     matched: z.int().meta({ description: 'Messages that will be sent again; 100,000 where there are more.' }),
   }),
-  errors: [],
+  errors: ['invalid_state'],
 });
 
 export const resendMessage = operation('resendMessage', {

@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { MessageChannel } from '@customer-platform/contracts/messaging';
+import type { ChannelState, MessageChannel } from '@customer-platform/contracts/messaging';
 import { decryptSecret } from '@customer-platform/outbound';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
@@ -20,16 +20,27 @@ export function toChannel(
   resources: MessagingResources,
   shown: readonly string[] = [],
 ): MessageChannel {
-  const { channel, provider } = row;
+  const { provider } = row;
   const secrets: readonly string[] = providers.get(provider)?.secrets ?? [];
   const isShown = (name: string) => shown.includes(name) || !secrets.includes(name);
   const settings = Object.entries(settingsOf(row, resources)).filter(([name]) => isShown(name));
   return {
-    channel,
-    provider,
+    ...toChannelState(row, account),
     settings: Object.fromEntries(settings),
     hook_url: resources.hookUrlOf(row.token),
     created_at: formatInstant(row.created_at, account.timezone),
     updated_at: formatInstant(row.updated_at, account.timezone),
+  };
+}
+
+/** Returns the state of a channel, as its events tell of it. */
+export function toChannelState(row: ChannelRow, { timezone }: Pick<AccountContext, 'timezone'>): ChannelState {
+  const { channel, provider, failure, failing_since } = row;
+  return {
+    channel,
+    provider,
+    status: failing_since === null ? 'ready' : 'failing',
+    error: failure,
+    failing_since: failing_since && formatInstant(failing_since, timezone),
   };
 }

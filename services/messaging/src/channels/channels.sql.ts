@@ -8,6 +8,9 @@ export interface ChannelRow {
   /** Encrypted. */
   settings: Buffer;
   token: string;
+  /** Since when its provider refuses the credentials, and what it said; null while it does not. */
+  failing_since: Date | null;
+  failure: string | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -42,7 +45,7 @@ export async function channelByToken(sql: Sql, token: string): Promise<ChannelRo
   return row;
 }
 
-/** Upserts a channel; an existing one keeps its token and its creation time. */
+/** Upserts a channel; an existing one keeps its token and its creation time. It is ready: what was held there is released. */
 export async function upsertChannel(
   tx: Sql,
   row: Pick<ChannelRow, 'account_id' | 'channel' | 'provider' | 'settings' | 'token'>,
@@ -52,11 +55,18 @@ export async function upsertChannel(
     insert into channels (account_id, channel, provider, settings, token, created_at, updated_at)
     values (${row.account_id}, ${row.channel}, ${row.provider}, ${row.settings}, ${row.token}, ${now}, ${now})
     on conflict (account_id, channel) do update set provider = excluded.provider, settings = excluded.settings,
-      updated_at = excluded.updated_at
+      updated_at = excluded.updated_at, failing_since = null, failure = null,
+      work_at = case when channels.work_at is not null then ${now}::timestamptz end
     returning *`;
   return stored!;
 }
 
-export async function deleteChannelRow(tx: Sql, accountId: string, channel: Channel): Promise<void> {
-  await tx`delete from channels where account_id = ${accountId} and channel = ${channel}`;
+/** Deletes a channel; what was held there goes on at once. */
+export async function deleteChannelRow(tx: Sql, accountId: string, channel: Channel, now: Date): Promise<void> {
+  await tx`
+    with released as (
+      update attempts set due_at = ${now}, held_until = null
+      where account_id = ${accountId} and channel = ${channel} and held_until is not null and due_at is not null
+    )
+    delete from channels where account_id = ${accountId} and channel = ${channel}`;
 }

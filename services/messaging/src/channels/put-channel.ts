@@ -4,14 +4,14 @@ import { encryptSecret } from '@customer-platform/outbound';
 import { fieldParser } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { providers } from '../providers/all.ts';
-import { type Settings, settingsOf, toChannel } from './channel.ts';
+import { type Settings, settingsOf, toChannel, toChannelState } from './channel.ts';
 import { lockChannel, upsertChannel } from './channels.sql.ts';
 
 /** Providers that an account can set up. */
 const offered = [...providers.values()].filter(({ name }) => name !== 'simulated');
 
 export const putChannel = implement(contract.putChannel, {
-  async handle({ account, params, body, tx, now, resources, fail, prefetch }) {
+  async handle({ account, params, body, tx, now, resources, fail, prefetch, emit }) {
     const { channel } = params;
     const possible = offered.filter(({ channels }) => channels.includes(channel));
     const provider = possible.find(({ name }) => name === body.provider);
@@ -35,7 +35,9 @@ export const putChannel = implement(contract.putChannel, {
       token: randomBytes(24).toString('base64url'),
     };
     const made = provider.secrets.filter((name) => given[name] === undefined && settings[name] !== undefined);
-    return toChannel(await upsertChannel(tx, row, now), account, resources, made);
+    const stored = await upsertChannel(tx, row, now);
+    if (before?.failing_since) emit(contract.channelRecovered, { channel: toChannelState(stored, account) });
+    return toChannel(stored, account, resources, made);
   },
 });
 

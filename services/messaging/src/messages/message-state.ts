@@ -22,6 +22,8 @@ export interface AttemptState {
   due_at: Date | null;
   running_since: Date | null;
   falls_back_at: Date | null;
+  /** The channel is failing: it is due, unless the channel recovers, when this is over. */
+  held_until: Date | null;
   receipts: { status: ReceiptStatus; at: Date; applied: boolean }[];
 }
 
@@ -40,7 +42,7 @@ export interface MessageState {
   error_message: string | null;
 }
 
-const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended'];
+const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', 'suspended', 'refused'];
 
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
@@ -71,7 +73,11 @@ export function takeResult(message: MessageState, { number, running_since }: Try
     drop(attempt, now);
     return;
   }
+  if (result.outcome !== 'refused') attempt.held_until = null;
   switch (result.outcome) {
+    case 'refused':
+      hold(message, attempt, result.until, now);
+      return;
     case 'suspended':
       attempt.due_at = now;
       takeSuspension(message, now);
@@ -107,7 +113,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
       goOn(message, attempt, skipMessages[result.reason], now);
       return;
     case 'rejected':
-      fail(message, attempt, { reason: 'rejected', text: result.message }, now);
+      fail(message, attempt, { reason: result.reason ?? 'rejected', text: result.message }, now);
   }
 }
 
@@ -115,8 +121,19 @@ const skipMessages = {
   not_set_up: 'The channel is not set up',
   no_address: 'The contact has no address on this channel',
   no_consent: 'The contact has not granted consent',
+  channel_failing: 'The provider refused the credentials of the channel for too long',
   outside_window: 'The recipient has not written on WhatsApp within 24 hours, so that it delivers only a template',
 };
+
+/** Has an attempt wait, as if it had not begun, for its channel to recover; no longer than until `until`, or the end of an earlier wait. */
+function hold(message: MessageState, attempt: AttemptState, until: Date, now: Date): void {
+  attempt.held_until ??= until;
+  attempt.tries--;
+  if (attempt.tries === 0) Object.assign(attempt, { status: 'queued', started_at: null });
+  attempt.due_at = attempt.held_until > now ? attempt.held_until : now;
+  const isUntouched = message.attempts.every(({ started_at }) => started_at === null);
+  if (message.status === 'sending' && isUntouched) message.status = 'queued';
+}
 
 /** Applies a receipt and returns whether it is new; a repeated one changes nothing. */
 export function takeReceipt(
@@ -176,7 +193,13 @@ export function takeSuspension(message: MessageState, now: Date): void {
   const isFallbackDue = message.attempts.some(({ falls_back_at }) => falls_back_at !== null && falls_back_at <= now);
   if (waiting.length === 0 && !isFallbackDue) return;
   for (const attempt of waiting)
-    Object.assign(attempt, { status: 'failed', reason: 'account_suspended', finished_at: now, due_at: null });
+    Object.assign(attempt, {
+      status: 'failed',
+      reason: 'account_suspended',
+      finished_at: now,
+      due_at: null,
+      held_until: null,
+    });
   dropWork(message);
   const error = { error_code: 'account_suspended', error_message: 'The account is suspended' };
   Object.assign(message, { status: 'failed', failed_at: now, ...error });
@@ -220,7 +243,14 @@ function goOn(message: MessageState, ended: AttemptState, text: string, now: Dat
 }
 
 export function newAttempt(number: number, channel: Channel, dueAt: Date | null): AttemptState {
-  const times = { started_at: null, finished_at: null, due_at: dueAt, running_since: null, falls_back_at: null };
+  const times = {
+    started_at: null,
+    finished_at: null,
+    due_at: dueAt,
+    running_since: null,
+    falls_back_at: null,
+    held_until: null,
+  };
   return {
     number,
     channel,
@@ -244,6 +274,7 @@ function dropWork(message: MessageState): void {
 
 function drop(attempt: AttemptState, now: Date | null): void {
   attempt.due_at = null;
+  attempt.held_until = null;
   attempt.status = 'skipped';
   attempt.reason = 'not_needed';
   attempt.finished_at = now;

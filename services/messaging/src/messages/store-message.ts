@@ -25,12 +25,14 @@ interface GivenMessage {
   purpose: Message['purpose'];
   steps: MessageStep[];
   sendAt?: Date | undefined;
+  /** Whether a live account must have set up all channels; true unless given. */
+  needsChannels?: boolean;
 }
 
 /** Stores a message with its first attempt, in one statement, and returns it; undefined where a live account has not set up one of its channels. */
 export async function storeMessage(
   { account, tx, now }: { account: AccountContext; tx: Sql; now: Date },
-  { contact, to, reference, purpose, steps, sendAt }: GivenMessage,
+  { contact, to, reference, purpose, steps, sendAt, needsChannels = true }: GivenMessage,
 ): Promise<Message | undefined> {
   const isSimulated = account.mode === 'test';
   const message = {
@@ -41,7 +43,7 @@ export async function storeMessage(
     purpose,
     steps,
     is_simulated: isSimulated,
-    needs_channels: !isSimulated,
+    needs_channels: needsChannels && !isSimulated,
     send_at: sendAt ?? null,
     key: null,
     trace: activeTrace(),

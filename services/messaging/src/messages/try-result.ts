@@ -1,15 +1,16 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 
 /**
- * Result of one try of an attempt. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
+ * Result of one try of an attempt. `refused`: the credentials of the channel are, and it is held until then at most. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
  * `suspended`: the account is suspended, and nothing of it is sent.
  */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
-  | { outcome: 'rejected'; message: string }
+  | { outcome: 'rejected'; message: string; reason?: 'opted_out' }
+  | { outcome: 'refused'; message: string; until: Date }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string }
-  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' }
+  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' | 'channel_failing' }
   | { outcome: 'postponed'; waitMs: number }
   | { outcome: 'suspended' }
 );

@@ -15,7 +15,7 @@ export interface ResponseShape {
   /** Id in a response that accepts the message. */
   accepted: z.ZodType<string>;
   /** Text of a refusal; `isTemporary` overrides its status. */
-  refused: z.ZodType<{ text: string; isTemporary?: boolean | undefined }>;
+  refused: z.ZodType<{ text: string; isTemporary?: boolean | undefined; reason?: 'opted_out' | undefined }>;
   /** Secrets that must never be shown, even if the provider repeats them. */
   secrets: readonly string[];
 }
@@ -23,8 +23,8 @@ export interface ResponseShape {
 const mostQuoted = 500;
 
 /**
- * Returns the outcome of a response: 2xx with an id is accepted, without one unknown; 408, 429 and 5xx are temporary, every other
- * status is permanent. Without a response it is temporary if nothing can have been sent, and unknown otherwise.
+ * Returns the outcome of a response: 2xx with an id is accepted, without one unknown; 401 and 403 refuse the credentials; 408, 429 and 5xx
+ * are temporary, every other status is permanent. Without a response it is temporary if nothing can have been sent, and unknown otherwise.
  */
 export function toSendResult(result: PostResult, shape: ResponseShape): SendResult {
   const { error, status, body, retryAfterMs } = result;
@@ -43,7 +43,9 @@ export function toSendResult(result: PostResult, shape: ResponseShape): SendResu
   const said = refusal ? quoted(refusal.text, shape.secrets) : '';
   const message = said === '' ? `${name} responded with ${status}` : `${name} responded with ${status}: ${said}`;
   const isTemporary = refusal?.isTemporary || status === 408 || status === 429 || status >= 500;
-  if (!isTemporary) return { outcome: 'rejected', message };
+  if (!isTemporary && (status === 401 || status === 403)) return { outcome: 'refused', message };
+  const reason = refusal?.reason && { reason: refusal.reason };
+  if (!isTemporary) return { outcome: 'rejected', message, ...reason };
   return { outcome: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 

@@ -22,16 +22,17 @@ export interface Outgoing {
   subject: string;
   body: string;
   /** WhatsApp only, instead of the body. */
-  template: WhatsAppTemplate | undefined;
+  template?: WhatsAppTemplate | undefined;
 }
 
 /**
- * Outcome of a call: accepted with the provider's id, and with `receipts` that it gives at once; permanently rejected; unavailable, so
- * that it may be retried; or unknown, because it may have been accepted: that is never retried. `message` is for people.
+ * Outcome of a call: accepted with the provider's id, and with `receipts` that it gives at once; permanently rejected, `opted_out` where the
+ * recipient wants no more; refused, since the credentials of the channel are; unavailable, so that it may be retried; or unknown, because it may have been accepted: that is never retried. `message` is for people.
  */
 export type SendResult =
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
-  | { outcome: 'rejected'; message: string }
+  | { outcome: 'rejected'; message: string; reason?: 'opted_out' }
+  | { outcome: 'refused'; message: string }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string };
 

@@ -73,6 +73,9 @@ export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
   };
 }
 
+/** A mail server's reply to a wrong username or password. */
+const wrongLogin = 535;
+
 interface Mail {
   id: string;
   sender: string;
@@ -205,6 +208,8 @@ class Transmission {
     if (error instanceof ConnectError) return resultOfDial(error);
     const said = quoted(response ?? '', loginsOf(this.#settings));
     if (isRefusal && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
+    if (code === 'EAUTH' && responseCode === wrongLogin)
+      return { outcome: 'refused', message: `The mail server responded: ${said}` };
     if (isRefusal && responseCode >= 500) return { outcome: 'rejected', message: `The mail server responded: ${said}` };
     if (said !== '') return { outcome: 'unavailable', message: `The mail server responded: ${said}` };
     // The connection's own timeouts are as long as ours, and may fire first.

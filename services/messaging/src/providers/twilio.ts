@@ -15,10 +15,14 @@ const settings = z.object({
 });
 type Settings = z.output<typeof settings>;
 
+/** Twilio's code for a recipient who answered STOP. */
+const optedOutCode = 21_610;
+
 const accepted = z.object({ sid: providerId }).transform(({ sid }) => sid);
-const refused = z
-  .object({ code: z.number().nullish(), message: z.string() })
-  .transform(({ code, message }) => ({ text: code == null ? message : `${message} (${code})` }));
+const refused = z.object({ code: z.number().nullish(), message: z.string() }).transform(({ code, message }) => ({
+  text: code == null ? message : `${message} (${code})`,
+  reason: code === optedOutCode ? ('opted_out' as const) : undefined,
+}));
 
 /** Twilio's statuses that are receipts; before them a message is accepted, scheduled, queued, sending. */
 const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {

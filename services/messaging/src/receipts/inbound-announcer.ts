@@ -30,12 +30,16 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
     stopMs: 5_000,
     needsBus: true,
     claim: claimInbound,
-    async run({ account_id, id, sender, sender_name }) {
+    async run({ account_id, id, channel, address: from, sender_name, known }) {
       if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
-      const address = addressOfSender(sender, accounts.known(account_id)?.country ?? '');
-      if (address) return await bus.ask(findOrCreateContact, account_id, { ...address, name: sender_name });
-      log.info({ inbound: id }, 'inbound message has a sender without an address');
-      return { contact: null };
+      const address = addressOfSender(from, accounts.known(account_id)?.country ?? '');
+      // On WhatsApp somebody who shows no number is known by the provider's own id; by SMS it is a service that takes no reply.
+      if (!address && channel !== 'whatsapp') {
+        log.info({ inbound: id }, 'inbound message has a sender without an address');
+        return { contact: null };
+      }
+      const sender = { ...address, name: sender_name, new_id: id, ...(known && { known }) };
+      return await bus.ask(findOrCreateContact, account_id, sender);
     },
     settle: (ended) => emitReceived(foundation, ended),
   };
@@ -53,8 +57,9 @@ async function emitReceived(foundation: Foundation, ended: readonly Ended<Inboun
     for (const [index, { row }] of ended.entries()) {
       const [account, contact] = [accounts.get(row.account_id), contacts[index]];
       if (!account || !contact || !announced.has(row.id)) continue;
-      const { id, channel, sender, body } = row;
-      const message = { id, channel, from: sender, body, at: formatInstant(row.at, account.timezone) };
+      const { id, channel, address, type, body, media, reaction_to } = row;
+      const at = formatInstant(row.at, account.timezone);
+      const message = { id, channel, from: address, type, body, media, reaction_to, at };
       emit(messageReceived, account, { message, contact });
     }
   });

@@ -25,10 +25,16 @@ export const dueAttempts: DueTable = {
   failed: (sql) => sql`tries > 0`,
 };
 
-/** A call of a provider that has begun: it is written so before the provider is called. */
+/** A call of a provider that has begun: it is written so before the provider is called; but where it is held. */
 export interface DueAttempt extends DueRow, MessageRef {
   number: number;
   running_since: Date;
+  /** The channel is failing: it waits for that to end, and nothing has begun. */
+  is_held: boolean;
+  /** The channel is failing, and it has waited for as long as it may. */
+  is_hold_over: boolean;
+  channel_failing_since: Date | null;
+  channel_updated_at: Date;
   attempt_id: string;
   channel: Channel;
   step: MessageStep;
@@ -50,16 +56,23 @@ const newestSender = (sql: Sql, condition: Fragment, shown: Fragment) => sql`
   select ${shown} from senders s where s.account_id = m.account_id and s.channel = m.step ->> 'channel' and ${condition}
   order by s.wrote_at desc limit 1`;
 
-/** Begins the attempts that `due` selects, but for those whose message is being changed. */
-export async function beginAttempts(sql: Database, { due, now }: Claim): Promise<DueAttempt[]> {
+/**
+ * Begins the attempts that `due` selects, but for those whose message is being changed. On a channel that is failing they are held for `holdMs`,
+ * unless they were before: one that is due all the same tries it.
+ */
+export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: number): Promise<DueAttempt[]> {
+  const heldUntil = new Date(now.getTime() + holdMs);
   return await sql<DueAttempt[]>`
     with due as (${due}), picked as (
-      select due.*, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace
+      select due.*, a.id as attempt_id, a.channel, a.held_until, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
         select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
+      join attempts a on a.account_id = due.account_id and a.message_id = due.message_id and a.number = due.number
     ), addressed as (
-      select m.*, ch.provider, ch.settings, ch.token, coalesce(survivor.id, c.id) as survivor_id,
+      select m.*, ch.provider, ch.settings, ch.token, ch.failing_since, ch.updated_at as channel_updated_at,
+        failing.failing_since is not null and m.held_until is null as is_held,
+        failing.failing_since is not null and m.held_until <= ${now} as is_hold_over, coalesce(survivor.id, c.id) as survivor_id,
         case when coalesce(survivor.deleted, c.deleted) then ''
           else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(
             nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.sender`)})) end, '')
@@ -67,21 +80,29 @@ export async function beginAttempts(sql: Database, { due, now }: Claim): Promise
           (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.wrote_at`)}),
           (${newestSender(sql, sql`s.address = m.given_to`, sql`s.wrote_at`)})) end as wrote_at
       from picked m ${joinContact(sql, 'm')}
-      left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel'
+      left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel' and not m.is_simulated
+      -- Locked, and read again where it changes meanwhile: once a channel is ready again nothing more is held.
+      left join lateral (
+        select failing_since from channels where ch.failing_since is not null and account_id = ch.account_id and channel = ch.channel
+          and failing_since is not null for share) as failing on true
+    ), held as (
+      update attempts a set due_at = ${heldUntil}, held_until = ${heldUntil} from addressed d
+      where d.is_held and a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
     ), begun as (
       update attempts a set due_at = null, running_since = ${now}, tries = a.tries + 1, status = 'sending',
         -- The time for retries begins with the first try that counts: those that were postponed do not.
         started_at = case when a.tries = 0 then ${now} else coalesce(a.started_at, ${now}) end, address = d.to_address,
         provider = case when d.is_simulated then 'simulated' else coalesce(d.provider, '') end
-      from addressed d where a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
-      returning a.account_id, a.message_id, a.number, a.id, a.channel, a.tries, a.address, a.running_since
+      from addressed d where not d.is_held and a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
+      returning a.account_id, a.message_id, a.number, a.tries, a.running_since
     ), shown as (
       update messages m set status = 'sending' from begun b
       where m.account_id = b.account_id and m.id = b.message_id and m.status in ('queued', 'scheduled')
     )
-    select b.account_id, b.message_id, b.number, b.id as attempt_id, b.channel, b.tries as attempts, b.running_since, b.address, d.step, d.purpose,
-      coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.provider, d.settings, d.token, d.wrote_at, d.trace
-    from begun b join addressed d using (account_id, message_id, number)`;
+    select d.account_id, d.message_id, d.number, d.attempt_id, d.channel, coalesce(b.tries, 0) as attempts, b.running_since,
+      d.to_address as address, d.step, d.purpose, coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.is_held, d.is_hold_over,
+      d.failing_since as channel_failing_since, d.channel_updated_at, d.provider, d.settings, d.token, d.wrote_at, d.trace
+    from addressed d left join begun b using (account_id, message_id, number)`;
 }
 
 /** Tries under way. */

@@ -2,11 +2,11 @@ import { getContactReach } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
 import { decryptSecret, type SecretKeys } from '@customer-platform/outbound';
 import { type Bus, inSpan, type Logger, SpanKind } from '@customer-platform/service-kit';
-import type { TryResult } from '../messages/try-result.ts';
 import { providers } from '../providers/all.ts';
 import type { ProviderTools, SendResult } from '../providers/provider.ts';
 import type { DueAttempt } from './claims.sql.ts';
 import type { Suspensions } from './suspended-accounts.ts';
+import type { CallResult } from './write-results.ts';
 
 /** Resources of the process that sending needs. */
 export interface SendContext {
@@ -22,7 +22,7 @@ export interface SendContext {
 const askAgainMs = 5_000;
 
 /** Makes one try: looks up who may be written to and where, then calls the provider. Never rejects. */
-export async function sendAttempt(due: DueAttempt, context: SendContext): Promise<TryResult> {
+export async function sendAttempt(due: DueAttempt, context: SendContext): Promise<CallResult> {
   const { message_id, attempt_id, channel, number, attempts } = due;
   const attributes = {
     'message.id': message_id,
@@ -31,7 +31,7 @@ export async function sendAttempt(due: DueAttempt, context: SendContext): Promis
     'message.try': attempts,
   };
   return await inSpan('send message', { kind: SpanKind.CLIENT, attributes }, async (span) => {
-    const result = await call(due, context).catch((error: unknown): TryResult => {
+    const result = await call(due, context).catch((error: unknown): CallResult => {
       context.log.error(
         { err: error, message: message_id, attempt: attempt_id },
         'a provider failed in an unforeseen way',
@@ -43,10 +43,11 @@ export async function sendAttempt(due: DueAttempt, context: SendContext): Promis
   });
 }
 
-async function call(due: DueAttempt, context: SendContext): Promise<TryResult> {
+async function call(due: DueAttempt, context: SendContext): Promise<CallResult> {
   const name = due.is_simulated ? 'simulated' : due.provider;
   const provider = name === null ? undefined : providers.get(name);
   if (!provider) return { outcome: 'skipped', reason: 'not_set_up' };
+  if (due.is_hold_over) return { outcome: 'skipped', reason: 'channel_failing' };
   const reach = await reachOf(due, context);
   if ('outcome' in reach) return reach;
   const { to } = reach;
@@ -84,7 +85,7 @@ function settingsOf({ account_id, channel, settings }: DueAttempt, keys: SecretK
  * Returns the address that the message goes to. Consent is asked of its owner at this moment, and so is an email's address; a phone is in
  * the copy.
  */
-async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: string } | TryResult> {
+async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: string } | CallResult> {
   const { account_id, contact_id, channel, purpose, address } = due;
   const isMarketing = purpose === 'marketing';
   if (contact_id === null) return isMarketing ? { outcome: 'skipped', reason: 'no_consent' } : { to: address };

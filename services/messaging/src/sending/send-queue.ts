@@ -1,9 +1,9 @@
 import { type DueWork, type Foundation, meter } from '@customer-platform/service-kit';
 import type { MessagingConfig } from '../config.ts';
 import { scheduledMessages } from '../messages/messages.sql.ts';
-import type { TryResult } from '../messages/try-result.ts';
 import { beginAttempts, type DueAttempt, dueAttempts, runningTries } from './claims.sql.ts';
 import { type SendContext, sendAttempt } from './send-attempt.ts';
+import type { SentResult } from './write-results.ts';
 import { writeResults } from './write-results.ts';
 
 const tries = meter.createCounter('messages.tries', {
@@ -17,7 +17,7 @@ const tries = meter.createCounter('messages.tries', {
 export function messageSending(
   foundation: Foundation<MessagingConfig>,
   context: SendContext,
-): DueWork<DueAttempt, TryResult> {
+): DueWork<DueAttempt, SentResult> {
   const { config } = foundation;
   return {
     queue: 'messages',
@@ -36,13 +36,14 @@ export function messageSending(
     everyMs: 100,
     gatherMs: 5,
     stopMs: 16_000,
-    claim: beginAttempts,
+    claim: (sql, claim) => beginAttempts(sql, claim, config.MESSAGING_CHANNEL_HOLD),
     async run(attempt) {
+      if (attempt.is_held) return { outcome: 'held' };
       const result = await sendAttempt(attempt, context);
       tries.add(1, { channel: attempt.channel, outcome: result.outcome });
       return result;
     },
     endOf: ({ outcome }) => (outcome === 'unknown' ? 'timeout' : 'responded'),
-    settle: (ended) => writeResults(foundation, ended),
+    settle: (ended) => writeResults(foundation, ended, config.MESSAGING_CHANNEL_HOLD),
   };
 }

@@ -1,21 +1,37 @@
-import { type Ended, type Foundation, inWorkTransaction } from '@customer-platform/service-kit';
+import { channelFailing, channelRecovered } from '@customer-platform/contracts/messaging';
+import { type Ended, type Foundation, inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { toChannelState } from '../channels/channel.ts';
+import type { ChannelRow } from '../channels/channels.sql.ts';
+import { markFailing, markReady } from '../channels/failing-channels.sql.ts';
 import { changeMessages } from '../messages/change-messages.ts';
 import { takeResult } from '../messages/message-state.ts';
 import type { TryResult } from '../messages/try-result.ts';
 import { insertReceipts, wakeReceipts } from '../receipts/receipts.sql.ts';
 import type { DueAttempt } from './claims.sql.ts';
 
+/** Result of a call of a provider: how long one that was refused is held is said when it is written. */
+export type CallResult =
+  | Exclude<TryResult, { outcome: 'refused' }>
+  | { outcome: 'refused'; message: string; address?: string };
+
+/** The same, or that nothing began, since the channel is failing. */
+export type SentResult = CallResult | { outcome: 'held' };
+
 /**
  * Writes what tries came to; receipts that came before their provider's id are looked at again. Receipts are locked before messages, as where they are
- * applied.
+ * applied, and channels after them. A channel whose credentials were refused is failing from now on, for `holdMs` at most for each message.
  */
 export async function writeResults(
   foundation: Foundation,
-  ended: readonly Ended<DueAttempt, TryResult>[],
+  ended: readonly Ended<DueAttempt, SentResult>[],
+  holdMs: number,
 ): Promise<void> {
+  const tries = ended.flatMap(({ row, result }) => (result.outcome === 'held' ? [] : [{ row, result }]));
+  if (tries.length === 0) return;
   await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
     const { tx, now } = call;
-    const accepted = ended.flatMap(({ row, result }) => (result.outcome === 'accepted' ? [{ ...row, ...result }] : []));
+    const until = new Date(now.getTime() + holdMs);
+    const accepted = tries.flatMap(({ row, result }) => (result.outcome === 'accepted' ? [{ ...row, ...result }] : []));
     await wakeReceipts(tx, accepted, now);
     const receipts = accepted.flatMap(({ account_id, channel, providerId, receipts = [] }) =>
       receipts.map((status) => ({ account_id, channel, providerId, status, at: now })),
@@ -23,10 +39,28 @@ export async function writeResults(
     await insertReceipts(tx, receipts, now);
     await changeMessages(
       call,
-      ended.map(({ row, result }) => {
+      tries.map(({ row, result }) => {
         const { account_id, message_id } = row;
-        return { account_id, message_id, apply: (message) => takeResult(message, row, result, now) };
+        const taken = result.outcome === 'refused' ? { ...result, until } : result;
+        return { account_id, message_id, apply: (message) => takeResult(message, row, taken, now) };
       }),
     );
+    const refused = tries.flatMap(({ row, result }) => (result.outcome === 'refused' ? [{ ...row, ...result }] : []));
+    tell(call, channelFailing, await markFailing(tx, refused, now));
+    const recovering = accepted.filter(({ channel_failing_since }) => channel_failing_since !== null);
+    tell(call, channelRecovered, await markReady(tx, recovering, now));
   });
+}
+
+/** Publishes the state of channels. */
+function tell(
+  { emit, findAccounts }: WorkCall<unknown>,
+  event: typeof channelFailing | typeof channelRecovered,
+  channels: readonly ChannelRow[],
+): void {
+  const accounts = findAccounts(channels.map(({ account_id }) => account_id));
+  for (const row of channels) {
+    const account = accounts.get(row.account_id);
+    if (account) emit(event, account, { channel: toChannelState(row, account) });
+  }
 }

@@ -14,7 +14,10 @@ export async function selectSettings(sql: Sql, accountId: string): Promise<Messa
 export async function upsertSettings(
   tx: Sql,
   accountId: string,
-  { fallback, fallback_after_seconds }: { fallback?: Channel[]; fallback_after_seconds?: number },
+  {
+    fallback,
+    fallback_after_seconds,
+  }: { fallback?: Channel[] | undefined; fallback_after_seconds?: number | undefined },
 ): Promise<MessageSettings> {
   const standard = defaultMessageSettings.automatic;
   const [automatic] = await tx<Automatic[]>`

@@ -1,0 +1,34 @@
+import { activeTrace, batchOf, type Job, RowFinder } from '@customer-platform/service-kit';
+import type { MessagingResources } from '../implement.ts';
+import { insertMessages } from './messages.sql.ts';
+import { deleteResend, markMatched, runningResends, takeResend } from './resends.sql.ts';
+
+const finder = new RowFinder(runningResends);
+const room = batchOf(1);
+const batch = 200;
+
+/** Sends failed messages again that a request for many asks for: a part of one request each round, account by account. */
+export const runResends: Job<MessagingResources> = {
+  name: 'run-resends',
+  due: runningResends,
+  everyMs: 500,
+  async run({ tx, now, resources }, scope) {
+    const found = await finder.take({ sql: tx, now, scope, room }, async (due) => ({
+      rows: await takeResend(tx, due),
+    }));
+    const [resend] = found.rows;
+    if (!resend) return found.hasMore;
+    const messages = await markMatched(tx, resend, batch, now);
+    const fresh = { send_at: null, needs_channels: false, key: null, trace: activeTrace() };
+    if (messages.length > 0)
+      await insertMessages(
+        tx,
+        messages.map((message) => ({ ...message, ...fresh })),
+        now,
+      );
+    // Whoever is being changed at this moment has been read: it did not fail in the period, or is sent again by somebody else.
+    else await deleteResend(tx, resend);
+    resources.sending.wake();
+    return true;
+  },
+};
