@@ -93,25 +93,28 @@ function compareResponse(what: string, before: Schema | null, now: Schema | null
   if (!before) return;
   const clients = `clients of ${version}`;
   if (!now) return report(what, `is gone; ${clients} read it: keep it`);
-  const { true: values = [], false: gaps = [] } = Object.groupBy(
-    gapsOf(now, before, 'client'),
-    ({ kind }) => `${kind === 'value'}`,
-  );
-  reportGaps(what, gaps, novelty, clients, report);
+  reportNews(what, gapsOf(now, before, 'client'), clients, report);
+}
+
+/** Reports what is sent now and was not before, a new value of an enum as a note. */
+function reportNews(what: string, gaps: Gap[], others: string, report: Report) {
+  const { true: values = [], false: breaks = [] } = Object.groupBy(gaps, ({ kind }) => `${kind === 'value'}`);
+  reportGaps(what, breaks, novelty, others, report);
   for (const { place, sent, taken } of values)
-    report(`${what}${place}`, `may be ${sent} now; ${clients} know ${taken}: say so in the changelog`, true);
+    report(`${what}${place}`, `may be ${sent} now; ${others} know ${taken}: say so in the changelog`, true);
 }
 
 /**
- * Consumers of the last release get what is published now, and consumers of now what that one published. Endpoints of webhooks, which get public
- * events, know no defaults.
+ * Consumers of the last release get what is published now, and consumers of now what that one published: both read what they need of it, and no
+ * value is refused. Endpoints of webhooks, which get public events, know no defaults.
  */
 function compareEvent(kind: string, before: EventRecord, now: EventRecord, { version, report }: Context) {
   const consumers = `consumers of ${version}`;
   if (now.audience !== before.audience)
     report(kind, `is ${now.audience} now; ${consumers} wait for it as ${before.audience}: publish a kind of its own`);
   const sender = `events of ${version}, of which the stream has 7 days,`;
-  compareMessage(`${kind} data`, before.data, now.data, { taker: consumers, sender, report });
+  reportNews(`${kind} data`, gapsOf(now.data, before.data, 'service'), consumers, report);
+  reportGaps(`${kind} data`, gapsOf(before.data, now.data, 'service'), refusal, sender, report);
   if (before.audience !== 'public') return;
   const known = new Set(gapsOf(now.data, before.data, 'service').map((gap) => JSON.stringify(gap)));
   const gaps = gapsOf(now.data, before.data, 'client').filter((gap) => !known.has(JSON.stringify(gap)));

@@ -14,6 +14,7 @@ import { refreshChangedContacts } from './audiences/refresh-changed.ts';
 import { refreshWhole } from './audiences/refresh-whole.ts';
 import { retryStuckAudiences } from './audiences/retry-stuck-audiences.ts';
 import { updateAudience } from './audiences/update-audience.ts';
+import { handleRecordOptOut } from './consents/handle-record-opt-out.ts';
 import { listConsents } from './consents/list-consents.ts';
 import { recordConsent } from './consents/record-consent.ts';
 import { onDomainEvent } from './contact-events/on-domain-event.ts';
@@ -73,6 +74,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     getContactProfile: handleGetContactProfile,
     getContactReach: handleGetContactReach,
     findOrCreateContact: handleFindOrCreateContact,
+    recordOptOut: handleRecordOptOut,
   },
   consumers: [onDomainEvent],
   jobs: [

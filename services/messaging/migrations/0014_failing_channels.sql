@@ -4,8 +4,6 @@ alter table channels
   add column failing_since timestamptz,
   add column failure       text,
   add column work_at       timestamptz;
-create index channels_with_work on channels (work_at) where work_at is not null;
-create index channels_with_work_of_account on channels (account_id, work_at) where work_at is not null;
 
 -- A held attempt is due at the end of the time for which it is held at most.
 alter table attempts add column held_until timestamptz;

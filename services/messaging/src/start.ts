@@ -21,6 +21,7 @@ import { sendMessage } from './messages/send-message.ts';
 import { testChannel } from './messages/test-channel.ts';
 import { applyReceipts } from './receipts/apply-receipts.ts';
 import { inboundAnnouncement } from './receipts/inbound-announcer.ts';
+import { simulateInbound } from './receipts/simulate-inbound.ts';
 import { addHook } from './receipts/take-hook.ts';
 import { endLostTries, fallBack } from './sending/fall-back.ts';
 import { messageSending } from './sending/send-queue.ts';

@@ -1132,8 +1132,17 @@ export interface Operations {
   getMessage(input: { params: { message_id: string } } & CallOptions): Promise<MessageDetail>;
 
   /**
+   * Retrieve the message settings.
+   * How messages go out that the platform sends on its own.
+   *
+   * `GET /v1/messages/settings`
+   * Scope: `messages:read`
+   */
+  getMessageSettings(input?: CallOptions): Promise<MessageSettings>;
+
+  /**
    * Retrieve the message templates.
-   * The texts of messages that the platform sends on its own.
+   * The texts of messages that the platform sends on its own, and the templates that WhatsApp sends them by.
    *
    * `GET /v1/messages/templates`
    * Scope: `messages:read`
@@ -1168,6 +1177,26 @@ export interface Operations {
   putChannel(input: { params: { channel: string }; body: PutChannelBody } & CallOptions): Promise<MessageChannel>;
 
   /**
+   * Resend a message.
+   * Sends the content of a failed message again, as a new message to the same recipient.
+   *
+   * `POST /v1/messages/{message_id}/resend`
+   * Scope: `messages:write`
+   * Errors of its own: `not_found`, `invalid_state`
+   */
+  resendMessage(input: { params: { message_id: string } } & CallOptions): Promise<Message>;
+
+  /**
+   * Resend failed messages.
+   * Sends the messages again that failed in a period, each as a new message and at most once, in the background.
+   *
+   * `POST /v1/messages/resend`
+   * Scope: `messages:write`
+   * Errors of its own: `invalid_state`
+   */
+  resendMessages(input: { body: ResendMessagesBody } & CallOptions): Promise<ResendMessagesResponse>;
+
+  /**
    * Send a message.
    * Responds once the message is stored; it is sent immediately or at `send_at`. If a channel fails or does not reach anyone in time, the next one is tried.
    *
@@ -1175,6 +1204,16 @@ export interface Operations {
    * Scope: `messages:write`
    */
   sendMessage(input: { body: SendMessageBody } & CallOptions): Promise<Message>;
+
+  /**
+   * Simulate an inbound message.
+   * Makes an inbound message in a sandbox, as if a provider had sent it. A live key gets 404.
+   *
+   * `POST /v1/sandbox/inbound`
+   * Scope: `messages:write`
+   * Errors of its own: `not_found`
+   */
+  simulateInbound(input: { body: SimulateInboundBody } & CallOptions): Promise<SimulateInboundResponse>;
 
   /**
    * Send a test message.
@@ -1185,6 +1224,15 @@ export interface Operations {
    * Errors of its own: `not_found`
    */
   testChannel(input: { params: { channel: string }; body: TestChannelBody } & CallOptions): Promise<Message>;
+
+  /**
+   * Update the message settings.
+   * Applies to messages that are made from now on.
+   *
+   * `PATCH /v1/messages/settings`
+   * Scope: `messages:write`
+   */
+  updateMessageSettings(input?: { body?: UpdateMessageSettingsBody } & CallOptions): Promise<MessageSettings>;
 
   /**
    * Update the message templates.
@@ -1521,7 +1569,7 @@ export interface ArticleSource {
   body: string;
 }
 
-export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "rejected" | "unavailable" | "no_answer" | "undelivered" | "not_needed" | "account_suspended";
+export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "outside_window" | "opted_out" | "channel_failing" | "rejected" | "unavailable" | "no_answer" | "undelivered" | "not_needed" | "account_suspended";
 
 export type AttemptStatus = "sending" | "sent" | "delivered" | "read" | "failed" | "skipped" | "unknown";
 
@@ -1557,6 +1605,30 @@ export interface AudienceRules {
 }
 
 export type AudienceStatus = "building" | "ready" | "failed";
+
+export interface AutomaticMessages {
+  /** Channels that follow the one that the booking or the order names, in order; those that are not set up are passed over. */
+  fallback: Channel[];
+  /** Seconds after which the next channel is tried if one accepted the message but did not reach anyone. */
+  fallback_after_seconds: number;
+}
+
+export interface AutomaticMessagesChange {
+  fallback?: Channel[] | undefined;
+  fallback_after_seconds?: number | undefined;
+}
+
+export interface AutomaticTemplateInput {
+  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
+  name: string;
+  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
+  language: string;
+  /**
+   * Values of the placeholders in its body, in their order.
+   * @default []
+   */
+  parameters?: string[] | undefined;
+}
 
 export type BlockedReason = "outside_hours" | "time_off" | "taken" | "too_soon" | "too_far" | "off_grid" | "inactive";
 
@@ -2087,6 +2159,8 @@ export type KnownEvent =
   | DealStageChangedEvent
   | DealUpdatedEvent
   | DealWonEvent
+  | ChannelFailingEvent
+  | ChannelRecoveredEvent
   | MessageDeliveredEvent
   | MessageFailedEvent
   | MessageReadEvent
@@ -2118,9 +2192,9 @@ export interface EventEnvelope {
   mode: AccountMode;
 }
 
-export type EventFilter = "*" | "appointment.*" | "audience.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
+export type EventFilter = "*" | "appointment.*" | "audience.*" | "channel.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
-export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
+export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
 
 export interface ExplainAudienceResponse {
   member: boolean;
@@ -2209,6 +2283,31 @@ export type FulfilOrderBody = Record<string, never>;
 
 export type GoLiveAgentBody = Record<string, never>;
 
+export interface InboundMedia {
+  mime_type: string;
+  file_name: string | null;
+  provider_id: string;
+}
+
+export interface InboundMessage {
+  id: string;
+  channel: Channel;
+  /** The sender's address, or the provider's id of somebody who shows none. */
+  from: string;
+  /** @default text */
+  type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
+  /** All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji. */
+  body: string;
+  /** @default null */
+  media?: InboundMedia | null | undefined;
+  /**
+   * Our message that a reaction belongs to; null if unknown.
+   * @default null
+   */
+  reaction_to?: string | null | undefined;
+  at: Timestamp;
+}
+
 export interface KnowledgeCollection {
   /** An integer id. */
   id: number;
@@ -2282,8 +2381,13 @@ export interface Message {
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
   purpose: MessagePurpose;
-  /** Text of the message on `channel`. */
+  /** Text of the message on `channel`; empty where it has a template. */
   body: string;
+  /**
+   * Template of the message on `channel`.
+   * @default null
+   */
+  template?: WhatsAppTemplate | null | undefined;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;
@@ -2321,10 +2425,32 @@ export interface MessageChannel {
   settings: {
     [key: string]: unknown;
   };
+  /** `failing` while the provider refuses the credentials: messages wait, and one a minute tries. */
+  status: "ready" | "failing";
+  /** What the provider responded; null while ready. */
+  error: string | null;
+  failing_since: Timestamp | null;
   /** URL to which the provider sends receipts and inbound messages. */
   hook_url: string;
   created_at: Timestamp;
   updated_at: Timestamp;
+}
+
+export interface MessageChannelState {
+  channel: Channel;
+  /**
+   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+   * @example smtp
+   * @example twilio
+   * @example whatsapp_cloud
+   * @example http
+   */
+  provider: string;
+  /** `failing` while the provider refuses the credentials: messages wait, and one a minute tries. */
+  status: "ready" | "failing";
+  /** What the provider responded; null while ready. */
+  error: string | null;
+  failing_since: Timestamp | null;
 }
 
 export interface MessageDetail {
@@ -2337,8 +2463,13 @@ export interface MessageDetail {
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
   purpose: MessagePurpose;
-  /** Text of the message on `channel`. */
+  /** Text of the message on `channel`; empty where it has a template. */
   body: string;
+  /**
+   * Template of the message on `channel`.
+   * @default null
+   */
+  template?: WhatsAppTemplate | null | undefined;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;
@@ -2368,11 +2499,18 @@ export interface MessageReceipt {
   applied: boolean;
 }
 
+export interface MessageSettings {
+  automatic: AutomaticMessages;
+}
+
 export type MessageStatus = "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "refused";
 
 export interface MessageStep {
   channel: Channel;
-  body: string;
+  /** Text; left out where `template` is given. */
+  body?: string | undefined;
+  /** WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else. */
+  template?: WhatsAppTemplateInput | undefined;
   /** Subject of an email. */
   subject?: string | undefined;
   /**
@@ -2385,6 +2523,8 @@ export interface MessageStep {
 export interface MessageTemplate {
   subject: string;
   body: string;
+  /** Template that WhatsApp sends it by; null: as text, which reaches only who wrote within 24 hours. */
+  whatsapp: WhatsAppTemplate | null;
   /** Whether it is the platform's default text in the account's language. */
   is_default: boolean;
 }
@@ -2392,6 +2532,7 @@ export interface MessageTemplate {
 export interface MessageTemplateChange {
   subject?: string | null | undefined;
   body?: string | null | undefined;
+  whatsapp?: AutomaticTemplateInput | null | undefined;
 }
 
 export interface MessageTemplates {
@@ -2419,8 +2560,13 @@ export interface MessageWithAttempts {
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
   purpose: MessagePurpose;
-  /** Text of the message on `channel`. */
+  /** Text of the message on `channel`; empty where it has a template. */
   body: string;
+  /**
+   * Template of the message on `channel`.
+   * @default null
+   */
+  template?: WhatsAppTemplate | null | undefined;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;
@@ -2754,6 +2900,20 @@ export interface RescheduleAppointmentBody {
   staff?: string | undefined;
 }
 
+export interface ResendMessagesBody {
+  /** Start of the period in which they failed: at most 7 days ago. */
+  since: string;
+  /** End of the period, exclusive; default: now. */
+  until?: string | undefined;
+  /** Only messages whose `error.code` is this. */
+  code?: string | undefined;
+}
+
+export interface ResendMessagesResponse {
+  /** Messages that will be sent again; 100,000 where there are more. */
+  matched: number;
+}
+
 export interface RotateEndpointSecretBody {
   /** @default 86400 */
   overlap_seconds?: number | undefined;
@@ -2808,6 +2968,28 @@ export interface SendMessageParams {
   body: string;
   /** Whether it replies to a message received on this channel. */
   channel_locked: boolean;
+}
+
+export interface SimulateInboundBody {
+  channel: Channel;
+  /** Phone number, email address, or any other id of the sender. */
+  from: string;
+  /** Name of the sender; a new contact gets it. */
+  name?: string | undefined;
+  /** @default text */
+  type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
+  text?: string | undefined;
+  media?: {
+    mime_type: string;
+    file_name?: string | undefined;
+    provider_id: string;
+  } | undefined;
+  reaction_to?: string | undefined;
+}
+
+export interface SimulateInboundResponse {
+  /** Id of the inbound message, as in message.received. */
+  id: string;
 }
 
 export interface Staff {
@@ -2994,6 +3176,10 @@ export interface UpdateEndpointBody {
   paused?: boolean | undefined;
 }
 
+export interface UpdateMessageSettingsBody {
+  automatic?: AutomaticMessagesChange | undefined;
+}
+
 export interface UpdatePipelineBody {
   name?: string | undefined;
   /** The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed. */
@@ -3175,6 +3361,24 @@ export interface WebsiteSource {
   crawl: CrawlMode;
   /** Number of pages that are read. */
   pages: number;
+}
+
+export interface WhatsAppTemplate {
+  name: string;
+  language: string;
+  parameters: string[];
+}
+
+export interface WhatsAppTemplateInput {
+  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
+  name: string;
+  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
+  language: string;
+  /**
+   * Values of the placeholders in its body, in their order.
+   * @default []
+   */
+  parameters?: string[] | undefined;
 }
 
 export type WinDealBody = Record<string, never>;
@@ -3546,6 +3750,22 @@ export type DealWonEvent = EventEnvelope & {
   };
 };
 
+/** A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one. */
+export type ChannelFailingEvent = EventEnvelope & {
+  type: "channel.failing";
+  data: {
+    channel: MessageChannelState;
+  };
+};
+
+/** A channel that was failing is ready again, and what waited on it is sent. */
+export type ChannelRecoveredEvent = EventEnvelope & {
+  type: "channel.recovered";
+  data: {
+    channel: MessageChannelState;
+  };
+};
+
 /** A provider reported that a message reached the recipient’s device or mailbox. */
 export type MessageDeliveredEvent = EventEnvelope & {
   type: "message.delivered";
@@ -3577,14 +3797,12 @@ export type MessageReadEvent = EventEnvelope & {
 export type MessageReceivedEvent = EventEnvelope & {
   type: "message.received";
   data: {
-    message: {
-      id: string;
-      channel: Channel;
-      from: string;
-      body: string;
-      at: Timestamp;
-    };
+    message: InboundMessage;
     contact: ContactSummary;
+    /** Present if the text was a word such as STOP: the consent for marketing is withdrawn. */
+    opt_out?: true | undefined;
+    /** Present if the text was a word such as START, which grants what such a word withdrew. */
+    opt_in?: true | undefined;
   };
 };
 

@@ -34,13 +34,17 @@ export const InboundMessage = z
     id: z.guid(),
     channel,
     from: z.string().meta({ description: "The sender's address, or the provider's id of somebody who shows none." }),
-    type: inboundType,
+    type: inboundType.default('text'),
     body: z.string().meta({
       description:
         "All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji.",
     }),
-    media: InboundMedia.nullable(),
-    reaction_to: z.guid().nullable().meta({ description: 'Our message that a reaction belongs to; null if unknown.' }),
+    media: InboundMedia.nullable().default(null),
+    reaction_to: z
+      .guid()
+      .nullable()
+      .default(null)
+      .meta({ description: 'Our message that a reaction belongs to; null if unknown.' }),
     at: timestamp,
   })
   .meta({ id: 'InboundMessage' });

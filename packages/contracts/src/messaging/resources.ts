@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
-import { WhatsAppTemplate } from './whatsapp-template.ts';
+import { WhatsAppTemplate, WhatsAppTemplateInput } from './whatsapp-template.ts';
 
 export const messagePurpose = z.enum(['service', 'marketing'], { error: 'must be service or marketing' });
 
@@ -39,7 +39,7 @@ export const MessageStep = z
   .object({
     channel,
     body: text(4_096).default('').meta({ description: 'Text; left out where `template` is given.' }),
-    template: WhatsAppTemplate.optional().meta({
+    template: WhatsAppTemplateInput.optional().meta({
       description:
         'WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else.',
     }),
@@ -95,7 +95,7 @@ export const Message = z
     channel: channel.meta({ description: 'Channel of the attempt that got furthest; of equals, the later one.' }),
     purpose: messagePurpose,
     body: z.string().meta({ description: 'Text of the message on `channel`; empty where it has a template.' }),
-    template: WhatsAppTemplate.nullable().meta({ description: 'Template of the message on `channel`.' }),
+    template: WhatsAppTemplate.nullable().default(null).meta({ description: 'Template of the message on `channel`.' }),
     send_at: timestamp.nullable(),
     created_at: timestamp,
     sent_at: timestamp.nullable(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../core/fields.ts';
-import { whatsAppTemplate } from './whatsapp-template.ts';
+import { WhatsAppTemplate, whatsAppTemplateInput } from './whatsapp-template.ts';
 
 /** Names of placeholders in templates: `{{title}}`. */
 export const placeholders = [
@@ -44,22 +44,23 @@ const subject = withKnownNames(text(255));
 const body = withKnownNames(text(4_096, 1));
 
 /** Template that a text goes by on WhatsApp; its parameters may have placeholders, as texts have. */
-const AutomaticTemplate = whatsAppTemplate(withKnownNames(text(1_024, 1))).meta({ id: 'AutomaticTemplate' });
-export type AutomaticTemplate = z.infer<typeof AutomaticTemplate>;
+const AutomaticTemplateInput = whatsAppTemplateInput(withKnownNames(text(1_024, 1))).meta({
+  id: 'AutomaticTemplateInput',
+});
 
 /** Change of a text that the platform sends on its own; null restores the default in the account's language. */
 const TemplateChange = z
   .object({
     subject: subject.nullable().optional(),
     body: body.nullable().optional(),
-    whatsapp: AutomaticTemplate.nullable().optional(),
+    whatsapp: AutomaticTemplateInput.nullable().optional(),
   })
   .meta({ id: 'MessageTemplateChange' });
 const Template = z
   .object({
     subject: z.string(),
     body: z.string(),
-    whatsapp: AutomaticTemplate.nullable().meta({
+    whatsapp: WhatsAppTemplate.nullable().meta({
       description: 'Template that WhatsApp sends it by; null: as text, which reaches only who wrote within 24 hours.',
     }),
     is_default: z

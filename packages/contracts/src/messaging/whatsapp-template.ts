@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { text } from '../core/fields.ts';
 
+const language = z
+  .string()
+  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, { error: 'must be a language as Meta writes it, such as de or en_US' })
+  .meta({ description: 'Language of the template, such as `de` or `en_US`; provider twilio ignores it.' });
+
 /** A template that WhatsApp approved, with the values of its placeholders in order; `parameter` is one of them. */
-export function whatsAppTemplate<Parameter extends z.ZodType<string>>(parameter: Parameter) {
+export function whatsAppTemplateInput<Parameter extends z.ZodType<string>>(parameter: Parameter) {
   return z.object({
     name: text(512, 1).meta({ description: 'Name of the template at Meta; with provider twilio its ContentSid: HX….' }),
-    language: z
-      .string()
-      .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, { error: 'must be a language as Meta writes it, such as de or en_US' })
-      .meta({ description: 'Language of the template, such as `de` or `en_US`; provider twilio ignores it.' }),
+    language,
     parameters: z
       .array(parameter)
       .max(20)
@@ -17,6 +19,10 @@ export function whatsAppTemplate<Parameter extends z.ZodType<string>>(parameter:
   });
 }
 
-/** A template that a message is sent with. */
-export const WhatsAppTemplate = whatsAppTemplate(text(1_024, 1)).meta({ id: 'WhatsAppTemplate' });
+export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta({ id: 'WhatsAppTemplateInput' });
+
+/** A template that a message is sent with, or a text that the platform sends on its own. */
+export const WhatsAppTemplate = z
+  .object({ name: z.string(), language: z.string(), parameters: z.array(z.string()) })
+  .meta({ id: 'WhatsAppTemplate' });
 export type WhatsAppTemplate = z.infer<typeof WhatsAppTemplate>;

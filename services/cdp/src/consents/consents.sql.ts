@@ -34,6 +34,20 @@ export async function insertConsent(
   return row!;
 }
 
+/** Returns the consent that counts for a channel and a purpose: the latest; of two at one instant the withdrawal. */
+export async function latestConsent(
+  sql: Sql,
+  accountId: string,
+  contactId: string,
+  { channel, purpose }: Pick<ConsentRow, 'channel' | 'purpose'>,
+): Promise<ConsentRow | undefined> {
+  const [row] = await sql<ConsentRow[]>`
+    select ${columns(sql)} from consents
+    where account_id = ${accountId} and contact_id = ${contactId} and channel = ${channel} and purpose = ${purpose}
+    order by at desc, state desc, id desc limit 1`;
+  return row;
+}
+
 /** Returns whether a contact has the consent with this id. */
 export async function isConsentOf(sql: Sql, accountId: string, contactId: string, id: string): Promise<boolean> {
   const rows = await sql`

@@ -38,6 +38,7 @@ describe.each([
       due_at: null,
       running_since: null,
       falls_back_at: null,
+      held_until: null,
       // One receipt of each status is kept, however many are sent.
       receipts: (['sent', 'delivered', 'read', 'failed'] as const).map((status) => ({
         status,

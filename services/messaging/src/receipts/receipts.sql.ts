@@ -29,15 +29,15 @@ export async function insertReceipts(
   return inserted.count;
 }
 
-/** Inserts inbound messages, in one order for all calls; skips those whose provider's id is known already. */
+/** Inserts inbound messages, in one order for all calls, and returns their ids; skips those whose provider's id is known already. */
 export async function insertInbound(
   tx: Sql,
   { account_id, channel }: { account_id: string; channel: Channel },
   messages: readonly Inbound[],
   now: Date,
-): Promise<void> {
-  if (messages.length === 0) return;
-  await tx`
+): Promise<string[]> {
+  if (messages.length === 0) return [];
+  const rows = await tx<{ id: string }[]>`
     with given as (
       select * from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given ("providerId" text, sender text, "from" text,
         name text, type text, body text, media jsonb, "reactionTo" text, at timestamptz)
@@ -51,7 +51,8 @@ export async function insertInbound(
       arrived_at, due_at)
     select ${account_id}, ${channel}, "providerId", sender, "from", name, type, body, media, "reactionTo", at, ${now}, ${now} from given
     order by "providerId"
-    on conflict do nothing`;
+    on conflict do nothing returning id`;
+  return rows.map(({ id }) => id);
 }
 
 /** Returns whether at least `count` receipts of the account wait to be applied. */

@@ -12,6 +12,7 @@ import {
   withStatus,
 } from '../../test/messaging.ts';
 import { graphRequest, signedGraphRequest, twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
+import { plainText } from '../providers/provider.ts';
 import { dueReceipts, insertInbound, takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
@@ -165,7 +166,15 @@ it('calls at once with the same messages in opposite orders do not block each ot
       insertInbound(
         tx,
         { account_id: shop.account.id, channel: 'sms' },
-        given.map((id) => ({ providerId: id, from: to, name: 'Ada', body: 'x', at: platform.clock.now() })),
+        given.map((id) => ({
+          ...plainText,
+          providerId: id,
+          sender: to,
+          from: to,
+          name: 'Ada',
+          body: 'x',
+          at: platform.clock.now(),
+        })),
         new Date(platform.clock.now().getTime() + 86_400_000),
       ),
     );

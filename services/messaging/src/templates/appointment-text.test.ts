@@ -28,7 +28,11 @@ const say = (
   language: string,
   own?: { subject: string | null; body: string | null },
   more: Partial<Appointment> = {},
-) => appointmentText('appointment_booked', accountIn(language), own, { ...appointment, ...more });
+) =>
+  appointmentText('appointment_booked', accountIn(language), own && { ...own, whatsapp: null }, {
+    ...appointment,
+    ...more,
+  });
 
 describe('the default texts', () => {
   it.each(languages)('of %s name the account, what, when, and the place and link', (language) => {

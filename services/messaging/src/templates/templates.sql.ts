@@ -1,4 +1,4 @@
-import type { AutomaticTemplate, TemplateName } from '@customer-platform/contracts/messaging';
+import type { TemplateName, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 
 /** An account's own text; null where the default applies. */
@@ -7,7 +7,7 @@ export interface OwnText {
   name: TemplateName;
   subject: string | null;
   body: string | null;
-  whatsapp: AutomaticTemplate | null;
+  whatsapp: WhatsAppTemplate | null;
 }
 
 /** Returns the own texts of these accounts. */
