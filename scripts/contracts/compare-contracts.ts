@@ -113,8 +113,8 @@ function compareEvent(kind: string, before: EventRecord, now: EventRecord, { ver
   if (now.audience !== before.audience)
     report(kind, `is ${now.audience} now; ${consumers} wait for it as ${before.audience}: publish a kind of its own`);
   const sender = `events of ${version}, of which the stream has 7 days,`;
-  reportNews(`${kind} data`, gapsOf(now.data, before.data, 'service'), consumers, report);
-  reportGaps(`${kind} data`, gapsOf(before.data, now.data, 'service'), refusal, sender, report);
+  reportNews(`${kind} data`, gapsOf(now.data, before.taken ?? before.data, 'service'), consumers, report);
+  reportGaps(`${kind} data`, gapsOf(before.data, now.taken ?? now.data, 'service'), refusal, sender, report);
   if (before.audience !== 'public') return;
   const known = new Set(gapsOf(now.data, before.data, 'service').map((gap) => JSON.stringify(gap)));
   const gaps = gapsOf(now.data, before.data, 'client').filter((gap) => !known.has(JSON.stringify(gap)));

@@ -48,6 +48,8 @@ export interface OperationRecord {
 export interface EventRecord {
   audience: 'public' | 'internal';
   data: Schema;
+  /** Data that consumers take: with what is taken for a default where it is missing. Of a record without it, `data`. */
+  taken?: Schema;
 }
 
 export interface RequestRecord {
@@ -77,7 +79,9 @@ export function recordOf(deployable: ServiceName, version: string, exports: Expo
   return {
     version,
     operations: byName(operations.map((operation) => [operation.key, operationRecord(operation)])),
-    events: byName(events.map(({ kind, audience, data }) => [kind, { audience, data: outputOf(data) }])),
+    events: byName(
+      events.map(({ kind, audience, data }) => [kind, { audience, data: outputOf(data), taken: inputOf(data) }]),
+    ),
     requests: byName([...requests, ...requestsOfEvery(deployable)].map((each) => [each.key, requestRecord(each)])),
   };
 }

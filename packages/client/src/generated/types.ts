@@ -2294,17 +2294,12 @@ export interface InboundMessage {
   channel: Channel;
   /** The sender's address, or the provider's id of somebody who shows none. */
   from: string;
-  /** @default text */
-  type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
+  type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported";
   /** All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji. */
   body: string;
-  /** @default null */
-  media?: InboundMedia | null | undefined;
-  /**
-   * Our message that a reaction belongs to; null if unknown.
-   * @default null
-   */
-  reaction_to?: string | null | undefined;
+  media: InboundMedia | null;
+  /** Our message that a reaction belongs to; null if unknown. */
+  reaction_to: string | null;
   at: Timestamp;
 }
 
@@ -2383,11 +2378,8 @@ export interface Message {
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /**
-   * Template of the message on `channel`.
-   * @default null
-   */
-  template?: WhatsAppTemplate | null | undefined;
+  /** Template of the message on `channel`. */
+  template: WhatsAppTemplate | null;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;
@@ -2465,11 +2457,8 @@ export interface MessageDetail {
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /**
-   * Template of the message on `channel`.
-   * @default null
-   */
-  template?: WhatsAppTemplate | null | undefined;
+  /** Template of the message on `channel`. */
+  template: WhatsAppTemplate | null;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;
@@ -2562,11 +2551,8 @@ export interface MessageWithAttempts {
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /**
-   * Template of the message on `channel`.
-   * @default null
-   */
-  template?: WhatsAppTemplate | null | undefined;
+  /** Template of the message on `channel`. */
+  template: WhatsAppTemplate | null;
   send_at: Timestamp | null;
   created_at: Timestamp;
   sent_at: Timestamp | null;

@@ -34,16 +34,16 @@ export const InboundMessage = z
     id: z.guid(),
     channel,
     from: z.string().meta({ description: "The sender's address, or the provider's id of somebody who shows none." }),
-    type: inboundType.default('text'),
+    type: inboundType.prefault('text'),
     body: z.string().meta({
       description:
         "All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji.",
     }),
-    media: InboundMedia.nullable().default(null),
+    media: InboundMedia.nullable().prefault(null),
     reaction_to: z
       .guid()
       .nullable()
-      .default(null)
+      .prefault(null)
       .meta({ description: 'Our message that a reaction belongs to; null if unknown.' }),
     at: timestamp,
   })

@@ -95,7 +95,7 @@ export const Message = z
     channel: channel.meta({ description: 'Channel of the attempt that got furthest; of equals, the later one.' }),
     purpose: messagePurpose,
     body: z.string().meta({ description: 'Text of the message on `channel`; empty where it has a template.' }),
-    template: WhatsAppTemplate.nullable().default(null).meta({ description: 'Template of the message on `channel`.' }),
+    template: WhatsAppTemplate.nullable().prefault(null).meta({ description: 'Template of the message on `channel`.' }),
     send_at: timestamp.nullable(),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
