@@ -130,13 +130,16 @@ export function startTwilioServer(): Promise<ProviderServer> {
       if (request.method !== 'POST' || request.url !== path) return fault(404, 20404, 'The resource was not found');
       if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
         return fault(415, 20008, 'Unsupported content type');
-      const { To = '', From, MessagingServiceSid, Body = '', StatusCallback = '' } = fields;
+      const { To = '', From, MessagingServiceSid, Body = '', ContentSid = '', StatusCallback = '' } = fields;
       if (!/^(whatsapp:)?\+\d{7,15}$/.test(To)) return fault(400, 21211, `The 'To' number ${To} is not valid`);
       const isOneSender = (From === undefined) !== (MessagingServiceSid === undefined);
       if (!isOneSender) return fault(400, 21603, "A 'From' number or a messaging service is required");
       if (From !== undefined && From.startsWith('whatsapp:') !== To.startsWith('whatsapp:'))
         return fault(400, 63007, 'The channel of From and To must be the same');
-      if (Body === '' || Body.length > 1600) return fault(400, 21602, 'Message body is required');
+      if (ContentSid !== '' && !/^HX[0-9a-f]{32}$/.test(ContentSid))
+        return fault(400, 21655, 'The ContentSid is not valid');
+      if ((Body === '') === (ContentSid === '') || Body.length > 1600)
+        return fault(400, 21602, 'Message body is required');
       if (!URL.canParse(StatusCallback)) return fault(400, 21609, "The 'StatusCallback' URL is not valid");
       return { fields };
     },
@@ -170,6 +173,11 @@ export const whatsappSettings = {
   verify_token: 'verify-token',
 };
 
+type GraphMessage = Record<string, unknown> & {
+  text?: { body?: string };
+  template?: { name?: string; language?: { code?: string } };
+};
+
 /** Starts Meta's Graph API for the number of whatsappSettings; it refuses invalid requests with 401 (190) and 400 (100). */
 export function startGraphServer(): Promise<ProviderServer> {
   const { access_token, phone_number_id } = whatsappSettings;
@@ -183,9 +191,11 @@ export function startGraphServer(): Promise<ProviderServer> {
       if (request.method !== 'POST' || request.url !== `/v23.0/${phone_number_id}/messages`)
         return fault(400, 100, 'Unsupported post request');
       if (request.headers['content-type'] !== 'application/json') return fault(400, 100, 'Not JSON');
-      const fields = JSON.parse(text) as Record<string, unknown> & { text?: { body?: string } };
-      const isText = fields.messaging_product === 'whatsapp' && fields.type === 'text' && !!fields.text?.body;
-      if (!isText) return fault(400, 100, '(#100) Invalid parameter');
+      const fields = JSON.parse(text) as GraphMessage;
+      const isText = fields.type === 'text' && !!fields.text?.body;
+      const isTemplate = fields.type === 'template' && !!fields.template?.name && !!fields.template.language?.code;
+      if (fields.messaging_product !== 'whatsapp' || !(isText || isTemplate))
+        return fault(400, 100, '(#100) Invalid parameter');
       if (!/^\d{7,15}$/.test(String(fields.to))) return fault(400, 131009, 'Parameter value is not valid');
       return { fields };
     },

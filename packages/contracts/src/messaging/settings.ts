@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
 
-const fallback = z.array(channel).max(3);
+const fallback = z
+  .array(channel)
+  .refine((channels) => new Set(channels).size === channels.length, { error: 'must name each channel once' });
 const seconds = z.int().min(10).max(259_200);
 
 /** How messages go out that the platform sends on its own: confirmations, reminders and declined orders. */

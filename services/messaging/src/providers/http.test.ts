@@ -52,13 +52,13 @@ describe('sending', () => {
   });
 
   it('says what a refusal says, and never the secret', async () => {
-    for (const [status, body, said] of [
-      [422, { message: `no route for ${server.secret}` }, 'no route for [secret]'],
-      [400, { error: 'no such number' }, 'no such number'],
-      [401, { error: { message: 'The signature is wrong' } }, 'The signature is wrong'],
+    for (const [status, outcome, body, said] of [
+      [422, 'rejected', { message: `no route for ${server.secret}` }, 'no route for [secret]'],
+      [400, 'rejected', { error: 'no such number' }, 'no such number'],
+      [401, 'refused', { error: { message: 'The signature is wrong' } }, 'The signature is wrong'],
     ] as const) {
       server.respond = (_request, response) => response.writeHead(status).end(JSON.stringify(body));
-      expect(await send()).toEqual({ outcome: 'rejected', message: `The provider responded with ${status}: ${said}` });
+      expect(await send()).toEqual({ outcome, message: `The provider responded with ${status}: ${said}` });
     }
   });
 

@@ -31,8 +31,9 @@ describe('the outcome of a response', () => {
     expect(toSendResult({ status: 200, body: '<html>', durationMs: 1 }, shape).outcome).toBe('unknown');
   });
 
-  it('is for good for 3xx and 4xx, and for now for 408, 429 and 5xx', () => {
-    expect([302, 400, 401, 404, 410, 422].map(outcomeOf)).toEqual(Array(6).fill('rejected'));
+  it('is for good for 3xx and 4xx, of the channel for 401 and 403, and for now for 408, 429 and 5xx', () => {
+    expect([302, 400, 404, 410, 422].map(outcomeOf)).toEqual(Array(5).fill('rejected'));
+    expect([401, 403].map(outcomeOf)).toEqual(['refused', 'refused']);
     expect([408, 429, 500, 503, 599].map(outcomeOf)).toEqual(Array(5).fill('unavailable'));
   });
 

@@ -141,7 +141,7 @@ describe('what becomes of it', () => {
   it('is rejected for a wrong password, which is never shown, and unavailable for a login that fails for now', async () => {
     const asked = await started('starttls', 'asked');
     expect(await send(asked.port, {}, { username: 'shop', password: 'wrong' })).toEqual({
-      outcome: 'rejected',
+      outcome: 'refused',
       message: 'The mail server responded: 535 5.7.8 Authentication failed for shop with [secret]: AUTH PLAIN [secret]',
     });
     expect((await send(asked.port)).outcome).toBe('rejected');
@@ -171,7 +171,7 @@ describe('what becomes of it', () => {
       message: 'The mail server responded: 552 5.2.2 Full',
     });
     expect(await send(port, {}, { ...login, password: 'wrong' })).toEqual({
-      outcome: 'rejected',
+      outcome: 'refused',
       message: 'The mail server responded: 535 5.7.8 Wrong',
     });
     const long = await startBareServer('220 here\r\n', said(`${challenge}${' '.repeat(1_000)}`));

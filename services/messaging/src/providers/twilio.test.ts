@@ -39,7 +39,7 @@ describe('sending', () => {
 
   it('is rejected with what Twilio says, and without the token', async () => {
     expect(await send({}, { auth_token: 'another' })).toEqual({
-      outcome: 'rejected',
+      outcome: 'refused',
       message: 'Twilio responded with 401: Authenticate (20003)',
     });
     expect(await send({ to: '+1' })).toEqual({

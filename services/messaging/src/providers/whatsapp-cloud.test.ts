@@ -32,7 +32,7 @@ describe('sending', () => {
 
   it('is rejected with what Meta says, and without the token that it repeats', async () => {
     expect(await send({}, { access_token: 'EAAG-wrong' })).toEqual({
-      outcome: 'rejected',
+      outcome: 'refused',
       message: 'WhatsApp responded with 401: Malformed access token [secret] (190)',
     });
     server.responses.push({ status: 400, body: { error: { message: 'no', code: 100, error_subcode: 33 } } });

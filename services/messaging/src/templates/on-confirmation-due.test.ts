@@ -55,7 +55,13 @@ describe('whose appointment is booked or moved', () => {
     });
     const steps = await stepsOf(platform, appointment);
     const subject = 'Your appointment on Thursday, December 24, 2026';
-    expect(steps).toEqual([[{ channel: 'sms', body: message!.body, subject, fallback_after_seconds: 300 }]]);
+    const content = { body: message!.body, subject, fallback_after_seconds: 3_600 };
+    expect(steps).toEqual([
+      [
+        { channel: 'sms', ...content },
+        { channel: 'email', ...content },
+      ],
+    ]);
     const params = { appointment_id: appointment };
     await desk.client.rescheduleAppointment({ params, body: { starts_at: '2026-12-25T09:30:00+01:00' } });
     const changed =

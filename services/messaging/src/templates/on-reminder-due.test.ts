@@ -37,7 +37,10 @@ describe('who has an appointment', () => {
       ].join('\n'),
     });
     const subject = 'Reminder: your appointment on Monday, November 2, 2026';
-    expect((await stepsOf(platform, appointment))[1]).toMatchObject([{ subject }]);
+    expect((await stepsOf(platform, appointment))[1]).toMatchObject([
+      { channel: 'sms', subject },
+      { channel: 'email', subject },
+    ]);
   });
 
   it('is reminded in the own words of the account, on the channel of each reminder', async () => {
@@ -46,6 +49,7 @@ describe('who has an appointment', () => {
       { minutes_before: 30, channel: 'sms' },
     ];
     const desk = await openDesk(platform, { bookingType: { reminders } });
+    await desk.client.updateMessageSettings({ body: { automatic: { fallback: [] } } });
     await desk.client.updateTemplates({ body: { appointment_reminder: { body: '{{title}} with {{staff_name}}' } } });
     const appointment = await desk.book('2026-11-02T14:00:00Z');
     await desk.told(appointment, 1);

@@ -13,7 +13,7 @@ const name = 'appointment_booked';
 
 function standard(language: string) {
   const { subject, body } = defaultText(name, language);
-  return { subject, body, is_default: true };
+  return { subject, body, whatsapp: null, is_default: true };
 }
 
 describe('the texts of an account', () => {
@@ -35,9 +35,9 @@ describe('the texts of an account', () => {
     const changed = await client.updateTemplates({ body: { [name]: { subject } } });
     expect(changed).toEqual({ ...before, [name]: { ...before[name], subject, is_default: false } });
     const both = await client.updateTemplates({ body: { [name]: { body: 'Hallo {{contact_name}}' } } });
-    expect(both[name]).toEqual({ subject, body: 'Hallo {{contact_name}}', is_default: false });
+    expect(both[name]).toEqual({ subject, body: 'Hallo {{contact_name}}', whatsapp: null, is_default: false });
     const again = await client.updateTemplates({ body: { [name]: { subject: '' } } });
-    expect(again[name]).toEqual({ subject: '', body: 'Hallo {{contact_name}}', is_default: false });
+    expect(again[name]).toEqual({ subject: '', body: 'Hallo {{contact_name}}', whatsapp: null, is_default: false });
     expect(await client.getTemplates()).toEqual(again);
   });
 
@@ -49,7 +49,7 @@ describe('the texts of an account', () => {
     const own = { subject: 'Own', body: 'Own' };
     await client.updateTemplates({ body: { [name]: own, appointment_reminder: own } });
     const after = await client.updateTemplates({ body: { [name]: null } });
-    expect(after).toEqual({ ...before, appointment_reminder: { ...own, is_default: false } });
+    expect(after).toEqual({ ...before, appointment_reminder: { ...own, whatsapp: null, is_default: false } });
     expect(await client.getTemplates()).toEqual(after);
     expect(await client.updateTemplates({ body: { [name]: null, appointment_reminder: null } })).toEqual(before);
   });
@@ -69,7 +69,7 @@ describe('the texts of an account', () => {
       client.updateTemplates({ body: { appointment_reminder: { body: 'R' } } }),
     ]);
     const shown = await client.getTemplates();
-    expect(shown[name]).toEqual({ subject: 'S', body: 'B', is_default: false });
+    expect(shown[name]).toEqual({ subject: 'S', body: 'B', whatsapp: null, is_default: false });
     expect(shown.appointment_reminder.body).toBe('R');
   });
 

@@ -1,0 +1,160 @@
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import {
+  type HttpProvider,
+  message,
+  openShop,
+  type Shop,
+  startHttpProvider,
+  withStatus,
+} from '../../test/messaging.ts';
+
+let platform: Platform;
+let sms: HttpProvider;
+let email: HttpProvider;
+let shop: Shop;
+beforeAll(async () => {
+  platform = await startPlatform({ services: ['cdp', 'messaging'] });
+}, 60_000);
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  [sms, email] = [await startHttpProvider(), await startHttpProvider()];
+  shop = await openShop(platform, { sms, email });
+});
+afterEach(() => Promise.all([sms.stop(), email.stop()]));
+
+const minuteMs = 60_000;
+const params = { channel: 'sms' as const };
+
+/** Has the provider refuse the credentials; returns what has it take messages again. */
+function refuse(provider: HttpProvider): () => void {
+  const take = provider.respond;
+  provider.respond = (_request, response) =>
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"the token has expired"}');
+  return () => {
+    provider.respond = take;
+  };
+}
+
+const send = (to: string, fallback: object[] = []) =>
+  shop.account.client.sendMessage({ body: { to, channels: [{ channel: 'sms', body: 'Hello' }, ...(fallback as [])] } });
+const channel = async () => (await shop.account.client.listChannels({})).data.find((one) => one.channel === 'sms')!;
+const failing = () => waitFor('the channel to fail', async () => (await channel()).status === 'failing');
+const states = (type: string) => platform.events(shop.account.id).filter((event) => event.type === type);
+
+it('a channel whose credentials are refused is failing, says why and tells of it once; what is due there waits', async () => {
+  refuse(sms);
+  const sent = await Promise.all(Array.from({ length: 20 }, (_none, n) => send(`+49309018${n + 10}`)));
+  await failing();
+  expect(await channel()).toMatchObject({
+    status: 'failing',
+    error: 'The provider responded with 401: the token has expired',
+    failing_since: expect.any(String),
+  });
+  const { data } = await platform.event(shop.account.id, 'channel.failing');
+  expect(data.channel).toEqual({
+    channel: 'sms',
+    provider: 'http',
+    status: 'failing',
+    error: 'The provider responded with 401: the token has expired',
+    failing_since: (await channel()).failing_since,
+  });
+  for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
+  const late = await send('+4930901899');
+  await message(shop.account, late.id, withStatus('queued'));
+  expect(states('channel.failing')).toHaveLength(1);
+  expect(JSON.stringify(data)).not.toContain('hook');
+});
+
+it('one message a minute tries it, and a success sends all that waited, each once', async () => {
+  const recover = refuse(sms);
+  const sent = await Promise.all(Array.from({ length: 30 }, (_none, n) => send(`+49309018${n + 10}`)));
+  await failing();
+  for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
+  const tried = sms.received.length;
+  platform.clock.advance(minuteMs);
+  await waitFor('one more try', () => sms.received.length === tried + 1);
+  for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
+  expect(sms.received).toHaveLength(tried + 1);
+  recover();
+  platform.clock.advance(minuteMs);
+  for (const { id } of sent) await message(shop.account, id, withStatus('sent'));
+  expect(sms.received).toHaveLength(tried + 1 + sent.length);
+  expect(await channel()).toMatchObject({ status: 'ready', error: null, failing_since: null });
+  expect((await platform.event(shop.account.id, 'channel.recovered')).data.channel).toMatchObject({ status: 'ready' });
+  expect(states('channel.recovered')).toHaveLength(1);
+});
+
+it('setting it up again sends all that waited at once, each once', async () => {
+  const recover = refuse(sms);
+  const sent = await Promise.all(Array.from({ length: 600 }, (_none, n) => send(`+4930901${1000 + n}`)));
+  await failing();
+  for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
+  recover();
+  const tried = sms.received.length;
+  const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
+  expect(await shop.account.client.putChannel({ params, body })).toMatchObject({ status: 'ready', error: null });
+  for (const { id } of sent) await message(shop.account, id, withStatus('sent'));
+  expect(sms.received).toHaveLength(tried + sent.length);
+  expect(states('channel.recovered')).toHaveLength(1);
+});
+
+it('after an hour a message goes on to its next channel, or fails with channel_failing', async () => {
+  refuse(sms);
+  const alone = await send('+4930901810');
+  const ada = await shop.account.client.createContact({
+    body: { name: 'Ada', phone: '+4930901811', email: 'ada@example.com' },
+  });
+  const both = await shop.account.client.sendMessage({
+    body: {
+      contact: ada.id,
+      channels: [
+        { channel: 'sms', body: 'Hello' },
+        { channel: 'email', subject: 'Hello', body: 'By mail' },
+      ],
+    },
+  });
+  await failing();
+  await message(shop.account, alone.id, withStatus('queued'));
+  await message(shop.account, both.id, withStatus('queued'));
+  platform.clock.advance(60 * minuteMs + 1_000);
+  expect(await message(shop.account, alone.id, withStatus('failed'))).toMatchObject({
+    error: { code: 'channel_failing' },
+  });
+  expect(await message(shop.account, both.id, withStatus('sent'))).toMatchObject({
+    channel: 'email',
+    attempts: [
+      { status: 'skipped', reason: 'channel_failing' },
+      { channel: 'email', status: 'sent' },
+    ],
+  });
+});
+
+it('taking the channel down lets what waited go on, and a waiting message can be cancelled', async () => {
+  refuse(sms);
+  const [gone, cancelled] = [await send('+4930901810'), await send('+4930901811')];
+  await failing();
+  for (const { id } of [gone, cancelled]) await message(shop.account, id, withStatus('queued'));
+  await shop.account.client.cancelMessage({ params: { message_id: cancelled.id } });
+  await shop.account.client.deleteChannel({ params });
+  const ended = await message(shop.account, gone.id, withStatus('failed'));
+  expect(ended).toMatchObject({ error: { code: 'not_set_up' } });
+  expect((await message(shop.account, cancelled.id, withStatus('cancelled'))).attempts).toEqual([]);
+});
+
+it("very many that wait delay neither the account's other channels nor other accounts", async () => {
+  refuse(sms);
+  await send('+4930901810');
+  await failing();
+  const other = await openShop(platform, { sms: email });
+  const many = Array.from({ length: 2_000 }, (_none, n) => `+4930902${1000 + n}`);
+  for (let begin = 0; begin < many.length; begin += 50)
+    await Promise.all(many.slice(begin, begin + 50).map((to) => send(to)));
+  const channels = [{ channel: 'email' as const, subject: 'Hello', body: 'Hello' }];
+  const mail = await shop.account.client.sendMessage({ body: { to: 'ada@example.com', channels } });
+  const { id } = await other.account.client.sendMessage({
+    body: { to: '+4930901811', channels: [{ channel: 'sms', body: 'Hello' }] },
+  });
+  await message(shop.account, mail.id, withStatus('sent'));
+  await message(other.account, id, withStatus('sent'));
+});
