@@ -65,9 +65,13 @@ export async function workOnChannels(tx: Sql, scope: Scope, now: Date): Promise<
       order by work_at limit ${channelsAtOnce} for no key update skip locked
     ), chosen as (
       select a.*, due.failing_since from due cross join lateral (
-        select account_id, message_id, number from attempts
-        where account_id = due.account_id and channel = due.channel and held_until is not null and due_at is not null
-        order by message_id limit case when due.failing_since is null then ${releasedAtOnce} else 1 end for update skip locked) as a
+        select * from (
+          select account_id, message_id, number from attempts
+          where account_id = due.account_id and channel = due.channel and held_until is not null and due_at is not null
+          order by message_id limit ${releasedAtOnce} for update skip locked) as oldest
+        -- Another one each time: what one message is refused for may be its own fault.
+        order by case when due.failing_since is not null then random() end, message_id
+        limit case when due.failing_since is not null then 1 end) as a
     ), freed as (
       update attempts a set due_at = ${now}, held_until = case when chosen.failing_since is null then null else a.held_until end
       from chosen where a.account_id = chosen.account_id and a.message_id = chosen.message_id and a.number = chosen.number

@@ -38,6 +38,14 @@ function refuse(provider: HttpProvider): () => void {
 
 const send = (to: string, fallback: object[] = []) =>
   shop.account.client.sendMessage({ body: { to, channels: [{ channel: 'sms', body: 'Hello' }, ...(fallback as [])] } });
+/** Sends many, fifty at a time. */
+async function sendMany(numbers: readonly string[]) {
+  const sent: { id: string }[] = [];
+  for (let begin = 0; begin < numbers.length; begin += 50)
+    sent.push(...(await Promise.all(numbers.slice(begin, begin + 50).map((to) => send(to)))));
+  return sent;
+}
+
 const channel = async () => (await shop.account.client.listChannels({})).data.find((one) => one.channel === 'sms')!;
 const failing = () => waitFor('the channel to fail', async () => (await channel()).status === 'failing');
 const states = (type: string) => platform.events(shop.account.id).filter((event) => event.type === type);
@@ -87,7 +95,7 @@ it('one message a minute tries it, and a success sends all that waited, each onc
 
 it('setting it up again sends all that waited at once, each once', async () => {
   const recover = refuse(sms);
-  const sent = await Promise.all(Array.from({ length: 600 }, (_none, n) => send(`+4930901${1000 + n}`)));
+  const sent = await sendMany(Array.from({ length: 600 }, (_none, n) => `+4930901${1000 + n}`));
   await failing();
   for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
   recover();
@@ -147,9 +155,7 @@ it("very many that wait delay neither the account's other channels nor other acc
   await send('+4930901810');
   await failing();
   const other = await openShop(platform, { sms: email });
-  const many = Array.from({ length: 2_000 }, (_none, n) => `+4930902${1000 + n}`);
-  for (let begin = 0; begin < many.length; begin += 50)
-    await Promise.all(many.slice(begin, begin + 50).map((to) => send(to)));
+  await sendMany(Array.from({ length: 2_000 }, (_none, n) => `+4930902${1000 + n}`));
   const channels = [{ channel: 'email' as const, subject: 'Hello', body: 'Hello' }];
   const mail = await shop.account.client.sendMessage({ body: { to: 'ada@example.com', channels } });
   const { id } = await other.account.client.sendMessage({
