@@ -106,8 +106,8 @@ export const findOrCreateContact = internalRequest(
 );
 
 /**
- * Records that a contact opted out of marketing on a channel, or in again: of what a keyword or a link withdrew, and nothing else,
- * `granted` grants. Returns whether it changed anything.
+ * Records that a contact opted out of marketing on a channel at `at`, or in again: `granted` grants what keywords alone withdrew, before `at`,
+ * and nothing else. Returns whether it is recorded; a request repeated with the same `at` records nothing more and gets the same reply.
  */
 export const recordOptOut = internalRequest(
   'recordOptOut',

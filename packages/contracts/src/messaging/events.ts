@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
+import { channel } from '../core/channel.ts';
 import { eventsOf, previous } from '../core/event.ts';
 import { ChannelState } from './channels.ts';
 import { InboundMessage } from './inbound.ts';
 import { MessageWithAttempts } from './resources.ts';
 
-const { publicEvent } = eventsOf('messaging');
+const { publicEvent, internalEvent } = eventsOf('messaging');
 const changed = z.object({ message: MessageWithAttempts, previous });
 
 /** A provider accepted the message. */
@@ -43,6 +44,12 @@ export const messageReceived = publicEvent(
       .meta({ description: 'Present if the text was a word such as START, which grants what such a word withdrew.' }),
   }),
   'Somebody wrote to the account; an unknown sender becomes a contact first.',
+);
+
+/** A provider took no message for a contact, who had told it by a word such as STOP, before `at`, to send no more on a channel. */
+export const messageOptedOut = internalEvent(
+  'message.opted_out',
+  z.object({ contact: z.guid(), channel, at: z.iso.datetime() }),
 );
 
 const state = z.object({ channel: ChannelState });
