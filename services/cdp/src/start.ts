@@ -16,6 +16,7 @@ import { retryStuckAudiences } from './audiences/retry-stuck-audiences.ts';
 import { updateAudience } from './audiences/update-audience.ts';
 import { handleRecordOptOut } from './consents/handle-record-opt-out.ts';
 import { listConsents } from './consents/list-consents.ts';
+import { onMessageOptedOut } from './consents/on-message-opted-out.ts';
 import { recordConsent } from './consents/record-consent.ts';
 import { onDomainEvent } from './contact-events/on-domain-event.ts';
 import { recordEvents } from './contact-events/record-events.ts';
@@ -76,7 +77,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
     findOrCreateContact: handleFindOrCreateContact,
     recordOptOut: handleRecordOptOut,
   },
-  consumers: [onDomainEvent],
+  consumers: [onDomainEvent, onMessageOptedOut],
   jobs: [
     lookForDuplicates(1),
     lookForDuplicates(2),

@@ -34,18 +34,38 @@ export async function insertConsent(
   return row!;
 }
 
-/** Returns the consent that counts for a channel and a purpose: the latest; of two at one instant the withdrawal. */
-export async function latestConsent(
+/** What is on record of a channel and a purpose, beside a statement that may be added. */
+export interface Standing {
+  /** The statement is on record. */
+  is_known: boolean;
+  /** The latest withdrawal that no later grant ended; null if there is none. */
+  withdrawn_at: Date | null;
+  /** The latest of those from the statement's source. */
+  repeated_at: Date | null;
+  /** Whether all of those come from keywords. */
+  is_by_keyword: boolean | null;
+}
+
+/** Returns what is on record beside a statement of a contact. Of a grant and a withdrawal at one instant the withdrawal is the later. */
+export async function selectStanding(
   sql: Sql,
   accountId: string,
   contactId: string,
-  { channel, purpose }: Pick<ConsentRow, 'channel' | 'purpose'>,
-): Promise<ConsentRow | undefined> {
-  const [row] = await sql<ConsentRow[]>`
-    select ${columns(sql)} from consents
-    where account_id = ${accountId} and contact_id = ${contactId} and channel = ${channel} and purpose = ${purpose}
-    order by at desc, state desc, id desc limit 1`;
-  return row;
+  { channel, purpose, state, source, at }: Omit<ConsentRow, 'id' | 'created_at'>,
+): Promise<Standing> {
+  const [row] = await sql<Standing[]>`
+    with said as (
+      select state, source, at, least(at, created_at) as said_at from consents
+      where account_id = ${accountId} and contact_id = ${contactId} and channel = ${channel} and purpose = ${purpose}
+    ), standing as (
+      select *, state = 'withdrawn' and said_at >= coalesce(max(said_at) filter (where state = 'granted') over (), '-infinity') as stands
+      from said
+    )
+    select coalesce(bool_or(state = ${state} and source = ${source} and at = ${at}), false) as is_known,
+      max(said_at) filter (where stands) as withdrawn_at, max(said_at) filter (where stands and source = ${source}) as repeated_at,
+      bool_and(source = 'keyword') filter (where stands) as is_by_keyword
+    from standing`;
+  return row!;
 }
 
 /** Returns whether a contact has the consent with this id. */

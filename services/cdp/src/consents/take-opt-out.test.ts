@@ -1,0 +1,200 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { recordOptOut } from '@customer-platform/contracts/cdp';
+import { messageOptedOut } from '@customer-platform/contracts/messaging';
+import { busOf, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mergeInto } from '../../test/cdp.ts';
+
+const platform = await startPlatform({ services: ['cdp'] });
+const sql = platform.database('cdp');
+const bus = await busOf(platform, 'messaging');
+afterAll(async () => {
+  await bus.close();
+  await platform.stop();
+});
+
+let account: TestAccount;
+let contact: string;
+beforeEach(async () => {
+  platform.clock.set('2026-11-20T08:00:00Z');
+  account = await platform.account();
+  contact = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+});
+
+type State = 'granted' | 'withdrawn';
+
+/** Asks as Messages does for a keyword at `minute` after half past seven; returns whether it is on record. */
+const say = async (state: State, minute: number, given: object = {}) =>
+  (
+    await bus.ask(recordOptOut, account.id, {
+      contact,
+      channel: 'sms',
+      state,
+      source: 'keyword',
+      at: instant(minute),
+      ...given,
+    })
+  ).changed;
+const instant = (minute: number) => new Date(Date.parse('2026-11-20T07:30:00Z') + minute * 60_000).toISOString();
+const record = (state: State, minute: number, channel: 'sms' | 'email' = 'sms', id = contact) =>
+  account.client.recordConsent({
+    params: { contact_id: id },
+    body: { channel, purpose: 'marketing', state, source: 'form', at: instant(minute) },
+  });
+
+/** Returns what is on record of a contact, newest first, as `channel state source`. */
+async function recorded(id = contact): Promise<string[]> {
+  const { data } = await account.client.listConsents({ params: { contact_id: id } });
+  return data.map(({ channel, purpose, state, source }) => {
+    expect(purpose).toBe('marketing');
+    return `${channel} ${state} ${source}`;
+  });
+}
+
+/** Returns what counts for the contact by SMS; undefined if nothing was ever said. */
+async function counts(id = contact): Promise<State | undefined> {
+  const [row] = await sql<{ state: State }[]>`
+    select state from consent_states where account_id = ${account.id} and contact_id = ${id} and channel = 'sms'`;
+  return row?.state;
+}
+
+describe('a contact who opts out by a word', () => {
+  it('has its consent withdrawn on that channel alone, also where it never granted any', async () => {
+    await record('granted', 0, 'email');
+    expect(await say('withdrawn', 1)).toBe(true);
+    expect(await recorded()).toEqual(['sms withdrawn keyword', 'email granted form']);
+    expect(await counts()).toBe('withdrawn');
+  });
+
+  it('has it recorded once, however often and at whatever moments the request is repeated', async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => say('withdrawn', 1)));
+    expect(replies).toEqual(Array(10).fill(true));
+    await record('granted', 5);
+    expect(await say('withdrawn', 1)).toBe(true);
+    expect(await recorded()).toEqual(['sms granted form', 'sms withdrawn keyword']);
+    expect(await counts()).toBe('granted');
+  });
+
+  it('loses a consent that it gave before, and keeps one that it gave after, in whatever order they are told of', async () => {
+    await record('granted', 3);
+    await say('withdrawn', 2);
+    expect(await counts()).toBe('granted');
+    await say('withdrawn', 5);
+    await record('granted', 4);
+    expect(await counts()).toBe('withdrawn');
+  });
+
+  it('is not opted in by a form that it filled in between two such words and that is told of later', async () => {
+    await say('withdrawn', 1);
+    await say('withdrawn', 9);
+    await record('granted', 5);
+    expect(await counts()).toBe('withdrawn');
+  });
+});
+
+describe('a contact who opts in again by a word', () => {
+  it('gets back what a word withdrew, once, however often the request is repeated', async () => {
+    await say('withdrawn', 1);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => say('granted', 2)));
+    expect(replies).toEqual(Array(10).fill(true));
+    expect(await recorded()).toEqual(['sms granted keyword', 'sms withdrawn keyword']);
+    expect(await counts()).toBe('granted');
+    expect(await say('granted', 3)).toBe(false);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['it never said anything', async () => undefined],
+    ['it has granted it', () => record('granted', 1)],
+    ['the API withdrew it', () => record('withdrawn', 1)],
+    ['a link withdrew it', () => say('withdrawn', 1, { source: 'unsubscribe' })],
+    ['a word withdrew it on another channel', () => say('withdrawn', 1, { channel: 'whatsapp' })],
+    ['the word to opt out came at the same moment', () => say('withdrawn', 9)],
+    ['the word to opt out came later', () => say('withdrawn', 10)],
+    [
+      'the API had withdrawn it before a word did',
+      async () => [await record('withdrawn', 1), await say('withdrawn', 2)],
+    ],
+    [
+      'the API has withdrawn it since a word did',
+      async () => [await say('withdrawn', 1), await record('withdrawn', 2)],
+    ],
+  ])('gets nothing where %s', async (_, before) => {
+    await before();
+    const [known, state] = [await recorded(), await counts()];
+    expect(await say('granted', 9)).toBe(false);
+    expect(await recorded()).toEqual(known);
+    expect(await counts()).toBe(state);
+  });
+
+  it('gets back what a word withdrew after a consent that followed a withdrawal by the API', async () => {
+    await record('withdrawn', 1);
+    await record('granted', 2);
+    await say('withdrawn', 3);
+    expect(await say('granted', 4)).toBe(true);
+    expect(await counts()).toBe('granted');
+  });
+});
+
+describe('an opt-out', () => {
+  it('of a merged contact is its survivor’s', async () => {
+    const kept = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+    await mergeInto({ platform, sql, account }, kept, contact);
+    expect(await say('withdrawn', 1)).toBe(true);
+    expect([await counts(kept), await recorded(kept)]).toEqual(['withdrawn', ['sms withdrawn keyword']]);
+  });
+
+  it('of one side of a merge is not undone by a word, since the other side had granted it', async () => {
+    const kept = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+    await say('withdrawn', 1);
+    await record('granted', 2, 'sms', kept);
+    await mergeInto({ platform, sql, account }, kept, contact);
+    expect(await say('granted', 9)).toBe(false);
+    expect(await counts(kept)).toBe('withdrawn');
+  });
+
+  it('of a deleted contact, of nobody, or of another account’s contact records nothing', async () => {
+    const stranger = await platform.account();
+    await expect(
+      bus.ask(recordOptOut, stranger.id, {
+        contact,
+        channel: 'sms',
+        state: 'withdrawn',
+        source: 'keyword',
+        at: instant(1),
+      }),
+    ).resolves.toEqual({ changed: false });
+    expect(await counts()).toBeUndefined();
+    await account.client.deleteContact({ params: { contact_id: contact } });
+    expect(await say('withdrawn', 1)).toBe(false);
+    expect(await sql`select from consents where account_id = ${account.id}`).toHaveLength(0);
+  });
+
+  it('that lies ahead counts as said now', async () => {
+    await say('withdrawn', 60);
+    platform.clock.advance(1_000);
+    await record('granted', 30.01);
+    expect(await counts()).toBe('granted');
+  });
+
+  it('by a link that is called very often is recorded once a minute', async () => {
+    for (const minute of [1, 1.2, 1.9, 2.1, 2.2]) await say('withdrawn', minute, { source: 'unsubscribe' });
+    expect(await recorded()).toEqual(['sms withdrawn unsubscribe', 'sms withdrawn unsubscribe']);
+  });
+});
+
+it('a contact who opted out with a provider has its consent withdrawn once, however often that is told', async () => {
+  await record('granted', 0);
+  const { kind, audience } = messageOptedOut;
+  const data = { contact, channel: 'sms', at: instant(1) };
+  for (let round = 0; round < 3; round++) {
+    const id = randomUUIDv7();
+    const envelope = JSON.stringify({ id, type: kind, timestamp: instant(1), account: account.id, mode: 'live', data });
+    await bus.publish({ id, kind, audience, sequence: round, envelope, trace: undefined });
+  }
+  await waitFor('the events to be taken', async () => {
+    const taken = await sql`select from inbox where account_id = ${account.id} and consumer = ${kind}`;
+    return taken.length === 3;
+  });
+  expect(await recorded()).toEqual(['sms withdrawn keyword', 'sms granted form']);
+  expect(await counts()).toBe('withdrawn');
+});
