@@ -12,15 +12,17 @@ afterAll(async () => {
   await ai.stop();
 });
 
+const eventsOf = ({ account }: Desk) => platform.events(account.id).filter(({ type }) => type === 'message.received');
+
 /** Waits until agents has processed all events of an account. Returns its plans, made or not. */
-async function requested({ account }: Desk) {
+async function requested(desk: Desk) {
+  const { account } = desk;
   const database = platform.database('agents');
-  const said = () => platform.events(account.id).filter(({ type }) => type === 'message.received');
   await platform.event(account.id, 'message.received');
   await waitFor('the events to be taken', async () => {
     const taken = await database`
       select 1 from inbox where account_id = ${account.id} and consumer = 'message.received'`;
-    return taken.length > 0 && taken.length === said().length;
+    return taken.length > 0 && taken.length === eventsOf(desk).length;
   });
   return await database`select trigger_text, trigger_channel from plans where account_id = ${account.id} order by id`;
 }
@@ -41,6 +43,20 @@ it.each<[string, (desk: Desk) => Promise<unknown>]>([
   await change(desk);
   await desk.write('One');
   expect(await requested(desk)).toEqual([]);
+});
+
+it('nothing is planned for a contact who opts out of marketing or in again, and “ja” is an answer where nothing was withdrawn', async () => {
+  const desk = await openDesk(platform, ai);
+  for (const [index, word] of ['ja', 'STOP', 'ja'].entries()) {
+    await desk.write(word);
+    await waitFor('its event', () => eventsOf(desk).length > index);
+  }
+  expect(eventsOf(desk).map(({ data: { opt_out, opt_in } }) => ({ opt_out, opt_in }))).toEqual([
+    {},
+    { opt_out: true },
+    { opt_in: true },
+  ]);
+  expect(await requested(desk)).toMatchObject([{ trigger_text: 'ja' }]);
 });
 
 it('one message leads to one plan, however often it is told of', async () => {

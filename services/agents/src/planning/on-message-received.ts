@@ -7,7 +7,10 @@ import { insertInboundRequests } from '../plans/plan-requests.sql.ts';
 
 const { kind, audience, service } = messageReceived;
 
-/** Requests a plan for each inbound message to an account with a live agent, once even if the message is redelivered. */
+/**
+ * Requests a plan for each inbound message to an account with a live agent, once even if the message is redelivered; for none by which the contact
+ * opts out of marketing, or in again.
+ */
 export const onMessageReceived: Consumer<AgentsResources> = {
   name: kind,
   filter: { audience, service, kind },
@@ -15,7 +18,9 @@ export const onMessageReceived: Consumer<AgentsResources> = {
   async take({ tx, now, findAccounts }, received) {
     const events = received as ReceivedEvent<EventData<typeof messageReceived>>[];
     const accounts = findAccounts(events.map(({ account }) => account));
-    const taken = events.filter(({ account }) => accounts.get(account)?.modules.includes('agents'));
+    const taken = events.filter(
+      ({ account, data }) => !data.opt_out && !data.opt_in && accounts.get(account)?.modules.includes('agents'),
+    );
     if (taken.length === 0) return;
     const contacts = taken.map(({ account, data }) => ({ account_id: account, ...data.contact }));
     await keepGivenContacts(tx, contacts);

@@ -1,4 +1,4 @@
-import { findOrCreateContact } from '@customer-platform/contracts/cdp';
+import { findOrCreateContact, recordOptOut } from '@customer-platform/contracts/cdp';
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import {
   type DueWork,
@@ -10,13 +10,14 @@ import {
 import type { z } from 'zod';
 import { addressOfSender } from '../messages/sender-address.ts';
 import { claimInbound, endInbound, type InboundRow, inboundMessages } from './inbound.sql.ts';
+import { optOutOf } from './opt-out-words.ts';
 
-/** Sender of an inbound message: null if it has no address. */
-type Sender = { contact: Contact | null };
+/** Sender of an inbound message, null if it has no address; and what it changed of its consent by a word. */
+type Sender = { contact: Contact | null; choice?: { opt_out: true } | { opt_in: true } | undefined };
 type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
- * Announces inbound messages: customer data finds the contact, or creates one for a new sender; then the event is emitted. A process announces an
+ * Announces inbound messages: customer data finds the contact, or creates one for a new sender, and records an opt-out; then the event is emitted. A process announces an
  * account's messages one after the other, in order of arrival; those that had to wait for customer data come when their next try is due.
  */
 export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow, Sender> {
@@ -30,7 +31,8 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
     stopMs: 5_000,
     needsBus: true,
     claim: claimInbound,
-    async run({ account_id, id, channel, address: from, sender_name, known }) {
+    async run(row) {
+      const { account_id, id, channel, address: from, sender_name, known } = row;
       if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
       const address = addressOfSender(from, accounts.known(account_id)?.country ?? '');
       // On WhatsApp somebody who shows no number is known by the provider's own id; by SMS it is a service that takes no reply.
@@ -39,10 +41,23 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
         return { contact: null };
       }
       const sender = { ...address, name: sender_name, new_id: id, ...(known && { known }) };
-      return await bus.ask(findOrCreateContact, account_id, sender);
+      const { contact } = await bus.ask(findOrCreateContact, account_id, sender);
+      return { contact, choice: await recordChoice(foundation, row, contact.id) };
     },
     settle: (ended) => emitReceived(foundation, ended),
   };
+}
+
+/** Has customer data record what a message says about marketing. A message that is tried again asks with the same time: it is recorded once. */
+async function recordChoice({ bus }: Foundation, row: InboundRow, contact: string): Promise<Sender['choice']> {
+  const state = optOutOf(row);
+  if (state === null) return undefined;
+  const { account_id, channel } = row;
+  // A provider's clock may be ahead: its time must not depend on when it is asked with.
+  const at = (row.at > row.arrived_at ? row.arrived_at : row.at).toISOString();
+  const { changed } = await bus.ask(recordOptOut, account_id, { contact, channel, state, source: 'keyword', at });
+  if (state === 'withdrawn') return { opt_out: true };
+  return changed ? { opt_in: true } : undefined;
 }
 
 async function emitReceived(foundation: Foundation, ended: readonly Ended<InboundRow, Sender>[]): Promise<void> {
@@ -54,13 +69,13 @@ async function emitReceived(foundation: Foundation, ended: readonly Ended<Inboun
       ended.map(({ row }) => row),
       contacts.map((contact) => contact?.id ?? null),
     );
-    for (const [index, { row }] of ended.entries()) {
+    for (const [index, { row, result }] of ended.entries()) {
       const [account, contact] = [accounts.get(row.account_id), contacts[index]];
       if (!account || !contact || !announced.has(row.id)) continue;
       const { id, channel, address, type, body, media, reaction_to } = row;
       const at = formatInstant(row.at, account.timezone);
       const message = { id, channel, from: address, type, body, media, reaction_to, at };
-      emit(messageReceived, account, { message, contact });
+      emit(messageReceived, account, { message, contact, ...result.choice });
     }
   });
 }

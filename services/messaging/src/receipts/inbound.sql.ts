@@ -25,6 +25,7 @@ export interface InboundRow extends DueRow {
   /** The contact of whom the sender was before. */
   known: string | null;
   at: Date;
+  arrived_at: Date;
 }
 
 /** Claims inbound messages to announce. */
@@ -36,7 +37,7 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
       returning m.*
     )
     select m.account_id, m.id, m.channel, m.sender, coalesce(nullif(m.address, ''), m.sender) as address, m.sender_name, m.type, m.body, m.media,
-      s.contact_id as known, m.at, m.tries as attempts, null as trace, (
+      s.contact_id as known, m.at, m.arrived_at, m.tries as attempts, null as trace, (
         select a.message_id from attempts a
         where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1) as reaction_to
     from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender order by m.id`;
