@@ -1,4 +1,4 @@
-import { channelFailing, channelRecovered } from '@customer-platform/contracts/messaging';
+import { channelFailing, channelRecovered, messageOptedOut } from '@customer-platform/contracts/messaging';
 import { type Ended, type Foundation, inWorkTransaction, type WorkCall } from '@customer-platform/service-kit';
 import { toChannelState } from '../channels/channel.ts';
 import type { ChannelRow } from '../channels/channels.sql.ts';
@@ -45,11 +45,23 @@ export async function writeResults(
         return { account_id, message_id, apply: (message) => takeResult(message, row, taken, now) };
       }),
     );
+    tellOptOuts(call, tries);
     const refused = tries.flatMap(({ row, result }) => (result.outcome === 'refused' ? [{ ...row, ...result }] : []));
     tell(call, channelFailing, await markFailing(tx, refused, now));
     const recovering = accepted.filter(({ channel_failing_since }) => channel_failing_since !== null);
     tell(call, channelRecovered, await markReady(tx, recovering, now));
   });
+}
+
+/** Has customer data withdraw the consent of contacts who have opted out with the provider, as of the beginning of the try: written again, it is the same. */
+function tellOptOuts({ emit, findAccounts }: WorkCall<unknown>, tries: readonly Ended<DueAttempt, CallResult>[]): void {
+  const optedOut = tries.filter(({ result }) => result.outcome === 'rejected' && result.reason === 'opted_out');
+  const accounts = findAccounts(optedOut.map(({ row }) => row.account_id));
+  for (const { row } of optedOut) {
+    const { account_id, contact_id: contact, channel, running_since } = row;
+    const account = accounts.get(account_id);
+    if (account && contact) emit(messageOptedOut, account, { contact, channel, at: running_since.toISOString() });
+  }
 }
 
 /** Publishes the state of channels. */
