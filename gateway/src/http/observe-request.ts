@@ -17,8 +17,6 @@ import { isClientGone, type LogRequest, statusOf, whenServed } from './request-l
 const tracer = trace.getTracer('customer-platform');
 /** Longest path in a span. */
 const maxPathLength = 500;
-/** Route of hook calls: their token is a secret, which no span, log or metric has. */
-const hookRoute = '/hooks/messages/{token}';
 
 /** A request of the public listener; the steps that serve it add what they find out. */
 export interface PublicCall {
@@ -27,7 +25,8 @@ export interface PublicCall {
   readonly continues: boolean;
   operation?: RoutedOperation;
   accountId?: string;
-  isHook?: true;
+  /** Of a call with a token in its path: a secret, which no span, log or metric has. */
+  hook?: { route: string; operation: string; form: RegExp };
   /** Headers that continue its trace; undefined while telemetry is off. */
   trace?: TraceHeaders;
 }
@@ -78,18 +77,18 @@ function endSpan(
   const { method, url, response, call } = served;
   const route = routeOf(call);
   if (route) span.updateName(`${method} ${route}`);
-  span.setAttributes({ ...callAttributes(call), ...(call.isHook ? {} : { 'url.path': pathInSpan(url, call) }) });
+  span.setAttributes({ ...callAttributes(call), ...(call.hook ? {} : { 'url.path': pathInSpan(url, call) }) });
   if (isClientGone(response)) markFailed(span, 'client_gone');
   else setHttpStatus(span, response.statusCode);
   span.end();
 }
 
-function routeOf({ isHook, operation }: PublicCall): string | undefined {
-  return isHook ? hookRoute : operation?.path;
+function routeOf({ hook, operation }: PublicCall): string | undefined {
+  return hook?.route ?? operation?.path;
 }
 
-function operationOf({ isHook, operation }: PublicCall): string | undefined {
-  return isHook ? 'hook' : operation?.key;
+function operationOf({ hook, operation }: PublicCall): string | undefined {
+  return hook?.operation ?? operation?.key;
 }
 
 /** Unknown paths have no route: whoever tries many must not make as many series. */

@@ -58,7 +58,8 @@ export class HookTokens {
 
   async #ask(path: string, requestId: string): Promise<KnownHook | null> {
     const { statusCode: status, headers } = await this.#upstream.probe(path, requestId, probeMs);
-    if (status !== 200 && status !== 404) throw new Error(`the service returned ${status} to a probe for a hook`);
+    if (status !== 200 && status !== 400 && status !== 404)
+      throw new Error(`the service returned ${status} to a probe for a hook`);
     const found = status === 200 ? { owner: String(headers[hookAccountHeader] ?? path) } : null;
     if (found) this.#known.set(path, { ...found, untilMs: performance.now() + knownMs });
     else {

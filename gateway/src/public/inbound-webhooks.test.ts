@@ -189,6 +189,47 @@ describe('a token', () => {
   });
 });
 
+describe('a link to unsubscribe', () => {
+  const link = (token: string, from = '203.0.113.1') =>
+    rawRequest(platform.gatewayUrl, 'GET', `/u/${token}`, { key: null, headers: { 'x-forwarded-for': from } });
+
+  /** Has the service respond with its page to all, with 400 but for one token. */
+  function servePages(): void {
+    service.respond = (seen, response) => {
+      response.writeHead(seen.url.startsWith('/u/known') ? 200 : 400, { 'content-type': 'text/html' }).end(seen.url);
+    };
+  }
+
+  it('needs no key, and has the page of the service for every token, also for one that is unknown', async () => {
+    servePages();
+    await start();
+    for (const [token, status] of [
+      ['known?a=1', 200],
+      ['cut-off', 400],
+    ] as const) {
+      const response = await link(token);
+      expect([response.status, response.text, response.headers.get('content-type')]).toEqual([
+        status,
+        `/u/${token}`,
+        'text/html',
+      ]);
+    }
+    expect(service.seen.every(({ headers }) => headers['platform-context'] === undefined)).toBe(true);
+    for (const path of ['/u/', '/u/known/more', `/u/${'x'.repeat(201)}`])
+      expect((await rawRequest(platform.gatewayUrl, 'GET', path, { key: null })).status).toBe(404);
+  });
+
+  it('that is guessed again and again is 429 for that address after some, and the good ones go on', async () => {
+    servePages();
+    await start({ HOOK_REFUSALS_PER_SECOND: '1' });
+    expect((await link('known')).status).toBe(200);
+    let count = 0;
+    await waitFor('a refusal', async () => (await link(`guess-${count++}`)).status === 429);
+    expect(count).toBeGreaterThan(10);
+    expect([(await link('known')).status, (await link('guess', '203.0.113.2')).status]).toEqual([200, 400]);
+  });
+});
+
 describe('the hooks of an account', () => {
   it('share its part of the memory for bodies, however many it has, and other accounts have theirs', async () => {
     const { respond } = service;

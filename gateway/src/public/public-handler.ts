@@ -27,8 +27,11 @@ import type { StreamRoutes } from './stream-routes.ts';
 
 /** Lifetime of a signed context: the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
-/** Longer than any hook's token: keeps the cache of tokens small. */
-const maxTokenLength = 200;
+/** Paths of messaging that need no key but a token, of at most 200 characters: longer than any, so that the cache of tokens stays small. */
+const hookKinds = [
+  { prefix: '/hooks/', route: '/hooks/messages/{token}', operation: 'hook', form: /^\/hooks\/messages\/[^/?]{1,200}$/ },
+  { prefix: '/u/', route: '/u/{token}', operation: 'unsubscribe', form: /^\/u\/[^/?]{1,200}$/ },
+] as const;
 
 /** Dependencies of the public listener. */
 export interface PublicParts extends AdmissionParts {
@@ -78,8 +81,9 @@ async function serve(
     const address = parts.addressOf(request);
     const place = parts.shares.take(networkOf(address), response);
     if (parts.serveDocs(request, response)) return;
-    if (request.url!.startsWith('/hooks/')) {
-      call.isHook = true;
+    const hook = hookKinds.find(({ prefix }) => request.url!.startsWith(prefix));
+    if (hook) {
+      call.hook = hook;
       await forwardHook(parts, request, response, { ...call, address, place });
       return;
     }
@@ -154,19 +158,17 @@ async function takeWhole(
 
 const bodyLimitOf = ({ bodyLimit }: RoutedOperation): number => bodyLimit ?? defaultBodyLimit;
 
-/** Forwards a hook call: messaging providers have no key, and the service verifies what they send. */
+/** Forwards a hook call: providers and recipients have no key, and the service verifies what they send. */
 async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
   call: PublicCall & { address: string; place: RequestPlace },
 ): Promise<void> {
-  const path = readRequestPath(request.url!);
-  const [, module, token, ...more] = path?.segments ?? [];
-  const isHook = module === 'messages' && token !== undefined && token.length <= maxTokenLength && more.length === 0;
-  if (!isHook || !parts.hooks) throw new ApiError('not_found', 'No hook exists at this URL');
-  const { target } = path!;
-  await parts.hooks.pass({ ...call, request, response, path: target.split('?', 1)[0]! }, () => {
+  const target = readRequestPath(request.url!)?.target ?? '';
+  const path = target.split('?', 1)[0]!;
+  if (!call.hook!.form.test(path) || !parts.hooks) throw new ApiError('not_found', 'No hook exists at this URL');
+  await parts.hooks.pass({ ...call, request, response, path }, () => {
     request.url = target;
     setHeaders(request, { context: undefined, requestId: call.requestId, trace: call.trace });
   });
