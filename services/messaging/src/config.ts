@@ -29,7 +29,8 @@ const duration = (fallback: string, description: string) =>
 /** Settings of this service. */
 export const messagingConfig = baseConfig.extend({
   MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
-    description: 'Encrypts the settings of channels: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',
+    description:
+      'Encrypts the settings of channels, and signs links to unsubscribe: base64 of 32 bytes; to rotate, 2:<new>,1:<old>. Without the old key its links end.',
   }),
   WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
   PUBLIC_URL: url('http://127.0.0.1:8080', 'Where providers reach the gateway: the beginning of hook_url.'),

@@ -8,6 +8,7 @@ import { mendChannels } from './channels/mend-channels.ts';
 import { putChannel } from './channels/put-channel.ts';
 import { type MessagingConfig, messagingConfig } from './config.ts';
 import type { MessagingResources } from './implement.ts';
+import { UnsubscribeLinks } from './links/unsubscribe-links.ts';
 import { cancelMessage } from './messages/cancel-message.ts';
 import { getMessage } from './messages/get-message.ts';
 import { handleGetConversation } from './messages/handle-get-conversation.ts';
@@ -32,6 +33,7 @@ import { getTemplates } from './templates/get-templates.ts';
 import { onConfirmationDue } from './templates/on-confirmation-due.ts';
 import { onReminderDue } from './templates/on-reminder-due.ts';
 import { updateTemplates } from './templates/update-templates.ts';
+import { addUnsubscribe } from './unsubscribe/take-unsubscribe.ts';
 
 /** Service messaging: sends an account's messages on the first channel that reaches the contact, and receives their replies. */
 export const messaging: ServiceDefinition<typeof contract, typeof messagingConfig, MessagingResources> = {
@@ -60,7 +62,10 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     takeMessage: handleTakeMessage,
     getConversation: handleGetConversation,
   },
-  addRoutes: addHook,
+  addRoutes(app, context) {
+    addHook(app, context);
+    addUnsubscribe(app, context);
+  },
   consumers: [contactConsumer, unmergedContactConsumer, onConfirmationDue, onReminderDue],
   jobs: [
     mendChannels,
@@ -93,6 +98,7 @@ async function makeResources(foundation: Foundation<MessagingConfig>) {
     secretKeys: config.MESSAGING_SECRET_KEY,
     tools: { poster, guard, twilioUrl: config.MESSAGING_TWILIO_URL, whatsappUrl: config.MESSAGING_WHATSAPP_URL },
     hookUrlOf: (token: string) => `${config.PUBLIC_URL}/hooks/messages/${token}`,
+    unsubscribeLinks: new UnsubscribeLinks(config.MESSAGING_SECRET_KEY, config.PUBLIC_URL),
   };
   const context = { ...foundation, ...shared, suspensions: new Suspensions(foundation.accounts) };
   const sending = new WorkQueue(foundation, messageSending(foundation, context));

@@ -55,8 +55,9 @@ export const provider: Provider<Settings> = {
   },
 
   async send(message, { url, secret = '' }, { poster, hookUrl }) {
-    const { messageId, attemptId, channel, to, subject, body, template } = message;
-    const json = JSON.stringify({ message: messageId, attempt: attemptId, channel, to, subject, body, template });
+    const { messageId, attemptId, channel, to, subject, body, template, unsubscribeUrl: unsubscribe_url } = message;
+    const content = { message: messageId, attempt: attemptId, channel, to, subject, body, template, unsubscribe_url };
+    const json = JSON.stringify(content);
     const timestamp = Math.floor(Date.now() / 1000);
     const headers = {
       'content-type': 'application/json',

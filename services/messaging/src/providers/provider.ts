@@ -23,6 +23,8 @@ export interface Outgoing {
   body: string;
   /** WhatsApp only, instead of the body. */
   template?: WhatsAppTemplate | undefined;
+  /** Where the recipient of marketing by email unsubscribes, by a POST without a key. */
+  unsubscribeUrl?: string | undefined;
 }
 
 /**

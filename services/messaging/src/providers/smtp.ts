@@ -83,7 +83,7 @@ interface Mail {
   bytes: Buffer;
 }
 
-async function composed({ attemptId, to, subject, body }: Outgoing, from: string): Promise<Mail> {
+async function composed({ attemptId, to, subject, body, unsubscribeUrl }: Outgoing, from: string): Promise<Mail> {
   const sender = senderOf(from)!;
   // The attempt's id is the same in every try: servers and clients recognise a duplicate by it.
   const id = `<${attemptId}@${domainOf(sender.address)}>`;
@@ -94,11 +94,17 @@ async function composed({ attemptId, to, subject, body }: Outgoing, from: string
     subject,
     text: body,
     messageId: id,
+    ...(unsubscribeUrl && { headers: unsubscribeHeaders(unsubscribeUrl) }),
     disableFileAccess: true,
     disableUrlAccess: true,
   }).compile();
   const envelope = node.getEnvelope();
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
+}
+
+/** Has mail programs show a way to unsubscribe that needs no page (RFC 8058). */
+function unsubscribeHeaders(url: string): Record<string, string> {
+  return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
 /** The rules for targets, and the deadline of it all. */

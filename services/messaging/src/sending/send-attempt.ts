@@ -2,6 +2,7 @@ import { getContactReach } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
 import { decryptSecret, type SecretKeys } from '@customer-platform/outbound';
 import { type Bus, inSpan, type Logger, SpanKind } from '@customer-platform/service-kit';
+import type { UnsubscribeLinks } from '../links/unsubscribe-links.ts';
 import { providers } from '../providers/all.ts';
 import type { ProviderTools, SendResult } from '../providers/provider.ts';
 import type { DueAttempt } from './claims.sql.ts';
@@ -16,6 +17,7 @@ export interface SendContext {
   suspensions: Suspensions;
   tools: Omit<ProviderTools, 'hookUrl'>;
   hookUrlOf(token: string): string;
+  unsubscribeLinks: UnsubscribeLinks;
 }
 
 /** Wait for the next try while somebody who has to be asked is unavailable. */
@@ -60,6 +62,7 @@ async function call(due: DueAttempt, context: SendContext): Promise<CallResult> 
     subject,
     body,
     template,
+    unsubscribeUrl: unsubscribeUrlOf(due, context),
   };
   if (provider.isOutsideWindow?.(message, due.wrote_at, due.running_since))
     return { outcome: 'skipped', reason: 'outside_window', address: to };
@@ -74,6 +77,13 @@ async function call(due: DueAttempt, context: SendContext): Promise<CallResult> 
     hookUrl,
   });
   return { ...result, address: to };
+}
+
+/** Returns the link by which the contact unsubscribes from marketing emails; undefined for any other message. */
+function unsubscribeUrlOf(due: DueAttempt, { unsubscribeLinks }: SendContext): string | undefined {
+  const { account_id: accountId, contact_id: contactId, channel, purpose } = due;
+  if (purpose !== 'marketing' || channel !== 'email' || contactId === null) return undefined;
+  return unsubscribeLinks.urlOf({ accountId, contactId, channel });
 }
 
 /** The settings of the attempt's channel, decrypted. */
