@@ -33,7 +33,10 @@ export const messagingConfig = baseConfig.extend({
       'Encrypts the settings of channels, and signs links to unsubscribe: base64 of 32 bytes; to rotate, 2:<new>,1:<old>. Without the old key its links end.',
   }),
   WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
-  PUBLIC_URL: url('http://127.0.0.1:8080', 'Where providers reach the gateway: the beginning of hook_url.'),
+  PUBLIC_URL: url(
+    'http://127.0.0.1:8080',
+    'Where providers and recipients reach the gateway: the beginning of hook_url, and of links to unsubscribe.',
+  ),
   MESSAGING_TIMEOUT_MS: z.coerce.number().int().min(100).max(15_000).default(15_000).meta({
     description: 'One deadline over a call of a provider.',
   }),

@@ -46,7 +46,7 @@ async function takeUnsubscribe(
   if (!account) return sendPage(response, 400, invalidLinkPage());
   const isDone = request.method === 'POST';
   if (isDone) {
-    const at = clocks.inTimeOf(accountId, clocks.real()).toISOString();
+    const at = clocks.nowOf(accountId, clocks.real()).toISOString();
     const said = { contact, channel, state: 'withdrawn', source: 'unsubscribe', at } as const;
     await resources.askFor(accountId)(recordOptOut, said);
   }
