@@ -1,4 +1,5 @@
-import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { isSupportedCountry, isValidPhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { numbersOfLine } from './numbers-of-line.ts';
 
 /** Maximum length of a text in UTF-16 units, as in Google's libphonenumber. */
 const maxLength = 250;
@@ -12,7 +13,8 @@ const domainContext = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.?$/i;
 
 /**
  * Returns the E.164 form of a number as people and systems write it, read as one of `country` (ISO 3166 alpha-2) if it has no
- * country code; undefined if it is not a valid number, has letters or an extension, or is longer than 250 characters.
+ * country code. A national digit that the country's plan does not have, such as Mexico's 1, is taken off or put in. Undefined if it is
+ * not a valid number, has letters or an extension, or is longer than 250 characters.
  */
 export function toE164(text: string, country: string): string | undefined {
   if (text.length > maxLength) return undefined;
@@ -23,7 +25,8 @@ export function toE164(text: string, country: string): string | undefined {
   if (dialled === undefined) return undefined;
   const defaultCountry = isSupportedCountry(country) ? { defaultCountry: country } : {};
   const parsed = parsePhoneNumberFromString(dialled, { ...defaultCountry, extract: false });
-  return parsed?.isValid() && !parsed.ext ? parsed.number : undefined;
+  if (!parsed || parsed.ext) return undefined;
+  return parsed.isValid() ? parsed.number : numbersOfLine(parsed.number).find((number) => isValidPhoneNumber(number));
 }
 
 /** Converts compatibility forms and digits of other scripts to ASCII, and removes invisible characters (direction marks). */
