@@ -1,6 +1,6 @@
 import type { Contact, ContactSummary, updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body } from '@customer-platform/contracts/core';
-import { toE164 } from '@customer-platform/phone-number';
+import { numbersOfLine, toE164 } from '@customer-platform/phone-number';
 import { changedValues, formatInstant, isSameValue, mergedByKey, withGiven } from '@customer-platform/service-kit';
 import { checkSize, maxFieldsBytes } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
@@ -41,12 +41,12 @@ export function parsePhone(phone: string, account: Pick<AccountContext, 'country
 }
 
 /**
- * Returns the E.164 form of the phone that a list is asked for; "" for none. A "+" that was sent as it is means a space in a query. Throws as
- * parsePhone.
+ * Returns the numbers (E.164) of the line that a list is asked for, as they may be stored; "" for none. A "+" that was sent as it is means
+ * a space in a query. Throws as parsePhone.
  */
-export function phoneOfQuery(phone: string, account: Pick<AccountContext, 'country'>): string {
+export function phonesOfQuery(phone: string, account: Pick<AccountContext, 'country'>): string[] {
   const withPlus = /^ [1-9]/.test(phone) ? toE164(`+${phone.slice(1)}`, account.country) : undefined;
-  return withPlus ?? parsePhone(phone, account) ?? '';
+  return numbersOfLine(withPlus ?? parsePhone(phone, account) ?? '');
 }
 
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };

@@ -23,14 +23,15 @@ const columnNames = 'id, number, external_id, name, phone, email, tags, fields, 
 export const columns = (sql: Sql) => sql.unsafe(columnNames);
 
 /**
- * Inserts a contact under the account's next number, in one statement. The first contact schedules the account's
- * nightly duplicate runs.
+ * Inserts a contact under the account's next number, in one statement, with `id` as its id if given. The first contact schedules the
+ * account's nightly duplicate runs.
  */
 export async function insertContact(
   sql: Sql,
   account: { id: string; timezone: string },
   values: ContactValues,
   now: Date,
+  id?: string,
 ) {
   const [row] = await sql<ContactRow[]>`
     with next as (
@@ -42,8 +43,8 @@ export async function insertContact(
       select ${account.id}, ${nextNight(now, account.timezone)} from next where last = 1
       on conflict do nothing
     ), made as (
-      insert into contacts (account_id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-      select ${account.id}, last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
+      insert into contacts (account_id, id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
+      select ${account.id}, coalesce(${id ?? null}::uuid, uuidv7()), last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
         ${values.tags}::text[], ${sql.json(values.fields as JsonValue)}, ${now}, ${now}
       from next
       returning account_id, ${columns(sql)}
@@ -107,32 +108,50 @@ export async function findOldestByExternalId(
  * Selects the id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that
  * was.
  */
-export const oldestByExternalId = (sql: Sql, accountId: Fragment, externalId: Fragment) =>
-  oldestBy(sql, 'external_id', accountId, externalId);
+export const oldestByExternalId = (sql: Sql, accountId: Fragment, externalId: Fragment) => sql`coalesce(
+  (select e.id from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+     and e.merged_into is null order by e.id limit 1),
+  (select e.merged_into from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
+     and e.merged_into is not null order by e.id limit 1))`;
+
+/** An address in stored form: all numbers (E.164) of one line, or an email (trimmed, lower case). */
+export type Address = { column: 'phone'; values: readonly string[] } | { column: 'email'; values: readonly [string] };
 
 /**
- * Returns the contact for a phone (E.164) or an email (trimmed, lower case), like `oldestByExternalId` for an external
- * id. Until the transaction ends no other one can look up the same address, so that two never both add it. Call it
- * under `holdIdentities`: the contact is then neither merged nor deleted before the transaction ends.
+ * Returns the contact for an address, like `oldestByExternalId` for an external id. Until the transaction ends no other one can look up
+ * the same address, so that two never both add it. Call it under `holdIdentities`: the contact is then neither merged nor deleted before
+ * the transaction ends.
  */
-export async function findOldestByAddress(tx: Sql, accountId: string, column: 'phone' | 'email', address: string) {
-  await tx`select pg_advisory_xact_lock(${lockNumber(column, accountId, address)}::bigint)`;
+export async function findOldestByAddress(tx: Sql, accountId: string, { column, values }: Address) {
+  // One lock for a line, whichever of its numbers is asked for.
+  const [first] = values.toSorted();
+  await tx`select pg_advisory_xact_lock(${lockNumber(column, accountId, first!)}::bigint)`;
   const [row] = await tx<ContactRow[]>`
-    select ${columns(tx)} from contacts
-    where account_id = ${accountId} and id = ${oldestBy(tx, column, tx`${accountId}`, tx`${address}`)}`;
+    select ${columns(tx)} from contacts where account_id = ${accountId} and id = coalesce(
+      ${oldestOf(tx, column, accountId, values, 'as it is')}, ${oldestOf(tx, column, accountId, values, 'merged')})`;
   return row;
 }
 
-const oldestBy = (
+/** Selects the id of the oldest contact with one of the values that was not merged, or the survivor of the oldest that was; each value by the index. */
+const oldestOf = (
   sql: Sql,
-  column: 'external_id' | 'phone' | 'email',
-  accountId: Fragment,
-  value: Fragment,
-) => sql`coalesce(
-  (select e.id from contacts e where e.account_id = ${accountId} and e.${sql(column)} = ${value}
-     and e.merged_into is null order by e.id limit 1),
-  (select e.merged_into from contacts e where e.account_id = ${accountId} and e.${sql(column)} = ${value}
-     and e.merged_into is not null order by e.id limit 1))`;
+  column: Address['column'],
+  accountId: string,
+  values: readonly string[],
+  kind: 'as it is' | 'merged',
+) => sql`(
+  select coalesce(e.merged_into, e.id) from unnest(${[...values]}::text[]) as given (value) cross join lateral (
+    select id, merged_into from contacts where account_id = ${accountId} and ${sql(column)} = given.value
+      and merged_into is ${kind === 'merged' ? sql`not null` : sql`null`} order by id limit 1) as e
+  order by e.id limit 1)`;
+
+/**
+ * Holds the id of a contact that is to be made: until the transaction ends no other one can hold it, so that a repeated request makes
+ * no second contact.
+ */
+export async function holdNewId(tx: Sql, accountId: string, id: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(${lockNumber('contact', accountId, id)}::bigint)`;
+}
 
 /** Sets all values of a contact. */
 export async function updateContactRow(
@@ -168,7 +187,10 @@ export async function deleteContactRow(sql: Sql, accountId: string, id: string) 
     delete from contacts where account_id = ${accountId} and id = any(array(${ids}))`;
 }
 
-type ContactFilter = Partial<Record<'q' | 'phone' | 'email' | 'external_id' | 'tag', string | undefined>>;
+type ContactFilter = Partial<Record<'q' | 'email' | 'external_id' | 'tag', string | undefined>> & {
+  /** All numbers of one line, or "" alone, which no contact has. */
+  phones?: readonly string[] | undefined;
+};
 
 /** Newest contacts that are scanned for a text or a tag before its index is used. */
 const newestScanned = 5_000;
@@ -183,7 +205,7 @@ const newestScanned = 5_000;
 export async function selectContacts(
   sql: Sql,
   accountId: string,
-  { q, tag, phone, email, external_id }: ContactFilter,
+  { q, tag, phones, email, external_id }: ContactFilter,
   { after, limit }: PageBounds<string>,
 ): Promise<(ContactRow & { bytes: number })[]> {
   const values: (string | number | string[])[] = [];
@@ -191,7 +213,7 @@ export async function selectContacts(
   const account = bind(accountId, 'uuid');
   const among = `account_id = ${account} and merged_into is null
     ${after === undefined ? '' : `and id < ${bind(after, 'uuid')}`}
-    ${phone === undefined ? '' : `and phone = ${bind(phone, 'text')}`}
+    ${phones === undefined ? '' : `and phone in (${phones.map((phone) => bind(phone, 'text')).join()})`}
     ${email === undefined ? '' : `and email = ${bind(email, 'text')}`}
     ${external_id === undefined ? '' : `and id = any(array(${idsByExternalId(account, bind(external_id, 'text'))}))`}`;
   const most = bind(limit, 'integer');

@@ -200,7 +200,7 @@ describe('the list', () => {
       insert into contacts (account_id, number, name, phone, email, tags, fields, merged_into, created_at, updated_at)
       select ${accountId}, 1000 + n, '', ${phone}, ${email}, '{}', '{}', ${id}, now(), now() from generate_series(1, 4000) as n`;
     await sql.unsafe('analyze contacts');
-    for (const filter of [{}, { phone }, { email }]) {
+    for (const filter of [{}, { phones: [phone] }, { phones: ['+4930901821', phone] }, { email }]) {
       await inTransaction(sql, async (tx) => {
         const before = await rowsRead(tx, 'contacts');
         const found = await selectContacts(tx, accountId, filter, { after: undefined, limit: 10 });
@@ -263,6 +263,20 @@ describe('the list', () => {
       const { data } = await client.listContacts({ query: { q } });
       expect([q, data.map(({ name }) => name).reverse()]).toEqual([q, expected.map(({ name }) => name)]);
     }
+  });
+
+  it.each([
+    ['Mexico', '+525512345699', '+5215512345699', '+525512345699'],
+    ['Brazil', '+5511987654321', '+551187654321', '+5511987654321'],
+    ['Argentina', '+541123456789', '+5491123456789', '+5491123456789'],
+  ])('takes and finds a number with or without its national digit, of %s', async (_country, one, other, taken) => {
+    const { client } = await platform.account();
+    const { id } = await client.createContact({ body: { phone: one } });
+    for (const phone of [one, other, ` ${other.slice(1)}`])
+      expect((await client.listContacts({ query: { phone } })).data.map((contact) => contact.id)).toEqual([id]);
+    expect((await client.createContact({ body: { phone: other } })).phone).toBe(taken);
+    expect((await client.listContacts({ query: { phone: one } })).data).toHaveLength(2);
+    expect((await client.updateContact({ params: { contact_id: id }, body: { phone: other } })).phone).toBe(taken);
   });
 
   it('filters by phone, email, external id and tag', async () => {

@@ -1,8 +1,9 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { email as emailAddress, firstCodePoints } from '@customer-platform/contracts/core';
+import { numbersOfLine, toE164 } from '@customer-platform/phone-number';
 import { handleRequest } from '@customer-platform/service-kit';
 import { applyValues, toContact, toSummary } from './contact.ts';
-import { findOldestByAddress, insertContact } from './contacts.sql.ts';
+import { type Address, findContact, findOldestByAddress, holdNewId, insertContact } from './contacts.sql.ts';
 import { holdIdentities } from './identities.sql.ts';
 
 const e164 = /^\+[1-9]\d{1,14}$/;
@@ -10,21 +11,28 @@ const e164 = /^\+[1-9]\d{1,14}$/;
 const maxName = 200;
 
 /**
- * Finds or creates a contact; an existing one stays as it is, even without a name. Throws unless exactly one of phone
- * and email is given, in its form.
+ * Finds or creates a contact; an existing one stays as it is, even without a name. Throws if both phone and email are given, or neither
+ * of them and no `new_id`, or one that is not in its form.
  */
 export const handleFindOrCreateContact = handleRequest(
   contract.findOrCreateContact,
   async ({ accountId, change }, asked) => {
-    const [column, address] = addressOf(asked);
+    const address = addressOf(asked);
+    const { known, new_id } = asked;
     return await change(async ({ tx, now, emit, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
       if (!account) throw new Error(`there is no account ${accountId}`);
       await holdIdentities(tx, [accountId]);
-      const found = await findOldestByAddress(tx, accountId, column, address);
+      // With an address its lock keeps the same request from being taken twice at once.
+      if (!address) await holdNewId(tx, accountId, new_id!);
+      const found =
+        (known !== undefined && (await findContact(tx, accountId, known))) ||
+        (address && (await findOldestByAddress(tx, accountId, address))) ||
+        (new_id !== undefined && (await findContact(tx, accountId, new_id)));
       if (found) return { contact: toSummary(found) };
-      const values = applyValues({ name: firstCodePoints(asked.name, maxName) }, account);
-      const made = await insertContact(tx, account, { ...values, [column]: address }, now);
+      const given = address && { [address.column]: address.values[0] };
+      const values = { ...applyValues({ name: firstCodePoints(asked.name, maxName) }, account), ...given };
+      const made = await insertContact(tx, account, values, now, new_id);
       emit(contract.contactCreated, account, { contact: toContact(made, account) });
       return { contact: toSummary(made) };
     });
@@ -32,12 +40,16 @@ export const handleFindOrCreateContact = handleRequest(
 );
 
 /**
- * Returns the one address that is given, in stored form. A number that a network delivered from is valid even if its
- * country's numbering plan does not have it: only its form is checked.
+ * Returns the address that is given, its stored form first. A number that a network delivered from is valid even if its country's
+ * numbering plan does not have it: only its form is checked.
  */
-function addressOf({ phone, email }: { phone?: string | undefined; email?: string | undefined }) {
-  if ((phone === undefined) === (email === undefined)) throw new Error('exactly one of phone and email must be given');
-  if (email !== undefined) return ['email', emailAddress.parse(email)] as const;
-  if (!e164.test(phone!)) throw new Error('phone must be a number in E.164, such as +4930901820');
-  return ['phone', phone!] as const;
+function addressOf({ phone, email, new_id }: Asked): Address | undefined {
+  if (phone !== undefined && email !== undefined) throw new Error('phone and email must not both be given');
+  if (email !== undefined) return { column: 'email', values: [emailAddress.parse(email)] };
+  if (phone === undefined && new_id === undefined) throw new Error('phone, email or new_id must be given');
+  if (phone === undefined) return undefined;
+  if (!e164.test(phone)) throw new Error('phone must be a number in E.164, such as +4930901820');
+  return { column: 'phone', values: numbersOfLine(toE164(phone, '') ?? phone) };
 }
+
+type Asked = Partial<Record<'phone' | 'email' | 'new_id', string | undefined>>;

@@ -1,19 +1,19 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { phoneOfQuery, toContact } from './contact.ts';
+import { phonesOfQuery, toContact } from './contact.ts';
 import { findContact, hasManyOf, selectContacts } from './contacts.sql.ts';
 
 export const listContacts = implement(contract.listContacts, {
   async handle(call) {
     const { account, query } = call;
-    const phone = query.phone === undefined ? undefined : phoneOfQuery(query.phone, account);
-    const filter = { ...query, phone, email: query.email?.trim().toLowerCase() };
+    const phones = query.phone === undefined ? undefined : phonesOfQuery(query.phone, account);
+    const filter = { ...query, phones, email: query.email?.trim().toLowerCase() };
     // A tag that only older contacts have is looked for like a text, and so is an external id that very many have: those merged away count for their survivors.
     const { external_id } = query;
     const isOfMany = external_id !== undefined && (await hasManyOf(call.tx, account.id, external_id));
     const text = query.q ?? query.tag ?? (isOfMany ? external_id : undefined);
-    const filters = { text, indexed: [phone, filter.email, external_id] };
+    const filters = { text, indexed: [phones?.[0], filter.email, external_id] };
     return await readOrSearch(call, 'the search of contacts', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => findContact(sql, account.id, id)),

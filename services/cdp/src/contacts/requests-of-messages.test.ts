@@ -23,7 +23,8 @@ beforeEach(async () => {
 });
 
 const [phone, otherPhone] = ['+4930901820', '+4930901821'];
-const ask = async (given: { phone?: string; email?: string; name?: string }, accountId = account.id) =>
+type Asked = Partial<Record<'phone' | 'email' | 'name' | 'known' | 'new_id', string>>;
+const ask = async (given: Asked, accountId = account.id) =>
   (await bus.ask(findOrCreateContact, accountId, { name: 'Somebody', ...given })).contact;
 const add = (body: object) => account.client.createContact({ body });
 const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
@@ -77,6 +78,77 @@ describe('a contact that is asked for by an address', () => {
     expect(theirs.id).not.toBe(mine.id);
     expect((await stranger.client.listContacts({})).data.map(({ id }) => id)).toEqual([theirs.id]);
     expect((await ask({ phone })).id).toBe(mine.id);
+  });
+});
+
+describe('a contact whose number has a national digit', () => {
+  const lines: [string, string, string][] = [
+    ['Mexico', '+525512345699', '+5215512345699'],
+    ['Argentina', '+541123456789', '+5491123456789'],
+    ['Brazil', '+5511987654321', '+551187654321'],
+  ];
+
+  it.each(lines)('is found by either form, of %s', async (_country, one, other) => {
+    const known = await add({ name: 'Lupe', phone: one });
+    expect(await ask({ phone: other })).toEqual({ id: known.id, name: 'Lupe', phone: one });
+    expect(await ask({ phone: one })).toMatchObject({ id: known.id });
+    expect(await all()).toHaveLength(1);
+  });
+
+  it('is the oldest that has either, and one of itself before the survivor of one that was merged', async () => {
+    const oldest = await add({ external_id: 'x', phone: '+5491123456789' });
+    const younger = await add({ phone: '+541123456789' });
+    for (const phone of ['+5491123456789', '+541123456789']) expect((await ask({ phone })).id).toBe(oldest.id);
+    const kept = await add({ external_id: 'x', phone: otherPhone });
+    await mergeInto({ platform, sql, account }, kept.id, oldest.id);
+    for (const phone of ['+5491123456789', '+541123456789']) expect((await ask({ phone })).id).toBe(younger.id);
+  });
+
+  it('is made once with the valid form, though both are asked for at the same moment', async () => {
+    const asked = ['+5215512345699', '+525512345699'].flatMap((phone) => Array(10).fill(phone));
+    const found = await Promise.all(asked.map((number) => ask({ phone: number })));
+    expect(new Set(found.map(({ id }) => id)).size).toBe(1);
+    expect(await all()).toMatchObject([{ phone: '+525512345699' }]);
+  });
+});
+
+describe('a contact that a sender was before', () => {
+  it('is found whatever its number has become, and its survivor where it was merged', async () => {
+    const known = await add({ external_id: 'x', name: 'Ada', phone });
+    const other = await add({ external_id: 'x', name: 'Bo', phone: otherPhone });
+    expect((await ask({ known: known.id, phone: otherPhone })).id).toBe(known.id);
+    await mergeInto({ platform, sql, account }, other.id, known.id);
+    expect(await ask({ known: known.id, new_id: randomUUID() })).toEqual({
+      id: other.id,
+      name: 'Bo',
+      phone: otherPhone,
+    });
+  });
+
+  it('is found by its number or made anew where it was deleted', async () => {
+    const gone = await add({ phone });
+    const other = await add({ phone: otherPhone });
+    await account.client.deleteContact({ params: { contact_id: gone.id } });
+    expect((await ask({ known: gone.id, phone: otherPhone })).id).toBe(other.id);
+    const [id, name] = [randomUUID(), 'Ada'];
+    expect(await ask({ known: gone.id, new_id: id, name })).toEqual({ id, name, phone: '' });
+  });
+});
+
+describe('a contact without an address', () => {
+  it('is made once under the id that the request gives, however often it is repeated', async () => {
+    const id = randomUUID();
+    const found = await Promise.all(Array.from({ length: 10 }, () => ask({ new_id: id, name: 'Ada' })));
+    expect(found).toEqual(Array(10).fill({ id, name: 'Ada', phone: '' }));
+    expect(await all()).toMatchObject([{ id, number: 1, name: 'Ada', phone: null, email: null }]);
+    expect(await told()).toEqual(['contact.created']);
+  });
+
+  it('with a number has that id too, and is found by it once the number was changed', async () => {
+    const id = randomUUID();
+    expect(await ask({ new_id: id, phone })).toMatchObject({ id, phone });
+    await account.client.updateContact({ params: { contact_id: id }, body: { phone: otherPhone } });
+    expect(await ask({ new_id: id, phone })).toMatchObject({ id, phone: otherPhone });
   });
 });
 
