@@ -33,8 +33,8 @@ export const takeMessage = internalRequest(
 );
 
 /**
- * Returns the last messages from and to a contact, at most 50, oldest first, with their times in UTC, and the channels that are set up
- * (a sandbox needs none).
+ * Returns the last messages from and to a contact, at most 50, oldest first, with their times in UTC, the channels that are set up
+ * (a sandbox needs none), and those on which the contact wrote: there it can be answered, whatever addresses it has.
  */
 export const getConversation = internalRequest(
   'getConversation',
@@ -45,5 +45,6 @@ export const getConversation = internalRequest(
       z.object({ id: z.guid(), direction: z.enum(['in', 'out']), channel, body: z.string(), at: timestamp }),
     ),
     channels: z.array(channel),
+    written_on: z.array(channel).default([]),
   }),
 );
