@@ -131,7 +131,8 @@ export function startTwilioServer(): Promise<ProviderServer> {
       if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
         return fault(415, 20008, 'Unsupported content type');
       const { To = '', From, MessagingServiceSid, Body = '', ContentSid = '', StatusCallback = '' } = fields;
-      if (!/^(whatsapp:)?\+\d{7,15}$/.test(To)) return fault(400, 21211, `The 'To' number ${To} is not valid`);
+      if (!/^((whatsapp:)?\+\d{7,15}|whatsapp:[A-Z]{2}\.\w+)$/.test(To))
+        return fault(400, 21211, `The 'To' number ${To} is not valid`);
       const isOneSender = (From === undefined) !== (MessagingServiceSid === undefined);
       if (!isOneSender) return fault(400, 21603, "A 'From' number or a messaging service is required");
       if (From !== undefined && From.startsWith('whatsapp:') !== To.startsWith('whatsapp:'))
@@ -153,7 +154,8 @@ export function startTwilioServer(): Promise<ProviderServer> {
 /** Returns the call of a provider's hook. */
 export function hookCall(request: { headers: Record<string, string>; body: string }, now = new Date()) {
   const { headers, body } = request;
-  return { method: 'POST' as const, query: new URLSearchParams(), headers, body: Buffer.from(body), now };
+  const query = new URLSearchParams();
+  return { method: 'POST' as const, query, rawQuery: '', headers, body: Buffer.from(body), now };
 }
 
 /** Returns headers and body of a request from Twilio to `url`, signed like Twilio's. */
@@ -196,7 +198,10 @@ export function startGraphServer(): Promise<ProviderServer> {
       const isTemplate = fields.type === 'template' && !!fields.template?.name && !!fields.template.language?.code;
       if (fields.messaging_product !== 'whatsapp' || !(isText || isTemplate))
         return fault(400, 100, '(#100) Invalid parameter');
-      if (!/^\d{7,15}$/.test(String(fields.to))) return fault(400, 131009, 'Parameter value is not valid');
+      const { to, recipient } = fields;
+      const isAddressed =
+        recipient === undefined ? /^\d{7,15}$/.test(String(to)) : /^[A-Z]{2}\.\w+$/.test(String(recipient));
+      if (!isAddressed) return fault(400, 131009, 'Parameter value is not valid');
       return { fields };
     },
     () => ({

@@ -57,7 +57,7 @@ export async function gatherContext(
     agent.live_version === null ? [] : selectBlocks(sql, account.id, agent.id, agent.live_version),
   ]);
   const { messages } = conversation;
-  const channels = reachableChannels(account, contact, conversation.channels);
+  const channels = reachableChannels(account, contact, conversation);
   const stages = staged?.pipelines[0]?.stages ?? [];
   const facts = { claim, account, agent, contact, deal, messages, passages, channels, stages, now };
   return { agent, contact, deal, document: planningDocument({ ...facts, blocks: blocks ?? [] }) };

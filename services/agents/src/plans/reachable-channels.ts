@@ -8,12 +8,14 @@ export function channelRule(reachable: readonly Channel[]): string {
   return `must be one that is set up and reaches the contact: ${names}`;
 }
 
-/** Returns the channels that are set up (all are in a sandbox) and for which the contact has an address. */
+/** Returns the channels that are set up (all are in a sandbox) and for which the contact has an address, or on which it wrote. */
 export function reachableChannels(
   { mode }: AccountContext,
   { phone, email }: Contact,
-  setUp: readonly Channel[],
+  { channels, written_on }: { channels: readonly Channel[]; written_on: readonly Channel[] },
 ): Channel[] {
-  const usable = mode === 'test' ? channel.options : setUp;
-  return channel.options.filter((one) => usable.includes(one) && (one === 'email' ? email : phone));
+  const usable = mode === 'test' ? channel.options : channels;
+  return channel.options.filter(
+    (one) => usable.includes(one) && (one === 'email' ? email : phone || written_on.includes(one)),
+  );
 }

@@ -67,7 +67,7 @@ function channelName({ account, prefetch }: StepCall, contact: string, channel: 
       ask(getContactProfile, { contact }),
       ask(getConversation, { contact, limit: 1 }),
     ]);
-    return profile.contact ? reachableChannels(account, profile.contact, conversation.channels) : [];
+    return profile.contact ? reachableChannels(account, profile.contact, conversation) : [];
   });
   if (reachable.includes(channel)) return channel;
   throw new ApiError('invalid_request', `channel ${channelRule(reachable)}`, { field: 'channel' });

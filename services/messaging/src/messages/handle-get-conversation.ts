@@ -4,16 +4,18 @@ import { handleRequest } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { type ConversationRow, selectConversation } from './conversation.sql.ts';
 import { furthestAttempt } from './furthest-attempt.ts';
+import { channelsWrittenOn } from './senders.sql.ts';
 
 /** Maximum characters per text: fifty such texts fit into a reply on the bus, however they are escaped. */
 const maxCharacters = 2_000;
 
 export const handleGetConversation = handleRequest(getConversation, async ({ sql, accountId }, { contact, limit }) => {
-  const [rows, channels] = await Promise.all([
+  const [rows, channels, written_on] = await Promise.all([
     selectConversation(sql, accountId, contact, limit),
     channelsOf(sql, accountId),
+    channelsWrittenOn(sql, accountId, contact),
   ]);
-  return { messages: rows.map(toEntry), channels };
+  return { messages: rows.map(toEntry), channels, written_on };
 });
 
 function toEntry(row: ConversationRow) {

@@ -5,7 +5,7 @@ import { activeTrace, handleRequest } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { selectAutomatic } from '../settings/settings.sql.ts';
 import { automaticSteps } from './automatic-steps.ts';
-import { insertMessages, selectIdByKey, selectSender } from './messages.sql.ts';
+import { insertMessages, selectIdByKey, selectReplyAddress } from './messages.sql.ts';
 import { addressOfSender } from './sender-address.ts';
 
 /** Stores a message that another service sends to a contact, once per key. Throws if the account does not exist. */
@@ -25,7 +25,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         ask: resources.askFor(accountId),
       });
     const trace = activeTrace();
-    const sender = reply_to === undefined ? undefined : await selectSender(sql, accountId, reply_to);
+    const written = reply_to === undefined ? undefined : await selectReplyAddress(sql, accountId, reply_to);
     const message = await change(async ({ tx, now, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
       if (!account) throw new Error(`there is no account ${accountId}`);
@@ -38,7 +38,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         account_id: accountId,
         reference,
         contact_id: contact,
-        given_to: sender === undefined ? null : replyAddress(sender, channel, account),
+        given_to: written === undefined ? null : replyAddress(written, channel, account),
         purpose: 'service' as const,
         // Where no channel is set up, the message fails and says so.
         steps: steps.length > 0 ? steps : [alone],
@@ -62,10 +62,17 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
   },
 );
 
-/** Returns the sender's address on this channel; null if there is none, and the contact's own address is used. */
-function replyAddress(sender: string, channel: Channel, { country }: AccountContext): string | null {
-  const address = addressOfSender(sender, country);
-  if (address === undefined) return null;
+/**
+ * Returns where the reply to a message goes to on this channel; null if that cannot be told, and the contact's own address is used.
+ * Somebody who shows no address is reached on the channel of the message alone, by the provider's own id.
+ */
+function replyAddress(
+  written: { channel: Channel; address: string },
+  channel: Channel,
+  { country }: AccountContext,
+): string | null {
+  const address = addressOfSender(written.address, country);
+  if (address === undefined) return written.channel === channel ? written.address : null;
   if ('email' in address) return channel === 'email' ? address.email : null;
   return channel === 'email' ? null : address.phone;
 }

@@ -1,5 +1,5 @@
 import { contactColumns, contactNamed, storedContact } from '@customer-platform/contact-copy';
-import type { Message } from '@customer-platform/contracts/messaging';
+import type { Channel, Message } from '@customer-platform/contracts/messaging';
 import type { Fragment, JsonValue, KeyedRows, Sql, TraceHeaders } from '@customer-platform/service-kit';
 import type { AttemptProgress } from './furthest-attempt.ts';
 import type { MessageState } from './message-state.ts';
@@ -103,9 +103,14 @@ export async function releaseScheduled(tx: Sql, due: Fragment) {
     returning a.account_id`;
 }
 
-/** Returns the sender of an inbound message, as its provider named them; undefined if the account has none with this id. */
-export async function selectSender(sql: Sql, accountId: string, id: string): Promise<string | undefined> {
-  const [row] = await sql<{ sender: string }[]>`
-    select sender from inbound_messages where account_id = ${accountId} and id = ${id}`;
-  return row?.sender;
+/** Returns where replies to an inbound message go to; undefined if the account has none with this id. */
+export async function selectReplyAddress(
+  sql: Sql,
+  accountId: string,
+  id: string,
+): Promise<{ channel: Channel; address: string } | undefined> {
+  const [row] = await sql<{ channel: Channel; address: string }[]>`
+    select channel, coalesce(nullif(address, ''), sender) as address from inbound_messages
+    where account_id = ${accountId} and id = ${id}`;
+  return row;
 }

@@ -4,6 +4,7 @@ import { formatInstant } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { implement } from '../implement.ts';
 import { addressFor } from './address.ts';
+import { channelsWrittenOn } from './senders.sql.ts';
 import { storeMessage } from './store-message.ts';
 
 export const sendMessage = implement(contract.sendMessage, {
@@ -22,8 +23,12 @@ export const sendMessage = implement(contract.sendMessage, {
     const named = steps.map(({ channel }) => channel);
     const givenTo = to === undefined ? undefined : addressFor(to, named, account);
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);
-    if (known?.phone === '' && !named.includes('email'))
-      return fail('invalid_request', 'contact must have a phone number for these channels', 'contact');
+    if (known?.phone === '' && !named.includes('email')) {
+      // Somebody who shows no number is written to where they wrote from.
+      const writtenOn = await channelsWrittenOn(tx, account.id, known.id);
+      if (!writtenOn.some((channel) => named.includes(channel)))
+        return fail('invalid_request', 'contact must have a phone number for these channels', 'contact');
+    }
     const stored = await storeMessage(call, {
       contact: known,
       to: givenTo,

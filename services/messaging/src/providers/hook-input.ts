@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
+import type { InboundType } from '@customer-platform/contracts/messaging';
+import { toE164 } from '@customer-platform/phone-number';
 import { brokenBound } from '@customer-platform/service-kit';
 import { parseJson } from './post-result.ts';
 
@@ -9,6 +11,21 @@ const mostCharacters = 100_000;
 /** Returns a provider's text in a form that can be stored: at most `most` characters, without NUL, well-formed. */
 export function storable(text: string, most = mostCharacters): string {
   return firstCodePoints(text.replaceAll('\0', '').toWellFormed(), most);
+}
+
+/** Returns a number with its country code in E.164, as its country's plan has it; any other text as it is. */
+export function inE164(sender: string): string {
+  return toE164(sender, '') ?? sender;
+}
+
+/** Meta's id of a person on WhatsApp, the same in each message to one business: a country, a dot, and letters and digits. */
+export const whatsappUserId = /^[A-Z]{2}\.[A-Za-z0-9.]{1,160}$/;
+
+/** Returns the type of an inbound message that is a file of this MIME type. */
+export function typeOfFile(mimeType: string): InboundType {
+  const [kind = '', rest = ''] = mimeType.toLowerCase().split('/');
+  if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
+  return kind === 'text' && /^(x-)?vcard\b/.test(rest) ? 'contacts' : 'document';
 }
 
 /** Returns whether two texts are equal, in constant time. */

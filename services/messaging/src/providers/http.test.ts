@@ -99,8 +99,56 @@ describe('the hook', () => {
       messages: [],
     });
     const { type: _, id, ...rest } = inbound;
-    expect(read(httpRequest(inbound, now))).toEqual({ receipts: [], messages: [{ ...rest, providerId: id, at }] });
+    const plain = { sender: rest.from, type: 'text', media: null, reactionTo: null };
+    expect(read(httpRequest(inbound, now))).toEqual({
+      receipts: [],
+      messages: [{ ...rest, ...plain, providerId: id, at }],
+    });
     expect(read(httpRequest({ ...inbound, name: null }, now)).messages[0]?.name).toBe('');
+  });
+
+  const readOne = (given: object) => read(httpRequest({ ...inbound, ...given }, now)).messages[0];
+  const media = { mime_type: 'application/pdf', provider_id: 'https://files.example/7' };
+
+  it('reads the type of what customers wrote, its file, and what they react to', () => {
+    expect(readOne({ type: 'image', body: 'This one', media: { ...media, file_name: 'a.jpg' } })).toMatchObject({
+      type: 'image',
+      body: 'This one',
+      media: { ...media, file_name: 'a.jpg' },
+    });
+    expect(readOne({ body: undefined, media })).toMatchObject({
+      type: 'document',
+      body: '',
+      media: { ...media, file_name: null },
+    });
+    const reaction = { type: 'reaction', body: '👍', reaction_to: 'p1' };
+    expect(readOne(reaction)).toMatchObject({ type: 'reaction', body: '👍', reactionTo: 'p1' });
+    expect(readOne({ type: 'unsupported', body: undefined, reaction_to: 'p1' })).toMatchObject({
+      type: 'unsupported',
+      body: '',
+      reactionTo: null,
+    });
+  });
+
+  it('knows a sender by the provider’s own id, whether there is an address or not', () => {
+    expect(readOne({ user_id: 'u-1' })).toMatchObject({ sender: 'u-1', from: inbound.from });
+    expect(readOne({ user_id: 'u-1', from: undefined })).toMatchObject({ sender: 'u-1', from: 'u-1' });
+    expect(readOne({ from: '+52 1 55 1234 5699' })).toMatchObject({ sender: '+525512345699', from: '+525512345699' });
+  });
+
+  it.each([
+    ['type', { type: 'hologram' }],
+    ['media', { media: 'https://files.example/7' }],
+    ['media', { media: { mime_type: 'application/pdf' } }],
+    ['media', { media: { ...media, file_name: 'x'.repeat(256) } }],
+    ['reaction_to', { type: 'reaction', reaction_to: '' }],
+    ['reaction_to', { reaction_to: {} }],
+    ['user_id', { user_id: '' }],
+    ['user_id', { user_id: 'x'.repeat(255) }],
+    ['from', { from: undefined }],
+    ['body', { body: undefined }],
+  ])('refuses a wrong %s and names it: %j', (field, given) => {
+    expect(() => readOne(given)).toThrow(expect.objectContaining({ code: 'invalid_request', field }));
   });
 
   it('takes a number for an id with every digit of it', () => {

@@ -1,5 +1,5 @@
 import { instant, text } from '@customer-platform/contracts/core';
-import { receiptStatus } from '@customer-platform/contracts/messaging';
+import { type InboundType, inboundType, receiptStatus } from '@customer-platform/contracts/messaging';
 import {
   isSigned,
   newSigningSecret,
@@ -9,9 +9,9 @@ import {
 } from '@customer-platform/outbound';
 import { fieldParser } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import { jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
+import { inE164, jsonObjectOf, storable, typeOfFile, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import { type Provider, plainText } from './provider.ts';
+import type { Inbound, Provider } from './provider.ts';
 
 const settings = z.object({
   url: z.string(),
@@ -27,15 +27,28 @@ const refused = z.union([
 ]);
 
 /** Fields of a hook's body, parsed one by one so that an error names the invalid one. */
-const kind = field('type', z.enum(['receipt', 'inbound'], { error: 'must be receipt or inbound' }));
+const kind = field(
+  'type',
+  z.enum(['receipt', 'inbound', ...inboundType.options], {
+    error: 'must be receipt, inbound, or a type of inbound message, such as image',
+  }),
+);
 const id = field('id', providerId);
 const at = field('at', instant);
 const status = field('status', receiptStatus);
 // A failed receipt ends its attempt whether it is permanent or not: `permanent` is only validated.
 const permanent = field('permanent', z.boolean().optional());
-const from = field('from', text(254, 1));
+const from = field('from', text(254, 1).optional());
+const senderAddress = field('from', text(254, 1));
+const userId = field('user_id', text(254, 1).optional());
 const name = field('name', z.string().optional());
 const written = field('body', z.string());
+const writtenBeside = field('body', z.string().optional());
+const media = field(
+  'media',
+  z.object({ mime_type: text(255, 1), file_name: text(255).nullish(), provider_id: text(2_000, 1) }).optional(),
+);
+const reactionTo = field('reaction_to', providerId.optional());
 
 /**
  * The account's own provider, or an adapter to any other: it gets a message as signed JSON and responds with an id, and sends receipts
@@ -78,19 +91,43 @@ export const provider: Provider<Settings> = {
       permanent(given);
       return { receipts: [{ providerId: id(given), status: status(given), at: at(given) }], messages: [] };
     }
-    const sender = storable(from(given));
-    const message = {
-      ...plainText,
-      providerId: id(given),
-      sender,
-      from: sender,
-      name: storable(name(given) ?? '', 200),
-      body: storable(written(given)),
-      at: at(given),
-    };
-    return { receipts: [], messages: [message] };
+    return { receipts: [], messages: [inboundOf(given)] };
   },
 };
+
+/**
+ * Returns what somebody wrote. `type` is the type of the message, or inbound, which is a text or, with `media`, a file. `user_id` is the
+ * provider's own id of a sender, who need not show an address then. Only a text must have a body.
+ */
+function inboundOf(given: Record<string, unknown>): Inbound {
+  const [named, file, user, target] = [kind(given), media(given), userId(given), reactionTo(given)];
+  const type = typeOf(named, file?.mime_type);
+  const shown = user === undefined ? senderAddress(given) : from(given);
+  const address = shown === undefined ? undefined : inE164(storable(shown));
+  const sender = user === undefined ? address! : storable(user);
+  return {
+    providerId: id(given),
+    sender,
+    from: address ?? sender,
+    name: storable(name(given) ?? '', 200),
+    type,
+    body: storable((type === 'text' ? written : writtenBeside)(given) ?? ''),
+    media: file
+      ? {
+          mime_type: storable(file.mime_type),
+          file_name: file.file_name ? storable(file.file_name) : null,
+          provider_id: storable(file.provider_id),
+        }
+      : null,
+    reactionTo: type === 'reaction' ? (target ?? null) : null,
+    at: at(given),
+  };
+}
+
+function typeOf(named: ReturnType<typeof kind>, fileType: string | undefined): InboundType {
+  if (named !== 'inbound' && named !== 'receipt') return named;
+  return fileType === undefined ? 'text' : typeOfFile(fileType);
+}
 
 /** Returns a parser of one field of a hook's body; null counts as left out. It throws invalid_request with that field. */
 function field<Schema extends z.ZodType>(name: string, schema: Schema) {

@@ -64,9 +64,6 @@ export interface Inbound {
   at: Date;
 }
 
-/** The rest of an inbound message that is a text. */
-export const plainText = { type: 'text', media: null, reactionTo: null } as const satisfies Partial<Inbound>;
-
 /** Content of a request to the hook; `response` is the body of our response, by default "". */
 export interface HookContent {
   receipts: Receipt[];
@@ -91,6 +88,8 @@ export interface ProviderTools {
 export interface HookCall {
   method: 'GET' | 'POST';
   query: URLSearchParams;
+  /** The query as it was sent, from its "?" on; "" without one. */
+  rawQuery: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
   /** The real time: who is called is known by what the call has. */

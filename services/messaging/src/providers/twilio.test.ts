@@ -35,6 +35,8 @@ describe('sending', () => {
     expect((await send({}, { from })).outcome).toBe('accepted');
     expect(server.taken[1]?.fields).toMatchObject({ MessagingServiceSid: from });
     expect(server.taken[1]?.fields).not.toHaveProperty('From');
+    expect((await send({ channel: 'whatsapp', to: 'DE.1349120865530274' })).outcome).toBe('accepted');
+    expect(server.taken[2]?.fields).toMatchObject({ To: 'whatsapp:DE.1349120865530274' });
   });
 
   it('is rejected with what Twilio says, and without the token', async () => {
@@ -85,14 +87,67 @@ describe('the hook', () => {
       expect(read({ ...receipt, MessageStatus: status })).toEqual({ receipts: receiptsOf(status), messages: [] });
   });
 
-  it('reads what customers wrote, a picture alone as nothing written, and responds with nothing that would be sent', () => {
-    const [From, Body] = ['whatsapp:+4915112345678', 'Grüße +1 & 2'];
-    const message = { providerId: 'SM2', from: '+4915112345678', name: 'Ada', body: Body, at: now };
-    const inbound = { MessageSid: 'SM2', SmsStatus: 'received', From, ProfileName: 'Ada', Body };
-    expect(read(inbound)).toEqual({ receipts: [], messages: [message] });
-    expect(read({ SmsSid: 'SM2', From: '+1', Body: '', NumMedia: '1' }).messages).toEqual([
-      { ...message, from: '+1', name: '', body: '' },
-    ]);
+  const written = { MessageSid: 'SM2', SmsStatus: 'received', From: 'whatsapp:+4915112345678', ProfileName: 'Ada' };
+  const number = '+4915112345678';
+  const message = { providerId: 'SM2', sender: number, from: number, name: 'Ada', body: '', at: now };
+  const plain = { type: 'text', media: null, reactionTo: null };
+  const fileUrl = 'https://api.twilio.com/2010-04-01/Accounts/AC1/Messages/SM2/Media/ME1';
+  const file = (type: string) => ({ NumMedia: '1', MediaUrl0: fileUrl, MediaContentType0: type });
+  const media = (mime_type: string) => ({ mime_type, file_name: null, provider_id: fileUrl });
+
+  it.each<[string, Record<string, string>, object]>([
+    ['a text', { Body: 'Grüße +1 & 2', NumMedia: '0' }, { body: 'Grüße +1 & 2' }],
+    [
+      'an image with a caption',
+      { Body: 'How much is this one?', MessageType: 'image', ...file('image/jpeg') },
+      { type: 'image', body: 'How much is this one?', media: media('image/jpeg') },
+    ],
+    ['an image by MMS', file('image/png'), { type: 'image', media: media('image/png') }],
+    ['a video', file('video/mp4'), { type: 'video', media: media('video/mp4') }],
+    ['a voice message', file('audio/ogg'), { type: 'audio', media: media('audio/ogg') }],
+    ['a document', file('application/pdf'), { type: 'document', media: media('application/pdf') }],
+    ['a card', file('text/x-vcard'), { type: 'contacts', media: media('text/x-vcard') }],
+    ['a sticker', { MessageType: 'sticker', ...file('image/webp') }, { type: 'sticker', media: media('image/webp') }],
+    [
+      'a file of a type that Twilio does not name',
+      { NumMedia: '1', MediaUrl0: fileUrl },
+      { type: 'document', media: media('application/octet-stream') },
+    ],
+    [
+      'the first of several files',
+      { ...file('image/jpeg'), NumMedia: '2', MediaUrl1: `${fileUrl}2`, MediaContentType1: 'video/mp4' },
+      { type: 'image', media: media('image/jpeg') },
+    ],
+    [
+      'a place',
+      { Latitude: '52.5', Longitude: '13.4', Label: 'Zoo', Address: 'Budapester Str. 34' },
+      { type: 'location', body: 'Zoo, Budapester Str. 34' },
+    ],
+    ['a place alone', { Latitude: '52.5', Longitude: '13.4' }, { type: 'location' }],
+    ['a button', { Body: 'Yes', ButtonText: 'Yes', ButtonPayload: 'y' }, { type: 'button', body: 'Yes' }],
+    ['a choice from a list', { ListId: '2', ListTitle: 'Two' }, { type: 'interactive', body: 'Two' }],
+    [
+      'a reaction',
+      { MessageType: 'reaction', Body: '👍', OriginalRepliedMessageSid: 'SM9' },
+      { type: 'reaction', body: '👍', reactionTo: 'SM9' },
+    ],
+    ['a type of tomorrow', { MessageType: 'hologram' }, { type: 'unsupported' }],
+  ])('reads %s, and responds with nothing that would be sent', (_what, fields, expected) => {
+    expect(read({ ...written, ...fields })).toEqual({
+      receipts: [],
+      messages: [{ ...message, ...plain, ...expected }],
+    });
+  });
+
+  it('names a sender by the number, or by Meta’s id where that is known', () => {
+    const senderOf = (fields: Record<string, string>) =>
+      read({ MessageSid: 'SM2', Body: 'Hi', ...fields }).messages.map(({ sender, from }) => [sender, from]);
+    expect(senderOf({ From: '+1' })).toEqual([['+1', '+1']]);
+    expect(senderOf({ From: 'whatsapp:+5215512345699' })).toEqual([['+525512345699', '+525512345699']]);
+    const [id, ExternalUserId] = ['DE.1349120865530274', 'whatsapp:DE.1349120865530274'];
+    expect(senderOf({ From: `whatsapp:${number}`, ExternalUserId })).toEqual([[id, number]]);
+    expect(senderOf({ From: ExternalUserId, ExternalUserId })).toEqual([[id, id]]);
+    expect(senderOf({})).toEqual([]);
   });
 
   it('refuses another token, a changed body, another address and no signature', () => {
@@ -115,19 +170,24 @@ describe('the hook', () => {
     expect(read({ ...receipt, ...many }).receipts).toHaveLength(1);
   });
 
-  it('counts the query of a request to the address that was signed', () => {
-    const call = { ...hookCall(twilioRequest(`${tools.hookUrl}?a=1`, receipt), now) };
-    const read1 = (query: string) =>
-      provider.readHook!({ ...call, query: new URLSearchParams(query) }, twilioSettings, tools.hookUrl);
-    expect(read1('a=1').receipts).toHaveLength(1);
-    for (const query of ['a=2', '']) expect(() => read1(query)).toThrow(invalidKey);
-  });
+  it.each(['?a=1', '?store=Berlin%20Mitte', '?store=Berlin+Mitte', '?a=%2f&b', '?'])(
+    'takes the query %s as it was sent for part of the address that was signed',
+    (rawQuery) => {
+      const call = hookCall(twilioRequest(`${tools.hookUrl}${rawQuery}`, receipt), now);
+      const readWith = (query: string) => {
+        const changed = { ...call, query: new URLSearchParams(query), rawQuery: query };
+        return provider.readHook!(changed, twilioSettings, tools.hookUrl);
+      };
+      expect(readWith(rawQuery).receipts).toHaveLength(1);
+      for (const query of ['?a=2', '']) expect(() => readWith(query)).toThrow(invalidKey);
+    },
+  );
 
   it('has the signature of the example in the documentation of Twilio', () => {
     const body = 'CallSid=CA1234567890ABCDE&Caller=%2B12349013030&Digits=1234&From=%2B12349013030&To=%2B18005551212';
     const call = hookCall({ headers: { 'x-twilio-signature': '0/KCTR6DLpKmkAf8muzZqo1nDgQ=' }, body });
     const url = 'https://mycompany.com/myapp.php';
-    const documented = { ...call, query: new URLSearchParams('foo=1&bar=2') };
+    const documented = { ...call, rawQuery: '?foo=1&bar=2' };
     expect(provider.readHook!(documented, { ...twilioSettings, auth_token: '12345' }, url)).toEqual({
       receipts: [],
       messages: [],

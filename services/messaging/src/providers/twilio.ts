@@ -1,10 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { ReceiptStatus, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
+import {
+  type InboundType,
+  inboundType,
+  type ReceiptStatus,
+  type WhatsAppTemplate,
+} from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
-import { isSame, storable, wrongSignature } from './hook-input.ts';
+import { inE164, isSame, storable, typeOfFile, whatsappUserId, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import { type HookContent, isOutsideWindow, type Provider, plainText } from './provider.ts';
+import { type HookContent, type Inbound, isOutsideWindow, type Provider } from './provider.ts';
 
 const settings = z.object({
   account_sid: z.string().regex(/^AC[0-9a-f]{32}$/i, { error: 'must be AC and 32 hexadecimal digits' }),
@@ -68,13 +73,13 @@ export const provider: Provider<Settings> = {
 
   // The signature has no timestamp: an old request looks like a new one, and its report is dated now. A repeated one changes nothing,
   // because its id is known.
-  readHook({ method, query, headers, body, now }, { auth_token }, hookUrl) {
+  readHook({ method, rawQuery, headers, body, now }, { auth_token }, hookUrl) {
     if (method !== 'POST') throw new ApiError('invalid_request', 'The hook must be called with POST');
     const given = headers['x-twilio-signature'];
     if (typeof given !== 'string' || hasTooManyParameters(body)) throw wrongSignature();
     const form = new URLSearchParams(body.toString('utf8'));
-    const url = query.size === 0 ? hookUrl : `${hookUrl}?${query}`;
-    if (!isSame(given, signatureOf(url, form, auth_token))) throw wrongSignature();
+    // Twilio signs the URL as it requests it: a space of its query may be %20 or +.
+    if (!isSame(given, signatureOf(hookUrl + rawQuery, form, auth_token))) throw wrongSignature();
     return contentOf(form, now);
   },
 };
@@ -117,9 +122,47 @@ function contentOf(form: URLSearchParams, now: Date): HookContent {
     const status = Object.hasOwn(receiptStatuses, reported) ? receiptStatuses[reported] : undefined;
     return status ? { ...nothing, receipts: [{ providerId: id.data, status, at: now }] } : nothing;
   }
-  const from = storable(form.get('From') ?? '', 254).replace(/^whatsapp:/, '');
-  if (from === '') return nothing;
-  const name = storable(form.get('ProfileName') ?? '', 200);
-  const body = storable(form.get('Body') ?? '');
-  return { ...nothing, messages: [{ ...plainText, providerId: id.data, sender: from, from, name, body, at: now }] };
+  const message = inboundOf(id.data, form, now);
+  return message ? { ...nothing, messages: [message] } : nothing;
+}
+
+/** Returns what somebody wrote; undefined without a sender. Of several files only the first is kept, which WhatsApp sends alone. */
+function inboundOf(id: string, form: URLSearchParams, now: Date): Inbound | undefined {
+  const value = (name: string, most?: number) => storable(form.get(name) ?? '', most);
+  const from = inE164(value('From', 254).replace(/^whatsapp:/, ''));
+  if (from === '') return undefined;
+  const userId = value('ExternalUserId', 254).replace(/^whatsapp:/, '');
+  const fileUrl = Number(form.get('NumMedia')) > 0 ? value('MediaUrl0', 2_000) : '';
+  const mime_type = value('MediaContentType0', 255) || 'application/octet-stream';
+  const type = typeOf(form, fileUrl === '' ? undefined : mime_type);
+  return {
+    providerId: id,
+    sender: whatsappUserId.test(userId) ? userId : from,
+    from,
+    name: value('ProfileName', 200),
+    type,
+    body: bodyOf(type, value),
+    media: fileUrl === '' ? null : { mime_type, file_name: null, provider_id: fileUrl },
+    reactionTo: (type === 'reaction' && value('OriginalRepliedMessageSid', 200)) || null,
+    at: now,
+  };
+}
+
+/** Returns the type of a message by what it has, else by what Twilio calls it: it does so on WhatsApp alone. */
+function typeOf(form: URLSearchParams, fileType: string | undefined): InboundType {
+  const named = form.get('MessageType') ?? 'text';
+  if (fileType !== undefined) return named === 'sticker' ? named : typeOfFile(fileType);
+  if (form.get('Latitude') && form.get('Longitude')) return 'location';
+  if (form.get('ButtonText')) return 'button';
+  if (form.get('ListTitle')) return 'interactive';
+  const known = inboundType.safeParse(named);
+  return known.success ? known.data : 'unsupported';
+}
+
+/** Returns all text that somebody wrote. Of a place and a button Body repeats it, or is empty. */
+function bodyOf(type: InboundType, value: (name: string) => string): string {
+  const body = value('Body');
+  if (type === 'location') return [value('Label'), value('Address')].filter((line) => line).join(', ') || body;
+  if (type === 'button') return value('ButtonText') || body;
+  return type === 'interactive' ? value('ListTitle') || body : body;
 }

@@ -30,6 +30,12 @@ describe('sending', () => {
     });
   });
 
+  it('goes to Meta’s id of somebody who shows no number', async () => {
+    expect((await send({ to: 'DE.1349120865530274' })).outcome).toBe('accepted');
+    expect(server.taken[0]?.fields).toMatchObject({ recipient: 'DE.1349120865530274' });
+    expect(server.taken[0]?.fields).not.toHaveProperty('to');
+  });
+
   it('is rejected with what Meta says, and without the token that it repeats', async () => {
     expect(await send({}, { access_token: 'EAAG-wrong' })).toEqual({
       outcome: 'refused',
@@ -83,22 +89,157 @@ describe('the hook', () => {
     expect(read({ statuses: [{ ...statuses[0], timestamp: 'soon' }] }).receipts[0]?.at).toEqual(now);
   });
 
-  it('reads what customers wrote and pressed, and who they are', () => {
-    const from = '4915112345678';
-    const message = (content: object) => ({ from, id: 'wamid.in', timestamp, ...content });
-    const contents: [object, string][] = [
-      [{ type: 'text', text: { body: 'Hi\0' } }, 'Hi'],
-      [{ type: 'button', button: { text: 'Yes', payload: 'y' } }, 'Yes'],
-      [{ type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: '1', title: 'One' } } }, 'One'],
-      [{ type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: '2', title: 'Two' } } }, 'Two'],
-      [{ type: 'image', image: { id: '3' } }, ''],
-      [{ type: 'text', text: 'not an object' }, ''],
-    ];
-    const contacts = [{ wa_id: from, profile: { name: 'Ada' } }];
-    const { messages } = read({ contacts, messages: contents.map(([content]) => message(content)) });
-    const expected = { providerId: 'wamid.in', from: `+${from}`, name: 'Ada', at };
-    expect(messages).toEqual(contents.map(([, body]) => ({ ...expected, body })));
-    expect(read({ messages: [message({ type: 'text', text: { body: 'Hi' } })] }).messages[0]?.name).toBe('');
+  const from = '4915112345678';
+  const readOne = (content: object, contacts: object[] = [{ wa_id: from, profile: { name: 'Ada' } }]) =>
+    read({ contacts, messages: [{ from, id: 'wamid.in', timestamp, ...content }] }).messages;
+  const file = { id: '1003383421387256', mime_type: 'image/jpeg', sha256: 'x' };
+  const media = { mime_type: 'image/jpeg', file_name: null, provider_id: file.id };
+
+  it.each<[string, object, object]>([
+    ['a text', { type: 'text', text: { body: 'Hi\0' } }, { type: 'text', body: 'Hi' }],
+    ['a text of another shape', { type: 'text', text: 'not an object' }, { type: 'text', body: '' }],
+    [
+      'an image with a caption',
+      { type: 'image', image: { ...file, caption: 'How much is this one?' } },
+      { type: 'image', body: 'How much is this one?', media },
+    ],
+    ['an image without one', { type: 'image', image: file }, { type: 'image', body: '', media }],
+    [
+      'an image without its id',
+      { type: 'image', image: { caption: 'This' } },
+      { type: 'image', body: '', media: null },
+    ],
+    [
+      'a video',
+      { type: 'video', video: { ...file, mime_type: 'video/mp4', caption: 'Look' } },
+      { type: 'video', body: 'Look', media: { ...media, mime_type: 'video/mp4' } },
+    ],
+    [
+      'a voice message',
+      { type: 'audio', audio: { ...file, mime_type: 'audio/ogg; codecs=opus', voice: true } },
+      { type: 'audio', body: '', media: { ...media, mime_type: 'audio/ogg; codecs=opus' } },
+    ],
+    [
+      'a document',
+      { type: 'document', document: { id: file.id, filename: 'order.pdf', caption: 'My order' } },
+      {
+        type: 'document',
+        body: 'My order',
+        media: { ...media, mime_type: 'application/octet-stream', file_name: 'order.pdf' },
+      },
+    ],
+    [
+      'a sticker',
+      { type: 'sticker', sticker: { ...file, mime_type: 'image/webp', animated: false } },
+      { type: 'sticker', body: '', media: { ...media, mime_type: 'image/webp' } },
+    ],
+    [
+      'a place with its name and address',
+      { type: 'location', location: { latitude: 52.5, longitude: 13.4, name: 'Zoo', address: 'Budapester Str. 34' } },
+      { type: 'location', body: 'Zoo, Budapester Str. 34' },
+    ],
+    ['a place alone', { type: 'location', location: { latitude: 1, longitude: 2 } }, { type: 'location', body: '' }],
+    ['a card', { type: 'contacts', contacts: [{ name: { formatted_name: 'Bo' } }] }, { type: 'contacts', body: '' }],
+    [
+      'an order',
+      { type: 'order', order: { catalog_id: '1', text: 'Before noon please', product_items: [{ quantity: 2 }] } },
+      { type: 'order', body: 'Before noon please' },
+    ],
+    ['a button', { type: 'button', button: { text: 'Yes', payload: 'y' } }, { type: 'button', body: 'Yes' }],
+    [
+      'a reply by button',
+      { type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: '1', title: 'One' } } },
+      { type: 'interactive', body: 'One' },
+    ],
+    [
+      'a choice from a list',
+      { type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: '2', title: 'Two' } } },
+      { type: 'interactive', body: 'Two' },
+    ],
+    [
+      'a form',
+      { type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent' } } },
+      { type: 'interactive', body: 'Sent' },
+    ],
+    [
+      'a reaction',
+      { type: 'reaction', reaction: { message_id: 'wamid.out', emoji: '👍' } },
+      { type: 'reaction', body: '👍', reactionTo: 'wamid.out' },
+    ],
+    [
+      'a reaction that was taken back',
+      { type: 'reaction', reaction: { message_id: 'wamid.out' } },
+      { type: 'reaction', body: '', reactionTo: 'wamid.out' },
+    ],
+    [
+      'what WhatsApp does not pass on',
+      { type: 'unsupported', errors: [{ code: 131051, title: 'Message type unknown' }] },
+      { type: 'unsupported', body: '' },
+    ],
+    ['a type of tomorrow', { type: 'hologram', hologram: { body: 'x' } }, { type: 'unsupported', body: '' }],
+    ['a type that is none', { type: { toString: 1 } }, { type: 'unsupported', body: '' }],
+  ])('reads %s', (_what, content, expected) => {
+    const sent = { providerId: 'wamid.in', sender: `+${from}`, from: `+${from}`, name: 'Ada', at };
+    expect(readOne(content)).toEqual([{ ...sent, media: null, reactionTo: null, ...expected }]);
+  });
+
+  it.each<[string, object, object[], object]>([
+    [
+      'a number and Meta’s id beside it',
+      { from_user_id: 'DE.1349120865530274' },
+      [{ wa_id: from, user_id: 'DE.1349120865530274', profile: { name: 'Ada' } }],
+      { sender: 'DE.1349120865530274', from: `+${from}`, name: 'Ada' },
+    ],
+    [
+      'Meta’s id of the contact with the number',
+      {},
+      [
+        { wa_id: '4915100000000', user_id: 'DE.2', profile: { name: 'Bo' } },
+        { wa_id: from, user_id: 'DE.1', profile: { name: 'Ada' } },
+      ],
+      { sender: 'DE.1', from: `+${from}`, name: 'Ada' },
+    ],
+    [
+      'Meta’s id alone',
+      { from: undefined, from_user_id: 'DE.1' },
+      [
+        { user_id: 'DE.2', profile: { name: 'Bo' } },
+        { user_id: 'DE.1', profile: { name: 'Ada', username: 'ada' } },
+      ],
+      { sender: 'DE.1', from: 'DE.1', name: 'Ada' },
+    ],
+    [
+      'Meta’s id of the only contact',
+      { from: undefined },
+      [{ user_id: 'DE.1349120865530274', profile: {} }],
+      { sender: 'DE.1349120865530274', from: 'DE.1349120865530274', name: '' },
+    ],
+    ['a number alone', {}, [], { sender: `+${from}`, from: `+${from}`, name: '' }],
+    [
+      'a number of Mexico as WhatsApp writes it',
+      { from: '5215512345699' },
+      [{ wa_id: '5215512345699', profile: { name: 'Lupe' } }],
+      { sender: '+525512345699', from: '+525512345699', name: 'Lupe' },
+    ],
+    [
+      'a number of Brazil without its ninth digit',
+      { from: '551187654321' },
+      [],
+      { sender: '+5511987654321', from: '+5511987654321' },
+    ],
+    ['a number that no plan has', { from: '15005550006' }, [], { sender: '+15005550006', from: '+15005550006' }],
+  ])('names the sender of a message with %s', (_what, content, contacts, expected) => {
+    expect(readOne({ type: 'text', text: { body: 'Hi' }, ...content }, contacts)).toMatchObject([expected]);
+  });
+
+  it('takes a notice of WhatsApp for no message', () => {
+    const system = { type: 'system', system: { body: 'Ada changed from A to B', type: 'user_changed_number' } };
+    expect(readOne(system)).toEqual([]);
+    const two = [{ user_id: 'DE.1' }, { user_id: 'DE.2' }];
+    for (const contacts of [[], two]) {
+      expect(readOne({ from: undefined, type: 'text', text: { body: 'Hi' } }, contacts)).toEqual([]);
+      expect(readOne({ from: 'nobody', from_user_id: 'nobody', type: 'unsupported' }, contacts)).toEqual([]);
+    }
   });
 
   it('takes a thousand entries in one request, as Meta sends at most, and refuses more', () => {

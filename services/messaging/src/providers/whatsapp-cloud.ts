@@ -1,10 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { WhatsAppTemplate } from '@customer-platform/contracts/messaging';
+import {
+  type InboundMedia,
+  type InboundType,
+  inboundType,
+  type WhatsAppTemplate,
+} from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
-import { isSame, jsonObjectOf, storable, wrongSignature } from './hook-input.ts';
+import { inE164, isSame, jsonObjectOf, storable, whatsappUserId, wrongSignature } from './hook-input.ts';
 import { providerId, toSendResult } from './post-result.ts';
-import { type HookContent, type Inbound, isOutsideWindow, type Provider, plainText, type Receipt } from './provider.ts';
+import { type HookContent, type Inbound, isOutsideWindow, type Provider, type Receipt } from './provider.ts';
 
 const secret = z
   .string()
@@ -52,24 +57,42 @@ const statusEntry = z.object({
 });
 
 const shown = z.string().catch('');
-const title = z.object({ title: shown }).optional().catch(undefined);
-const messageEntry = z.object({
-  from: z.string().regex(/^\+?\d{7,15}$/),
-  id: providerId,
-  timestamp: seconds,
-  text: z.object({ body: shown }).optional().catch(undefined),
-  button: z.object({ text: shown }).optional().catch(undefined),
-  interactive: z
-    .object({
-      button_reply: title,
-      list_reply: title,
-      nfm_reply: z.object({ body: shown }).optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-});
+const number = z
+  .string()
+  .regex(/^\+?\d{7,15}$/)
+  .transform((digits) => digits.replace(/^\+?/, '+'))
+  .optional()
+  .catch(undefined);
+/** Meta's id of a person, who need not show a number. */
+const userId = z.string().regex(whatsappUserId).optional().catch(undefined);
 
-const contactEntry = z.object({ wa_id: z.string(), profile: z.object({ name: z.string() }) });
+/** Part of a message that is left out, as a whole, where it has another shape. */
+const part = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).optional().catch(undefined);
+const title = part({ title: shown });
+const file = part({ id: providerId, mime_type: shown, filename: shown, caption: shown });
+
+const messageEntry = z.object({
+  id: providerId,
+  from: number,
+  from_user_id: userId,
+  timestamp: seconds,
+  type: shown,
+  text: part({ body: shown }),
+  image: file,
+  video: file,
+  audio: file,
+  document: file,
+  sticker: file,
+  location: part({ name: shown, address: shown }),
+  order: part({ text: shown }),
+  button: part({ text: shown }),
+  interactive: part({ button_reply: title, list_reply: title, nfm_reply: part({ body: shown }) }),
+  reaction: part({ message_id: providerId, emoji: shown }),
+});
+type MessageEntry = z.output<typeof messageEntry>;
+
+const contactEntry = z.object({ wa_id: number, user_id: userId, profile: part({ name: shown }) });
+type ContactEntry = z.output<typeof contactEntry>;
 
 /** Maximum entries that Meta puts into one request. */
 const maxEntries = 1_000;
@@ -150,22 +173,44 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
     ),
   );
   const messages = values.flatMap((value) => {
-    const names = new Map(
-      fitting(contactEntry, listIn(value, 'contacts')).map(({ wa_id, profile }) => [wa_id, profile.name]),
-    );
-    return fitting(messageEntry, listIn(value, 'messages')).map(
-      (message): Inbound => ({
-        ...plainText,
-        providerId: message.id,
-        sender: message.from.replace(/^\+?/, '+'),
-        from: message.from.replace(/^\+?/, '+'),
-        name: storable(names.get(message.from) ?? '', 200),
-        body: storable(bodyOf(message)),
-        at: dateOf(message.timestamp, now),
-      }),
-    );
+    const contactOf = contactFinder(fitting(contactEntry, listIn(value, 'contacts')));
+    return fitting(messageEntry, listIn(value, 'messages')).flatMap((message) => {
+      const inbound = inboundOf(message, contactOf(message), now);
+      return inbound ? [inbound] : [];
+    });
   });
   return { receipts, messages };
+}
+
+/** Returns a function that finds the contact of a message: by Meta's id, by the number, or the only one where the message has neither. */
+function contactFinder(contacts: readonly ContactEntry[]) {
+  const byId = new Map(contacts.map((contact) => [contact.user_id, contact]));
+  const byNumber = new Map(contacts.map((contact) => [contact.wa_id, contact]));
+  return ({ from, from_user_id }: MessageEntry): ContactEntry | undefined => {
+    if (from !== undefined || from_user_id !== undefined)
+      return (from_user_id && byId.get(from_user_id)) || (from && byNumber.get(from)) || undefined;
+    return contacts.length === 1 ? contacts[0] : undefined;
+  };
+}
+
+/** Returns what somebody wrote; undefined for a notice of WhatsApp, which has no sender, or the type system. */
+function inboundOf(message: MessageEntry, contact: ContactEntry | undefined, now: Date): Inbound | undefined {
+  const shownNumber = message.from ?? contact?.wa_id;
+  const from = shownNumber && inE164(shownNumber);
+  const sender = message.from_user_id ?? contact?.user_id ?? from;
+  if (sender === undefined || message.type === 'system') return undefined;
+  const type = typeOf(message);
+  return {
+    providerId: message.id,
+    sender,
+    from: from ?? sender,
+    name: storable(contact?.profile?.name ?? '', 200),
+    type,
+    body: storable(bodyOf(message, type)),
+    media: mediaOf(message, type),
+    reactionTo: (type === 'reaction' && message.reaction?.message_id) || null,
+    at: dateOf(message.timestamp, now),
+  };
 }
 
 function refuseTooMany({ length }: readonly unknown[]): void {
@@ -174,10 +219,46 @@ function refuseTooMany({ length }: readonly unknown[]): void {
   throw new ApiError('invalid_request', message, { field: 'body' });
 }
 
-/** Returns the text, or the title of the pressed button; "" for a picture, a location and the like. */
-function bodyOf({ text, button, interactive }: z.output<typeof messageEntry>): string {
-  const { button_reply, list_reply, nfm_reply } = interactive ?? {};
-  return text?.body ?? button?.text ?? button_reply?.title ?? list_reply?.title ?? nfm_reply?.body ?? '';
+/** Returns the type of a message; one that is not known is unsupported. */
+function typeOf({ type, text }: MessageEntry): InboundType {
+  const known = inboundType.safeParse(type === '' && text ? 'text' : type);
+  return known.success ? known.data : 'unsupported';
+}
+
+/** Returns all text that somebody wrote; "" for a message without any. */
+function bodyOf(message: MessageEntry, type: InboundType): string {
+  const { text, location, order, button, interactive, reaction } = message;
+  switch (type) {
+    case 'text':
+      return text?.body ?? '';
+    case 'location':
+      return [location?.name, location?.address].filter((line) => line).join(', ');
+    case 'order':
+      return order?.text ?? '';
+    case 'button':
+      return button?.text ?? '';
+    case 'interactive':
+      return interactive?.button_reply?.title ?? interactive?.list_reply?.title ?? interactive?.nfm_reply?.body ?? '';
+    case 'reaction':
+      return reaction?.emoji ?? '';
+    default:
+      return fileOf(message, type)?.caption ?? '';
+  }
+}
+
+function mediaOf(message: MessageEntry, type: InboundType): InboundMedia | null {
+  const { id, mime_type, filename } = fileOf(message, type) ?? {};
+  if (id === undefined) return null;
+  return {
+    mime_type: storable(mime_type || 'application/octet-stream', 255),
+    file_name: filename ? storable(filename, 255) : null,
+    provider_id: id,
+  };
+}
+
+function fileOf(message: MessageEntry, type: InboundType) {
+  const isFile = type === 'image' || type === 'video' || type === 'audio' || type === 'document' || type === 'sticker';
+  return isFile ? message[type] : undefined;
 }
 
 /** Returns the time of Unix seconds; `now` if they are invalid. */

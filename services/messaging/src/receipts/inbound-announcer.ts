@@ -1,4 +1,5 @@
 import { findOrCreateContact, recordOptOut } from '@customer-platform/contracts/cdp';
+import type { AccountContext } from '@customer-platform/contracts/core';
 import { messageReceived } from '@customer-platform/contracts/messaging';
 import {
   type DueWork,
@@ -32,16 +33,19 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
     needsBus: true,
     claim: claimInbound,
     async run(row) {
-      const { account_id, id, channel, address: from, sender_name, known } = row;
+      const { account_id, id, channel, sender, address: from, sender_name, known } = row;
       if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
-      const address = addressOfSender(from, accounts.known(account_id)?.country ?? '');
+      const country = accounts.known(account_id)?.country ?? '';
+      const address = addressOfSender(from, country);
       // On WhatsApp somebody who shows no number is known by the provider's own id; by SMS it is a service that takes no reply.
       if (!address && channel !== 'whatsapp') {
         log.info({ inbound: id }, 'inbound message has a sender without an address');
         return { contact: null };
       }
-      const sender = { ...address, name: sender_name, new_id: id, ...(known && { known }) };
-      const { contact } = await bus.ask(findOrCreateContact, account_id, sender);
+      // A number may have become another contact's since: only an id that is none tells who its sender was.
+      const before = known !== null && addressOfSender(sender, country) === undefined ? { known } : {};
+      const asked = { ...address, ...before, name: sender_name, new_id: id };
+      const { contact } = await bus.ask(findOrCreateContact, account_id, asked);
       return { contact, choice: await recordChoice(foundation, row, contact.id) };
     },
     settle: (ended) => emitReceived(foundation, ended),
@@ -72,10 +76,17 @@ async function emitReceived(foundation: Foundation, ended: readonly Ended<Inboun
     for (const [index, { row, result }] of ended.entries()) {
       const [account, contact] = [accounts.get(row.account_id), contacts[index]];
       if (!account || !contact || !announced.has(row.id)) continue;
-      const { id, channel, address, type, body, media, reaction_to } = row;
+      const { id, channel, type, body, media, reaction_to } = row;
       const at = formatInstant(row.at, account.timezone);
-      const message = { id, channel, from: address, type, body, media, reaction_to, at };
+      const message = { id, channel, from: fromOf(row, account), type, body, media, reaction_to, at };
       emit(messageReceived, account, { message, contact, ...result.choice });
     }
   });
+}
+
+/** Returns the sender's address as contacts have it, or the provider's own id of somebody who shows none. */
+function fromOf({ address }: InboundRow, { country }: AccountContext): string {
+  const known = addressOfSender(address, country);
+  if (known === undefined) return address;
+  return 'email' in known ? known.email : known.phone;
 }

@@ -1,5 +1,6 @@
 import type { Channel, InboundMedia, InboundType } from '@customer-platform/contracts/messaging';
 import { type Claim, claimed, type DueRow, type DueTable, type Sql } from '@customer-platform/service-kit';
+import { uuidForm } from './receipts.sql.ts';
 
 export const inboundMessages: DueTable = {
   name: 'inbound_messages',
@@ -37,9 +38,12 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
       returning m.*
     )
     select m.account_id, m.id, m.channel, m.sender, coalesce(nullif(m.address, ''), m.sender) as address, m.sender_name, m.type, m.body, m.media,
-      s.contact_id as known, m.at, m.arrived_at, m.tries as attempts, null as trace, (
-        select a.message_id from attempts a
-        where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1) as reaction_to
+      s.contact_id as known, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
+        (select a.message_id from attempts a
+         where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1),
+        -- The sandbox and a provider of the account's own may name it by our id.
+        (select o.id from messages o where o.account_id = m.account_id
+           and o.id = case when m.reaction_to ~ ${uuidForm} then m.reaction_to::uuid end)) as reaction_to
     from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender order by m.id`;
 }
 

@@ -55,6 +55,12 @@ export async function insertInbound(
   return rows.map(({ id }) => id);
 }
 
+/** Returns whether an account has a message with this id. */
+export async function isMessage(sql: Sql, accountId: string, id: string): Promise<boolean> {
+  const rows = await sql`select from messages where account_id = ${accountId} and id = ${id}`;
+  return rows.length === 1;
+}
+
 /** Returns whether at least `count` receipts of the account wait to be applied. */
 export async function hasWaitingReceipts(sql: Sql, accountId: string, count: number): Promise<boolean> {
   const rows = await sql`select 1 from arrived_receipts where account_id = ${accountId} offset ${count - 1} limit 1`;
@@ -79,7 +85,8 @@ export async function lockWaitingReceipts(tx: Sql, accountId: string, count: num
   return has;
 }
 
-const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
+/** Form of our own ids, which a provider may send back in place of its own. */
+export const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 
 /** Arrived receipts by the time at which they are to be applied. */
 export const dueReceipts: KeyedRows = {

@@ -12,7 +12,6 @@ import {
   withStatus,
 } from '../../test/messaging.ts';
 import { graphRequest, signedGraphRequest, twilioSettings, whatsappSettings } from '../../test/provider-servers.ts';
-import { plainText } from '../providers/provider.ts';
 import { dueReceipts, insertInbound, takeArrivedReceipts } from './receipts.sql.ts';
 
 let platform: Platform;
@@ -167,7 +166,9 @@ it('calls at once with the same messages in opposite orders do not block each ot
         tx,
         { account_id: shop.account.id, channel: 'sms' },
         given.map((id) => ({
-          ...plainText,
+          type: 'text' as const,
+          media: null,
+          reactionTo: null,
           providerId: id,
           sender: to,
           from: to,

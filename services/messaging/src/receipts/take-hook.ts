@@ -113,6 +113,7 @@ function callOf({ method, url, headers, body }: Request, now: Date): HookCall {
   return {
     method: method as HookCall['method'],
     query: new URL(url, 'http://service').searchParams,
+    rawQuery: url.includes('?') ? url.slice(url.indexOf('?')) : '',
     headers,
     body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
     now,

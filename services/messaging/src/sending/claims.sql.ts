@@ -56,6 +56,11 @@ const newestSender = (sql: Sql, condition: Fragment, shown: Fragment) => sql`
   select ${shown} from senders s where s.account_id = m.account_id and s.channel = m.step ->> 'channel' and ${condition}
   order by s.wrote_at desc limit 1`;
 
+/** Whether a sender is the contact of the message, or one that was merged into it. */
+const isOfContact = (sql: Sql) => sql`s.contact_id = any(array(
+  select coalesce(survivor.id, c.id) union all
+  select merged.id from contacts merged where merged.account_id = m.account_id and merged.merged_into = coalesce(survivor.id, c.id)))`;
+
 /**
  * Begins the attempts that `due` selects, but for those whose message is being changed. On a channel that is failing they are held for `holdMs`,
  * unless they were before: one that is due all the same tries it.
@@ -75,9 +80,9 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
         failing.failing_since is not null and m.held_until <= ${now} as is_hold_over, coalesce(survivor.id, c.id) as survivor_id,
         case when coalesce(survivor.deleted, c.deleted) then ''
           else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(
-            nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.sender`)})) end, '')
+            nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, isOfContact(sql), sql`s.address`)})) end, '')
         end as to_address, case when m.step ->> 'channel' = 'whatsapp' then greatest(
-          (${newestSender(sql, sql`s.contact_id = coalesce(survivor.id, c.id)`, sql`s.wrote_at`)}),
+          (${newestSender(sql, isOfContact(sql), sql`s.wrote_at`)}),
           (${newestSender(sql, sql`s.address = m.given_to`, sql`s.wrote_at`)})) end as wrote_at
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel' and not m.is_simulated

@@ -106,7 +106,9 @@ async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: str
   );
   if (reach === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
   if (isMarketing && reach.consent !== 'granted') return { outcome: 'skipped', reason: 'no_consent' };
-  return reach.address === null ? { outcome: 'skipped', reason: 'no_address' } : { to: reach.address };
+  // Customer data knows no address of somebody who shows none; the senders of this service do.
+  const to = reach.address ?? (channel === 'email' ? '' : address);
+  return to === '' ? { outcome: 'skipped', reason: 'no_address' } : { to };
 }
 
 /** Returns the reply; undefined where whoever has it is unavailable. */
