@@ -42,7 +42,16 @@ describe('what a customer writes', () => {
     const [contact] = await contacts();
     expect(contact).toMatchObject({ name: 'Ada', phone: to });
     expect(data).toEqual({
-      message: { id: data.message.id, channel: 'sms', from: to, body: 'Hello?', at: data.message.at },
+      message: {
+        id: data.message.id,
+        channel: 'sms',
+        from: to,
+        type: 'text',
+        body: 'Hello?',
+        media: null,
+        reaction_to: null,
+        at: data.message.at,
+      },
       contact: { id: contact!.id, name: 'Ada', phone: to },
     });
     await shop.hook('sms', inbound('i-2'));
