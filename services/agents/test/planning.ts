@@ -97,8 +97,8 @@ export interface Desk {
   contact: Contact;
   pipeline: Pipeline;
   deal: Deal;
-  /** Sends a WhatsApp message from the contact. */
-  write(text: string, from?: string): Promise<RawResponse>;
+  /** Sends a WhatsApp message from the contact; `more` are fields of the hook's body. */
+  write(text: string, from?: string, more?: object): Promise<RawResponse>;
   /** Requests a plan for the contact. */
   ask(goal?: string): Promise<Plan>;
   plans(): Promise<Plan[]>;
@@ -136,9 +136,10 @@ export async function openDesk(
     pipeline,
     deal,
     plans,
-    write(text, from = phone) {
+    write(text, from = phone, more = {}) {
       const id = randomUUID();
-      const rawBody = JSON.stringify({ type: 'inbound', from, body: text, id, at: platform.clock.now().toISOString() });
+      const at = platform.clock.now().toISOString();
+      const rawBody = JSON.stringify({ type: 'inbound', from, body: text, id, at, ...more });
       const timestamp = Math.floor(platform.clock.now().getTime() / 1_000);
       const signature = signatureHeader(id, timestamp, rawBody, [signingKeyOf(secret)]);
       const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };

@@ -4,6 +4,7 @@ import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, expect, it } from '@jest/globals';
 import { type Desk, openDesk, startFakeAi } from '../../test/planning.ts';
 import { type InboundRequest, insertInboundRequests } from '../plans/plan-requests.sql.ts';
+import { onMessageReceived } from './on-message-received.ts';
 
 const ai = await startFakeAi();
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
@@ -57,6 +58,39 @@ it('nothing is planned for a contact who opts out of marketing or in again, and 
     { opt_in: true },
   ]);
   expect(await requested(desk)).toMatchObject([{ trigger_text: 'ja' }]);
+});
+
+const media = { mime_type: 'image/jpeg', provider_id: 'file-7' };
+
+it.each<[string, string, object]>([
+  ['a reaction', '👍', { type: 'reaction', reaction_to: 'm-1' }],
+  ['what WhatsApp does not pass on', '', { type: 'unsupported' }],
+  ['a picture without a word', '', { type: 'image', media }],
+  ['a place without a name', ' \n', { type: 'location' }],
+])('nothing is planned for %s, and no token is spent', async (_, text, more) => {
+  const desk = await openDesk(platform, ai);
+  await desk.write(text, undefined, more);
+  expect(await requested(desk)).toEqual([]);
+});
+
+it('a plan is made for what is written beside a picture', async () => {
+  const desk = await openDesk(platform, ai);
+  await desk.write('How much is this one?', undefined, { type: 'image', media });
+  expect(await requested(desk)).toMatchObject([{ trigger_text: 'How much is this one?', trigger_channel: 'whatsapp' }]);
+});
+
+it('a plan is made for a text that Messages of the release before announced, without a type', async () => {
+  const desk = await openDesk(platform, ai);
+  const database = platform.database('agents');
+  const { id, name, phone } = desk.contact;
+  const message = { id: randomUUID(), channel: 'whatsapp', from: phone, body: 'Hello?', at: '2026-11-20T09:00:00Z' };
+  const event = { account: desk.account.id, data: { message, contact: { id, name, phone } } };
+  const findAccounts = () => new Map([[desk.account.id, { modules: ['agents'] }]]);
+  await inTransaction(database, async (tx) => {
+    await onMessageReceived.take({ tx, now: platform.clock.now(), findAccounts } as never, [event] as never);
+  });
+  const rows = await database`select trigger_text from plans where account_id = ${desk.account.id}`;
+  expect(rows).toEqual([{ trigger_text: 'Hello?' }]);
 });
 
 it('one message leads to one plan, however often it is told of', async () => {

@@ -13,6 +13,23 @@ afterAll(async () => {
   await ai.stop();
 });
 
+describe('a plan for somebody who shows no number', () => {
+  it('answers where they wrote', async () => {
+    const desk = await openDesk(platform, ai);
+    const { client } = desk.account;
+    const hidden = { from: null, user_id: 'DE.1349120865530274', name: 'Ada' };
+    await desk.write('Hello', undefined, hidden);
+    const { data } = await platform.event(desk.account.id, 'message.received');
+    await client.createDeal({ body: { title: 'Tea', contact: data.contact.id } });
+    await desk.write('When do you open?', undefined, hidden);
+    const { id, steps } = await desk.made();
+    expect(steps).toMatchObject([{ params: { channel: 'whatsapp', body: 'We open at 9.' } }]);
+    await client.approvePlan({ params: { plan_id: id }, body: {} });
+    const { contact, to } = await waitFor('the answer', async () => (await client.listMessages({})).data[0]);
+    expect([contact, to]).toEqual([data.contact, 'DE.1349120865530274']);
+  });
+});
+
 describe('a plan for what a customer wrote', () => {
   it('is made from one call of the AI, and waits for approval', async () => {
     const desk = await openDesk(platform, ai);
