@@ -1,21 +1,35 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { readJson } from '../platform-directory.ts';
 import type { Demo } from './demo.ts';
 
-const usage = 'usage: npm run -s write-as-customer -- "Do you deliver on Saturdays?"';
+const usage = `usage: npm run -s write-as-customer -- [--type TYPE] "Do you deliver on Saturdays?"
+TYPE is that of an inbound message: text, image, reaction and so on; docs/messages.md has all of them`;
+
+/** Files that stand for those of a message's type. */
+const mimeTypes: Readonly<Record<string, string>> = {
+  image: 'image/jpeg',
+  video: 'video/mp4',
+  audio: 'audio/ogg',
+  document: 'application/pdf',
+  sticker: 'image/webp',
+};
 
 /** Posts a WhatsApp message from the customer Casey to the channel's hook of the demo account, signed like its provider. */
 async function main(): Promise<string> {
-  const text = process.argv.slice(2).join(' ').trim();
-  if (text === '' || text === '--help') throw new Error(usage);
+  const { values, positionals } = readArguments();
+  const [type, text] = [values.type ?? 'text', positionals.join(' ').trim()];
+  if (values.help || (text === '' && values.type === undefined)) throw new Error(usage);
   const file = resolve(import.meta.dirname, '../../../.platform/demo.json');
   const demo = readJson<Demo>(file);
   if (!demo?.whatsapp)
     throw new Error('there is no demo account with a channel: npm start, or npm start -- --fresh, makes one');
   const { hook_url, secret } = demo.whatsapp;
   const id = randomUUID();
-  const body = JSON.stringify({ type: 'inbound', from: demo.try.phone, body: text, id, at: new Date().toISOString() });
+  const mime_type = mimeTypes[type];
+  const media = mime_type === undefined ? undefined : { mime_type, provider_id: `file-${id}` };
+  const body = JSON.stringify({ type, from: demo.try.phone, body: text, media, id, at: new Date().toISOString() });
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
@@ -31,7 +45,16 @@ async function main(): Promise<string> {
     throw new Error(`nothing responds at ${url.origin}: is npm start running?`, { cause });
   });
   if (!response.ok) throw new Error(`the hook responded ${response.status} ${await response.text()}`);
-  return `Casey wrote: ${text}`;
+  return type === 'text' ? `Casey wrote: ${text}` : `Casey wrote (${type}): ${text}`;
+}
+
+function readArguments() {
+  try {
+    const options = { type: { type: 'string' }, help: { type: 'boolean' } } as const;
+    return parseArgs({ options, allowPositionals: true });
+  } catch (cause) {
+    throw new Error(usage, { cause });
+  }
 }
 
 try {
