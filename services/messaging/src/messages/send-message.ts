@@ -4,7 +4,7 @@ import { formatInstant } from '@customer-platform/service-kit';
 import { channelsOf } from '../channels/channels.sql.ts';
 import { implement } from '../implement.ts';
 import { addressFor } from './address.ts';
-import { channelsWrittenOn } from './senders.sql.ts';
+import { channelsWrittenOn, numberOfSender } from './senders.sql.ts';
 import { storeMessage } from './store-message.ts';
 
 export const sendMessage = implement(contract.sendMessage, {
@@ -21,7 +21,8 @@ export const sendMessage = implement(contract.sendMessage, {
       return fail('invalid_request', `send_at must be in the future, after ${shown}`, 'send_at');
     }
     const named = steps.map(({ channel }) => channel);
-    const givenTo = to === undefined ? undefined : addressFor(to, named, account);
+    const address = to === undefined ? undefined : addressFor(to, named, account);
+    const givenTo = address === undefined ? undefined : await numberOfSender(tx, account.id, address);
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);
     if (known?.phone === '' && !named.includes('email')) {
       // Somebody who shows no number is written to where they wrote from.

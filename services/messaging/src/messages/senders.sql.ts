@@ -1,5 +1,6 @@
 import { idsOfContact } from '@customer-platform/contact-copy';
 import type { Channel } from '@customer-platform/contracts/messaging';
+import { numbersOfLine } from '@customer-platform/phone-number';
 import type { Sql } from '@customer-platform/service-kit';
 
 /** Returns the channels on which a contact, or one merged into it, wrote: a message there goes to where it wrote from. */
@@ -8,4 +9,17 @@ export async function channelsWrittenOn(sql: Sql, accountId: string, contactId: 
     select distinct channel from senders
     where account_id = ${accountId} and contact_id = any(array(${idsOfContact(sql, accountId, contactId)}))`;
   return rows.map(({ channel }) => channel);
+}
+
+/**
+ * Returns the number under which a line is written to: the one from which somebody wrote last on WhatsApp, where it can be written in two
+ * ways and the other one is given. It is there that the 24-hour window counts.
+ */
+export async function numberOfSender(sql: Sql, accountId: string, number: string): Promise<string> {
+  const numbers = numbersOfLine(number);
+  if (numbers.length === 1) return number;
+  const [row] = await sql<{ address: string }[]>`
+    select address from senders where account_id = ${accountId} and channel = 'whatsapp' and address = any(${numbers}::text[])
+    order by wrote_at desc limit 1`;
+  return row?.address ?? number;
 }

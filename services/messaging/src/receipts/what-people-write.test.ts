@@ -200,8 +200,10 @@ describe('a number with a national digit', () => {
     expect(await contacts()).toHaveLength(1);
     const toContact = await account.client.sendMessage({ body: { contact: contact.id, channels: whatsapp() } });
     expect(await message(account, toContact.id, withStatus('sent'))).toMatchObject({ to: known });
-    const toNumber = await account.client.sendMessage({ body: { to: `+${from}`, channels: whatsapp() } });
-    expect(await message(account, toNumber.id, withStatus('sent'))).toMatchObject({ to: written });
+    for (const to of [`+${from}`, known]) {
+      const { id } = await account.client.sendMessage({ body: { to, channels: whatsapp() } });
+      expect(await message(account, id, withStatus('sent'))).toMatchObject({ to: written });
+    }
   });
 
   it('of a contact that was changed since is that of whoever has it now', async () => {
