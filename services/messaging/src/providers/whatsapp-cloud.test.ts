@@ -214,6 +214,7 @@ describe('the hook', () => {
       [{ user_id: 'DE.1349120865530274', profile: {} }],
       { sender: 'DE.1349120865530274', from: 'DE.1349120865530274', name: '' },
     ],
+    ['Meta’s id in place of a number', { from: 'DE.1' }, [], { sender: 'DE.1', from: 'DE.1', name: '' }],
     ['a number alone', {}, [], { sender: `+${from}`, from: `+${from}`, name: '' }],
     [
       'a number of Mexico as WhatsApp writes it',

@@ -57,10 +57,11 @@ const statusEntry = z.object({
 });
 
 const shown = z.string().catch('');
-const number = z
+/** A number, with its plus, or Meta's id of a person in its place. */
+const address = z
   .string()
-  .regex(/^\+?\d{7,15}$/)
-  .transform((digits) => digits.replace(/^\+?/, '+'))
+  .refine((text) => /^\+?\d{7,15}$/.test(text) || whatsappUserId.test(text))
+  .transform((text) => (whatsappUserId.test(text) ? text : text.replace(/^\+?/, '+')))
   .optional()
   .catch(undefined);
 /** Meta's id of a person, who need not show a number. */
@@ -73,7 +74,7 @@ const file = part({ id: providerId, mime_type: shown, filename: shown, caption: 
 
 const messageEntry = z.object({
   id: providerId,
-  from: number,
+  from: address,
   from_user_id: userId,
   timestamp: seconds,
   type: shown,
@@ -91,7 +92,7 @@ const messageEntry = z.object({
 });
 type MessageEntry = z.output<typeof messageEntry>;
 
-const contactEntry = z.object({ wa_id: number, user_id: userId, profile: part({ name: shown }) });
+const contactEntry = z.object({ wa_id: address, user_id: userId, profile: part({ name: shown }) });
 type ContactEntry = z.output<typeof contactEntry>;
 
 /** Maximum entries that Meta puts into one request. */
@@ -195,8 +196,8 @@ function contactFinder(contacts: readonly ContactEntry[]) {
 
 /** Returns what somebody wrote; undefined for a notice of WhatsApp, which has no sender, or the type system. */
 function inboundOf(message: MessageEntry, contact: ContactEntry | undefined, now: Date): Inbound | undefined {
-  const shownNumber = message.from ?? contact?.wa_id;
-  const from = shownNumber && inE164(shownNumber);
+  const shown = message.from ?? contact?.wa_id;
+  const from = shown && inE164(shown);
   const sender = message.from_user_id ?? contact?.user_id ?? from;
   if (sender === undefined || message.type === 'system') return undefined;
   const type = typeOf(message);
