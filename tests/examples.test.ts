@@ -82,7 +82,10 @@ it('pipelines', async () => {
 });
 
 it('messages', async () => {
-  await send('putChannel', 'testChannel', 'updateTemplates', 'sendMessage');
+  await send('putChannel', 'testChannel', 'updateTemplates', 'updateMessageSettings', 'sendMessage', 'simulateInbound');
+  const { since } = examples.resendMessages!.body as { since: string };
+  story.texts.set(since, new Date(platform.clock.now().getTime() - 3_600_000).toISOString());
+  await send('resendMessages');
 });
 
 it('webhooks', async () => {

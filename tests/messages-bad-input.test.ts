@@ -145,7 +145,7 @@ describe('a channel is not set up', () => {
     expect((await other.client.listChannels({})).data).toEqual([]);
     body.settings = settings;
     const right = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
-    expect([right.status, right.body.error]).toEqual([200, undefined]);
+    expect([right.status, right.body.error]).toEqual([200, null]);
   });
 
   it.each([

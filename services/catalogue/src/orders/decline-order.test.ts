@@ -53,6 +53,7 @@ describe('declining an order', () => {
         body: 'Sold out, sorry 😀',
         reference: 'order-2',
         needs_channel: false,
+        is_automatic: true,
       },
     ]);
   });
