@@ -48,6 +48,10 @@ it.each<[string, (desk: Desk) => Promise<unknown>]>([
 
 it('nothing is planned for a contact who opts out of marketing or in again, and “ja” is an answer where nothing was withdrawn', async () => {
   const desk = await openDesk(platform, ai);
+  await desk.account.client.recordConsent({
+    params: { contact_id: desk.contact.id },
+    body: { channel: 'whatsapp', purpose: 'marketing', state: 'granted', at: '2026-01-01T00:00:00Z' },
+  });
   for (const [index, word] of ['ja', 'STOP', 'ja'].entries()) {
     await desk.write(word);
     await waitFor('its event', () => eventsOf(desk).length > index);

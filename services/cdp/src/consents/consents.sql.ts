@@ -42,6 +42,8 @@ export interface Standing {
   withdrawn_at: Date | null;
   /** The latest of those from the statement's source. */
   repeated_at: Date | null;
+  /** Whether consent was ever granted. */
+  was_granted: boolean | null;
   /** Whether all of those come from keywords. */
   is_by_keyword: boolean | null;
 }
@@ -63,7 +65,7 @@ export async function selectStanding(
     )
     select coalesce(bool_or(state = ${state} and source = ${source} and at = ${at}), false) as is_known,
       max(said_at) filter (where stands) as withdrawn_at, max(said_at) filter (where stands and source = ${source}) as repeated_at,
-      bool_and(source = 'keyword') filter (where stands) as is_by_keyword
+      bool_or(state = 'granted') as was_granted, bool_and(source = 'keyword') filter (where stands) as is_by_keyword
     from standing`;
   return row!;
 }

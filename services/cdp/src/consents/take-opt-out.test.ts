@@ -94,10 +94,11 @@ describe('a contact who opts out by a word', () => {
 
 describe('a contact who opts in again by a word', () => {
   it('gets back what a word withdrew, once, however often the request is repeated', async () => {
+    await record('granted', 0);
     await say('withdrawn', 1);
     const replies = await Promise.all(Array.from({ length: 10 }, () => say('granted', 2)));
     expect(replies).toEqual(Array(10).fill(true));
-    expect(await recorded()).toEqual(['sms granted keyword', 'sms withdrawn keyword']);
+    expect(await recorded()).toEqual(['sms granted keyword', 'sms withdrawn keyword', 'sms granted form']);
     expect(await counts()).toBe('granted');
     expect(await say('granted', 3)).toBe(false);
   });
@@ -105,6 +106,7 @@ describe('a contact who opts in again by a word', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['it never said anything', async () => undefined],
     ['it has granted it', () => record('granted', 1)],
+    ['it had never granted what a word withdrew', () => say('withdrawn', 1)],
     ['the API withdrew it', () => record('withdrawn', 1)],
     ['a link withdrew it', () => say('withdrawn', 1, { source: 'unsubscribe' })],
     ['a word withdrew it on another channel', () => say('withdrawn', 1, { channel: 'whatsapp' })],

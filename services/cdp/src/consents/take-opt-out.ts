@@ -38,6 +38,7 @@ function withdraws({ repeated_at }: Standing, at: Date): boolean {
   return repeated_at === null || at.getTime() > repeated_at.getTime() + repeatMs;
 }
 
-function grants({ withdrawn_at, is_by_keyword }: Standing, at: Date): boolean {
-  return withdrawn_at !== null && is_by_keyword === true && at > withdrawn_at;
+/** What was never granted is not granted again: consent for marketing takes more than a word. */
+function grants({ withdrawn_at, was_granted, is_by_keyword }: Standing, at: Date): boolean {
+  return withdrawn_at !== null && was_granted === true && is_by_keyword === true && at > withdrawn_at;
 }

@@ -73,7 +73,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
     drop(attempt, now);
     return;
   }
-  if (result.outcome !== 'refused') attempt.held_until = null;
+  if (!notTaken.includes(result.outcome)) attempt.held_until = null;
   switch (result.outcome) {
     case 'refused':
       hold(message, attempt, result.until, now);
@@ -131,7 +131,7 @@ function hold(message: MessageState, attempt: AttemptState, until: Date, now: Da
   attempt.tries--;
   if (attempt.tries === 0) Object.assign(attempt, { status: 'queued', started_at: null });
   attempt.due_at = attempt.held_until > now ? attempt.held_until : now;
-  const isUntouched = message.attempts.every(({ started_at }) => started_at === null);
+  const isUntouched = message.attempts.every(({ status }) => status === 'queued' || status === 'skipped');
   if (message.status === 'sending' && isUntouched) message.status = 'queued';
 }
 

@@ -40,7 +40,13 @@ const status = field('status', receiptStatus);
 const permanent = field('permanent', z.boolean().optional());
 const from = field('from', text(254, 1).optional());
 const senderAddress = field('from', text(254, 1));
-const userId = field('user_id', text(254, 1).optional());
+/** Digits alone would be taken for a phone number. */
+const userId = field(
+  'user_id',
+  text(254, 1)
+    .refine((id) => /\p{L}/u.test(id), { error: 'must have a letter, such as DE.1349120865530274' })
+    .optional(),
+);
 const name = field('name', z.string().optional());
 const written = field('body', z.string());
 const writtenBeside = field('body', z.string().optional());

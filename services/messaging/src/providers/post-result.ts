@@ -14,8 +14,13 @@ export interface ResponseShape {
   name: string;
   /** Id in a response that accepts the message. */
   accepted: z.ZodType<string>;
-  /** Text of a refusal; `isTemporary` overrides its status. */
-  refused: z.ZodType<{ text: string; isTemporary?: boolean | undefined; reason?: 'opted_out' | undefined }>;
+  /** Text of a refusal; `isTemporary` overrides its status, and `isOfMessage` says that the credentials are right whatever it is. */
+  refused: z.ZodType<{
+    text: string;
+    isTemporary?: boolean | undefined;
+    isOfMessage?: boolean | undefined;
+    reason?: 'opted_out' | undefined;
+  }>;
   /** Secrets that must never be shown, even if the provider repeats them. */
   secrets: readonly string[];
 }
@@ -43,7 +48,8 @@ export function toSendResult(result: PostResult, shape: ResponseShape): SendResu
   const said = refusal ? quoted(refusal.text, shape.secrets) : '';
   const message = said === '' ? `${name} responded with ${status}` : `${name} responded with ${status}: ${said}`;
   const isTemporary = refusal?.isTemporary || status === 408 || status === 429 || status >= 500;
-  if (!isTemporary && (status === 401 || status === 403)) return { outcome: 'refused', message };
+  if (!isTemporary && !refusal?.isOfMessage && (status === 401 || status === 403))
+    return { outcome: 'refused', message };
   const reason = refusal?.reason && { reason: refusal.reason };
   if (!isTemporary) return { outcome: 'rejected', message, ...reason };
   return { outcome: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };

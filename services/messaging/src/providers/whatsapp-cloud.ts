@@ -25,6 +25,9 @@ type Settings = z.output<typeof settings>;
 /** Error codes that are temporary whatever their status: rate limits, and Meta's own outages. */
 const temporaryCodes = [4, 80007, 130429, 131056, 131016, 131000];
 
+/** Error codes that concern one recipient, though their status is 403: the business may not write to people of that country. */
+const recipientCodes = [130_497];
+
 const accepted = z
   .object({ messages: z.tuple([z.object({ id: providerId })], z.unknown()) })
   .transform(({ messages }) => messages[0].id);
@@ -41,6 +44,7 @@ const refused = z
     const codes = [code, error_subcode].filter((one) => one != null);
     return {
       text: codes.length === 0 ? message : `${message} (${codes.join('/')})`,
+      isOfMessage: code != null && recipientCodes.includes(code),
       isTemporary: is_transient === true || (code != null && temporaryCodes.includes(code)),
     };
   });

@@ -44,7 +44,7 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
       }
       // A number may have become another contact's since: only an id that is none tells who its sender was.
       const before = known !== null && addressOfSender(sender, country) === undefined ? { known } : {};
-      const asked = { ...address, ...before, name: sender_name, new_id: id };
+      const asked = { ...address, ...before, name: sender_name, new_id: row.new_contact_id };
       const { contact } = await bus.ask(findOrCreateContact, account_id, asked);
       return { contact, choice: await recordChoice(foundation, row, contact.id) };
     },

@@ -25,6 +25,8 @@ export interface InboundRow extends DueRow {
   reaction_to: string | null;
   /** The contact of whom the sender was before. */
   known: string | null;
+  /** The id of a contact that is made of the sender. */
+  new_contact_id: string;
   at: Date;
   arrived_at: Date;
 }
@@ -38,36 +40,41 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
       returning m.*
     )
     select m.account_id, m.id, m.channel, m.sender, coalesce(nullif(m.address, ''), m.sender) as address, m.sender_name, m.type, m.body, m.media,
-      s.contact_id as known, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
+      s.contact_id as known, case when c.deleted then m.id else coalesce(s.new_contact_id, m.id) end as new_contact_id, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
         (select a.message_id from attempts a
          where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1),
         -- The sandbox and a provider of the account's own may name it by our id.
         (select o.id from messages o where o.account_id = m.account_id
            and o.id = case when m.reaction_to ~ ${uuidForm} then m.reaction_to::uuid end)) as reaction_to
-    from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender order by m.id`;
+    from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender
+    left join contacts c on c.account_id = s.account_id and c.id = s.contact_id order by m.id`;
 }
 
-/** Sets the contacts of inbound messages, and of their senders, null if there can be none, and returns the ids of those that no other process had announced. */
+/**
+ * Sets the contacts of inbound messages, null if there can be none, and returns the ids of those that no other process had announced. Notes who wrote when,
+ * which a process of the release before does not.
+ */
 export async function endInbound(
   tx: Sql,
   rows: readonly Pick<InboundRow, 'account_id' | 'id'>[],
   contactIds: readonly (string | null)[],
 ): Promise<Set<string>> {
-  const ended = await tx<
-    { account_id: string; channel: string; sender: string; contact_id: string | null; id: string }[]
-  >`
-    update inbound_messages m set due_at = null, contact_id = found.contact_id
-    from unnest(${rows.map(({ account_id }) => account_id)}::uuid[], ${rows.map(({ id }) => id)}::uuid[], ${[...contactIds]}::uuid[])
-      as found (account_id, id, contact_id)
-    where m.account_id = found.account_id and m.id = found.id and m.due_at is not null
-    returning m.account_id, m.channel, m.sender, m.contact_id, m.id`;
-  const [accounts, channels, senders, contacts] = (['account_id', 'channel', 'sender', 'contact_id'] as const).map(
-    (name) => ended.map((row) => row[name]),
-  );
-  await tx`
-    update senders s set contact_id = found.contact_id
-    from unnest(${accounts!}::uuid[], ${channels!}::text[], ${senders!}::text[], ${contacts!}::uuid[]) as found (account_id, channel, sender, contact_id)
-    where s.account_id = found.account_id and s.channel = found.channel and s.sender = found.sender
-      and found.contact_id is not null and s.contact_id is distinct from found.contact_id`;
+  const ended = await tx<{ id: string }[]>`
+    with found as (
+      select * from unnest(${rows.map(({ account_id }) => account_id)}::uuid[], ${rows.map(({ id }) => id)}::uuid[], ${[...contactIds]}::uuid[])
+        as found (account_id, id, contact_id)
+    ), ended as (
+      update inbound_messages m set due_at = null, contact_id = found.contact_id from found
+      where m.account_id = found.account_id and m.id = found.id and m.due_at is not null
+      returning m.*
+    ), known as (
+      insert into senders as known (account_id, channel, sender, address, contact_id, wrote_at)
+      select account_id, channel, sender, (array_agg(coalesce(nullif(address, ''), sender) order by at desc))[1],
+        (array_agg(contact_id order by at desc) filter (where contact_id is not null))[1], max(at)
+      from ended group by account_id, channel, sender order by account_id, channel, sender
+      on conflict (account_id, channel, sender) do update set contact_id = coalesce(excluded.contact_id, known.contact_id),
+        wrote_at = greatest(known.wrote_at, excluded.wrote_at)
+    )
+    select id from ended`;
   return new Set(ended.map(({ id }) => id));
 }

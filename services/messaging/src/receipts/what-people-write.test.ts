@@ -275,10 +275,27 @@ describe('what somebody writes by a provider of the account’s own', () => {
       message: { type: 'reaction', body: '👍', reaction_to: sent.id },
       contact: { id: contact.id },
     });
-    for (const [field, wrong] of Object.entries({ type: 'hologram', media: 'x', reaction_to: {}, user_id: '' })) {
+    for (const [field, wrong] of Object.entries({
+      type: 'hologram',
+      media: 'x',
+      reaction_to: {},
+      user_id: '302345678',
+    })) {
       const response = await shop.hook('whatsapp', { ...reaction, id: 'i-3', [field]: wrong });
       expect([response.status, response.body.error.field]).toEqual([400, field]);
     }
     await provider.stop();
   });
+});
+
+it('somebody without a number who writes twice before customer data responds becomes one contact', async () => {
+  const messages = ['Hi', 'How much is it?'].map((body) => ({
+    id: `wamid.${randomUUID()}`,
+    timestamp: timestamp(),
+    ...text(body),
+  }));
+  expect(await call({ ...hidden, messages })).toBe(200);
+  await waitFor('both', () => received().length === 2);
+  expect(new Set(received().map(({ data }) => data.contact.id)).size).toBe(1);
+  expect(await contacts()).toHaveLength(1);
 });

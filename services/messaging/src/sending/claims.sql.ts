@@ -83,7 +83,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
             nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, isOfContact(sql), sql`s.address`)})) end, '')
         end as to_address, case when m.step ->> 'channel' = 'whatsapp' then greatest(
           (${newestSender(sql, isOfContact(sql), sql`s.wrote_at`)}),
-          (${newestSender(sql, sql`s.address = m.given_to`, sql`s.wrote_at`)})) end as wrote_at
+          (${newestSender(sql, sql`s.address = coalesce(m.given_to, survivor.phone, c.phone)`, sql`s.wrote_at`)})) end as wrote_at
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel' and not m.is_simulated
       -- Locked, and read again where it changes meanwhile: once a channel is ready again nothing more is held.
@@ -93,6 +93,10 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
     ), held as (
       update attempts a set due_at = ${heldUntil}, held_until = ${heldUntil} from addressed d
       where d.is_held and a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
+    ), waiting as (
+      update messages m set status = 'queued' from addressed d
+      where d.is_held and m.account_id = d.account_id and m.id = d.message_id and m.status = 'sending' and not exists (
+        select from attempts a where a.account_id = d.account_id and a.message_id = d.message_id and a.status not in ('queued', 'skipped'))
     ), begun as (
       update attempts a set due_at = null, running_since = ${now}, tries = a.tries + 1, status = 'sending',
         -- The time for retries begins with the first try that counts: those that were postponed do not.

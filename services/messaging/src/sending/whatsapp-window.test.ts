@@ -115,6 +115,8 @@ describe.each(['whatsapp_cloud', 'twilio'] as const)('by %s', (name) => {
     const { contact } = (await platform.event(account.id, 'message.received')).data;
     expect(await send([text])).toMatchObject({ status: 'sent', channel: 'whatsapp' });
     expect(await send([text], { contact: contact.id })).toMatchObject({ status: 'sent', to });
+    const other = await account.client.createContact({ body: { name: 'Ada again', phone: to } });
+    expect(await send([text], { contact: other.id })).toMatchObject({ status: 'sent', to });
     platform.clock.advance(24 * hourMs - 60_000);
     expect(await send([text])).toMatchObject({ status: 'sent' });
     platform.clock.advance(120_000);

@@ -75,7 +75,7 @@ async function tell<Data extends Due>(
         purpose: 'service',
         steps,
         is_simulated: account.mode === 'test',
-        needs_channels: account.mode === 'live',
+        needs_channels: false,
         send_at: null,
         key: id,
         trace: trace ?? null,
