@@ -25,7 +25,7 @@ export interface InboundRow extends DueRow {
   reaction_to: string | null;
   /** The contact of whom the sender was before. */
   known: string | null;
-  /** The id of a contact that is made of the sender. */
+  /** The id of a contact that is made of the sender: the first one has the same by each of its messages. */
   new_contact_id: string;
   at: Date;
   arrived_at: Date;
@@ -40,14 +40,13 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
       returning m.*
     )
     select m.account_id, m.id, m.channel, m.sender, coalesce(nullif(m.address, ''), m.sender) as address, m.sender_name, m.type, m.body, m.media,
-      s.contact_id as known, case when c.deleted then m.id else coalesce(s.new_contact_id, m.id) end as new_contact_id, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
+      s.contact_id as known, case when s.contact_id is null then coalesce(s.new_contact_id, m.id) else m.id end as new_contact_id, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
         (select a.message_id from attempts a
          where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1),
         -- The sandbox and a provider of the account's own may name it by our id.
         (select o.id from messages o where o.account_id = m.account_id
            and o.id = case when m.reaction_to ~ ${uuidForm} then m.reaction_to::uuid end)) as reaction_to
-    from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender
-    left join contacts c on c.account_id = s.account_id and c.id = s.contact_id order by m.id`;
+    from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender order by m.id`;
 }
 
 /**
