@@ -45,12 +45,14 @@ export async function forSandbox(document, key) {
   const starts = await nextStarts(get, ids.booking_type_id);
   const [booked, moved] = exampleStarts(document);
   makeUnique(document);
-  const [target, later] = [exampleTarget(document), await laterThanNow(get)];
+  const [target, since] = exampleTimes(document);
+  const daysAhead = await timesOf(get);
   const replaced = new Map([
     ...texts,
     [booked, starts[0] ?? booked],
     [moved, starts[1] ?? moved],
-    [target, later ?? target],
+    [target, daysAhead(3) ?? target],
+    [since, daysAhead(-1) ?? since],
   ]);
   return JSON.parse(JSON.stringify(document), (name, value) => {
     if (typeof value === 'string') return replaced.get(value) ?? value;
@@ -137,15 +139,15 @@ async function nextStarts(get, bookingType) {
   return (times?.data ?? []).map(({ starts_at }) => starts_at);
 }
 
-/** Returns a time three days ahead of the sandbox's clock. */
-async function laterThanNow(get) {
+/** Returns a function for times so many days ahead of the sandbox's clock; its results are undefined where there is none. */
+async function timesOf(get) {
   const clock = await get('/v1/sandbox/clock');
-  return clock && new Date(Date.parse(clock.now) + 3 * 86_400_000).toISOString();
+  return (days) => clock && new Date(Date.parse(clock.now) + days * 86_400_000).toISOString();
 }
 
-/** Returns the time to which the example advances the clock. */
-function exampleTarget({ paths }) {
-  return exampleBody(paths, '/v1/sandbox/clock')?.advance_to;
+/** Returns the time to which the example advances the clock, and that since which it sends failed messages again. */
+function exampleTimes({ paths }) {
+  return [exampleBody(paths, '/v1/sandbox/clock')?.advance_to, exampleBody(paths, '/v1/messages/resend')?.since];
 }
 
 /** Returns the starts that the examples of a booking and of a move have. */

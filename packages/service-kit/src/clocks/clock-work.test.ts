@@ -44,7 +44,7 @@ beforeEach(async () => {
   paused = nothingPaused;
   await sql`truncate chores`;
   clocks = new Clocks();
-  clockWork = new ClockWork(sql, { clocks, pauses: { of: () => paused } as never, log });
+  clockWork = startClockWork();
   watch = new DueWatch(sql, {
     bus: { tell: () => undefined, onPeers: () => undefined },
     clock: clocks.real,
@@ -58,6 +58,9 @@ afterEach(async () => {
   await watch.stop();
 });
 afterAll(() => platform?.stop());
+
+/** Its first look, when it is woken, is at all clocks. */
+const startClockWork = () => new ClockWork(sql, { clocks, pauses: { of: () => paused } as never, log });
 
 /** Time by which the rows of each account were claimed. */
 const claimedAt = new Map<string, Date>();
@@ -294,8 +297,11 @@ describe('looks at clocks', () => {
     const slow = await sandbox(dayMs);
     const others = await Promise.all(Array.from({ length: 20 }, () => sandbox(dayMs)));
     for (const account of [slow, ...others]) await add(account, 0);
+    await clockWork.stop();
+    clockWork = startClockWork();
     const { taken, unregister } = registerSlow(slow, 1.5);
     try {
+      clockWork.wake(slow);
       await waitFor('all', () => taken.length === 21);
       clockWork.wake(slow);
       await waitFor('it again', () => taken.filter((account) => account === slow).length === 2);
