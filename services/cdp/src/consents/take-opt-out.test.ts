@@ -171,6 +171,21 @@ describe('an opt-out', () => {
     expect(await sql`select from consents where account_id = ${account.id}`).toHaveLength(0);
   });
 
+  it('is that of everybody with the number, and so is the word that takes it back', async () => {
+    const brazil = { name: 'Rui', phone: '+5511987654321' };
+    const [one, two] = await Promise.all([1, 2].map(() => account.client.createContact({ body: brazil })));
+    const short = await account.client.createContact({ body: { name: 'Rui', phone: '+551187654321' } });
+    const [all, at] = [[one!.id, two!.id, short.id], { contact: two!.id }];
+    for (const id of all) await record('granted', 0, 'sms', id);
+    await say('withdrawn', 1, at);
+    expect(await Promise.all(all.map(counts))).toEqual(['withdrawn', 'withdrawn', 'withdrawn']);
+    expect(await counts()).toBeUndefined();
+    expect(await say('granted', 2, at)).toBe(true);
+    expect(await Promise.all(all.map(counts))).toEqual(['granted', 'granted', 'granted']);
+    await say('withdrawn', 3, { ...at, channel: 'email' });
+    expect(await recorded(short.id)).not.toContain('email withdrawn keyword');
+  });
+
   it('that lies ahead counts as said now', async () => {
     await say('withdrawn', 60);
     platform.clock.advance(1_000);

@@ -1,6 +1,6 @@
 import type { Consent } from '@customer-platform/contracts/cdp';
 import type { WorkCall } from '@customer-platform/service-kit';
-import { findContact } from '../contacts/contacts.sql.ts';
+import { lockLine } from '../contacts/contacts.sql.ts';
 import { insertConsent, type Standing, selectStanding } from './consents.sql.ts';
 
 /** The purpose that contacts opt out of; messages of service are not affected. */
@@ -15,23 +15,25 @@ export interface OptOut extends Pick<Consent, 'channel' | 'state' | 'at'> {
 }
 
 /**
- * Records an opt-out, or an opt-in if keywords alone withdrew what it grants; returns whether it is on record. One that lies ahead counts as
- * said now. Call it under a hold of the account's identities. Waits for others of the same contact.
+ * Records an opt-out, or an opt-in if keywords alone withdrew what it grants, for a contact and for all that share its address: whoever opts
+ * out of a number wants nothing more there. Returns whether it is on record of one. One that lies ahead counts as said now. Call it under a
+ * hold of the account's identities. Waits for others of the same contacts.
  */
 export async function takeOptOut(
   { tx, nowOf }: Pick<WorkCall<unknown>, 'tx' | 'nowOf'>,
   accountId: string,
   { contact, channel, state, source, at }: OptOut,
 ): Promise<boolean> {
-  const found = await findContact(tx, accountId, contact, 'lock');
-  if (!found) return false;
   const [given, now] = [new Date(at), nowOf(accountId)];
   const said = { channel, purpose, state, source, at: given > now ? now : given };
-  const standing = await selectStanding(tx, accountId, found.id, said);
-  if (standing.is_known) return true;
-  const isNew = state === 'granted' ? grants(standing, said.at) : withdraws(standing, said.at);
-  if (isNew) await insertConsent(tx, accountId, found.id, { ...said, created_at: now });
-  return isNew;
+  let isOnRecord = false;
+  for (const id of await lockLine(tx, accountId, contact, channel)) {
+    const standing = await selectStanding(tx, accountId, id, said);
+    const isNew = !standing.is_known && (state === 'granted' ? grants : withdraws)(standing, said.at);
+    if (isNew) await insertConsent(tx, accountId, id, { ...said, created_at: now });
+    isOnRecord ||= isNew || standing.is_known;
+  }
+  return isOnRecord;
 }
 
 function withdraws({ repeated_at }: Standing, at: Date): boolean {

@@ -1,4 +1,5 @@
-import type { Contact } from '@customer-platform/contracts/cdp';
+import type { Consent, Contact } from '@customer-platform/contracts/cdp';
+import { numbersOfLine } from '@customer-platform/phone-number';
 import {
   type Fragment,
   type JsonValue,
@@ -144,6 +145,27 @@ const oldestOf = (
     select id, merged_into from contacts where account_id = ${accountId} and ${sql(column)} = given.value
       and merged_into is ${kind === 'merged' ? sql`not null` : sql`null`} order by id limit 1) as e
   order by e.id limit 1)`;
+
+/** Most contacts that `lockLine` returns. */
+const mostOfLine = 100;
+
+/**
+ * Locks a contact and those that share its address on a channel, at most 100 in all, and returns their ids; none if there is no such
+ * contact. Call it under `holdIdentities`.
+ */
+export async function lockLine(tx: Sql, accountId: string, id: string, channel: Consent['channel']): Promise<string[]> {
+  const found = await findContact(tx, accountId, id);
+  if (!found) return [];
+  const column = channel === 'email' ? 'email' : 'phone';
+  const values = channel === 'email' ? [found.email] : numbersOfLine(found.phone ?? '');
+  const rows = await tx<{ id: string }[]>`
+    select id from contacts where account_id = ${accountId} and id = any(array(
+      (select id from contacts where account_id = ${accountId} and ${tx(column)} = any(${values}::text[]) and id <> ${found.id}
+        and merged_into is null order by id limit ${mostOfLine - 1})
+      union all select ${found.id}::uuid))
+    order by id for update`;
+  return rows.map((row) => row.id);
+}
 
 /**
  * Holds the id of a contact that is to be made: until the transaction ends no other one can hold it, so that a repeated request makes
