@@ -5,8 +5,10 @@ alter table channels
   add column failure       text,
   add column work_at       timestamptz;
 
--- A held attempt is due at the end of the time for which it is held at most.
-alter table attempts add column held_until timestamptz;
+-- A held attempt is due at the end of the time for which it is held at most, counted from when it was first held.
+alter table attempts
+  add column held_since timestamptz,
+  add column held_until timestamptz;
 
 -- Failed messages that are sent again, each once by a request for many.
 alter table messages add column resent_at timestamptz;

@@ -1569,7 +1569,7 @@ export interface ArticleSource {
   body: string;
 }
 
-export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "outside_window" | "opted_out" | "channel_failing" | "rejected" | "unavailable" | "no_answer" | "undelivered" | "not_needed" | "account_suspended";
+export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "outside_window" | "too_late" | "opted_out" | "channel_failing" | "rejected" | "unavailable" | "no_answer" | "undelivered" | "not_needed" | "account_suspended";
 
 export type AttemptStatus = "sending" | "sent" | "delivered" | "read" | "failed" | "skipped" | "unknown";
 

@@ -117,6 +117,7 @@ export const attemptReason = z.enum([
   'no_address',
   'no_consent',
   'outside_window',
+  'too_late',
   'opted_out',
   'channel_failing',
   'rejected',

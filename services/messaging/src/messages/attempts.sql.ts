@@ -35,6 +35,7 @@ function datedAttempts(attempts: readonly AttemptRow[]): AttemptRow[] {
     running_since: dated(attempt.running_since),
     falls_back_at: dated(attempt.falls_back_at),
     held_until: dated(attempt.held_until),
+    held_since: dated(attempt.held_since),
     receipts: attempt.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })),
   }));
 }
@@ -89,17 +90,17 @@ export async function saveMessages(tx: Sql, messages: readonly WholeMessage[]): 
       where m.account_id = new.account_id and m.id = new.id`,
     tx`
       insert into attempts (account_id, message_id, number, channel, provider, address, status, reason, provider_id, tries, started_at,
-        finished_at, due_at, running_since, falls_back_at, held_until)
+        finished_at, due_at, running_since, falls_back_at, held_until, held_since)
       select account_id, message_id, number, channel, coalesce(provider, ''), address, status, reason, provider_id, tries, started_at,
-        finished_at, due_at, running_since, falls_back_at, held_until
+        finished_at, due_at, running_since, falls_back_at, held_until, held_since
       from jsonb_to_recordset(${json(tx, attempts)}) as new (account_id uuid, message_id uuid, number smallint, channel text,
         provider text, address text, status text, reason text, provider_id text, tries smallint, started_at timestamptz,
         finished_at timestamptz, due_at timestamptz, running_since timestamptz, falls_back_at timestamptz,
-        held_until timestamptz)
+        held_until timestamptz, held_since timestamptz)
       on conflict (account_id, message_id, number) do update set address = excluded.address, status = excluded.status,
         reason = excluded.reason, provider_id = excluded.provider_id, tries = excluded.tries, started_at = excluded.started_at,
         finished_at = excluded.finished_at, due_at = excluded.due_at, running_since = excluded.running_since,
-        falls_back_at = excluded.falls_back_at, held_until = excluded.held_until`,
+        falls_back_at = excluded.falls_back_at, held_until = excluded.held_until, held_since = excluded.held_since`,
     tx`
       insert into receipts (account_id, message_id, number, status, at, applied)
       select account_id, message_id, number, status, at, applied

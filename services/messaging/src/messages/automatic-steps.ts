@@ -1,6 +1,8 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Channel, MessageStep, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
+import type { Channel, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
+import { providers } from '../providers/all.ts';
 import type { AutomaticChannels } from '../settings/settings.sql.ts';
+import type { Step } from './message-state.ts';
 
 /** Content of a message that the platform sends on its own; WhatsApp sends the template where there is one. */
 export interface AutomaticContent {
@@ -11,17 +13,19 @@ export interface AutomaticContent {
 
 /**
  * Returns the steps of a message that the platform sends on its own: on the channel that is asked for, then on those of the settings, each
- * once. Channels that a live account has not set up are passed over; a sandbox has all of them.
+ * once. Channels that a live account has not set up are passed over; a sandbox has all of them. Where no receipt can come, as from a mail
+ * server, only a failure leads to the next channel: everybody would be told twice.
  */
 export function automaticSteps(
   first: Channel,
   { subject, body, template }: AutomaticContent,
   { fallback, fallback_after_seconds, set_up }: AutomaticChannels,
   { mode }: Pick<AccountContext, 'mode'>,
-): MessageStep[] {
-  const channels = [...new Set([first, ...fallback])].filter((channel) => mode === 'test' || set_up.includes(channel));
+): Step[] {
+  const channels = [...new Set([first, ...fallback])].filter((channel) => mode === 'test' || set_up[channel]);
   return channels.map((channel) => {
-    if (channel === 'whatsapp' && template) return { channel, body: '', subject: '', template, fallback_after_seconds };
-    return { channel, body, subject, fallback_after_seconds };
+    const text = channel === 'whatsapp' && template ? { body: '', subject: '', template } : { body, subject };
+    const hasReceipts = mode === 'test' || providers.get(set_up[channel]!)?.readHook !== undefined;
+    return { channel, ...text, fallback_after_seconds: hasReceipts ? fallback_after_seconds : null };
   });
 }

@@ -39,6 +39,7 @@ describe.each([
       running_since: null,
       falls_back_at: null,
       held_until: null,
+      held_since: null,
       // One receipt of each status is kept, however many are sent.
       receipts: (['sent', 'delivered', 'read', 'failed'] as const).map((status) => ({
         status,

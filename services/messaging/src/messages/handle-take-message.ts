@@ -43,6 +43,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         // Where no channel is set up, the message fails and says so.
         steps: steps.length > 0 ? steps : [alone],
         is_simulated: account.mode === 'test',
+        useful_until: null,
         needs_channels: needs_channel && account.mode === 'live',
         send_at: null,
         key,

@@ -311,6 +311,18 @@ describe('a try', () => {
     expect([state.status, state.error_code]).toEqual(['failed', 'no_answer']);
   });
 
+  it('that was accepted is not followed where no receipt can come; one that fails, or whose outcome is unknown, is at once', () => {
+    const results = [isTaken, isRefused, { outcome: 'unknown', message: 'no answer' }] as const;
+    const numbers = results.map((result) => {
+      const state = message(2);
+      state.steps = state.steps.map((step) => ({ ...step, fallback_after_seconds: null }));
+      tryIt(state, result, at(1));
+      takeTimer(state, 1, at(1));
+      return state.attempts.length;
+    });
+    expect(numbers).toEqual([1, 2, 2]);
+  });
+
   it('without consent on any channel refuses the message; with another reason among them it fails', () => {
     const refused = message(2);
     for (const _channel of [1, 2]) tryIt(refused, hasNoConsent, at(1));

@@ -24,13 +24,18 @@ export interface AttemptState {
   falls_back_at: Date | null;
   /** The channel is failing: it is due, unless the channel recovers, when this is over. */
   held_until: Date | null;
+  /** When it was first held: it is for no longer in all, however often the channel recovers. */
+  held_since: Date | null;
   receipts: { status: ReceiptStatus; at: Date; applied: boolean }[];
 }
+
+/** Step of a message; nothing follows what was accepted where `fallback_after_seconds` is null, since no receipt can come. */
+export type Step = Omit<MessageStep, 'fallback_after_seconds'> & { fallback_after_seconds: number | null };
 
 /** State of a message that changes while it is sent. */
 export interface MessageState {
   status: MessageStatus;
-  steps: MessageStep[];
+  steps: Step[];
   /** Step of its latest attempt, from 0. */
   step: number;
   attempts: AttemptState[];
@@ -76,7 +81,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
   if (!notTaken.includes(result.outcome)) attempt.held_until = null;
   switch (result.outcome) {
     case 'refused':
-      hold(message, attempt, result.until, now);
+      hold(message, attempt, result.holdMs, now);
       return;
     case 'suspended':
       attempt.due_at = now;
@@ -104,7 +109,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
       attempt.status = 'unknown';
       attempt.reason = 'no_answer';
       attempt.finished_at = now;
-      attempt.falls_back_at = isOver ? null : fallbackAt(message, attempt, now);
+      attempt.falls_back_at = isOver ? null : (fallbackAt(message, attempt, now) ?? now);
       return;
     case 'skipped':
       attempt.status = 'skipped';
@@ -122,12 +127,14 @@ const skipMessages = {
   no_address: 'The contact has no address on this channel',
   no_consent: 'The contact has not granted consent',
   channel_failing: 'The provider refused the credentials of the channel for too long',
+  too_late: 'What the message is about has begun',
   outside_window: 'The recipient has not written on WhatsApp within 24 hours, so that it delivers only a template',
 };
 
-/** Has an attempt wait, as if it had not begun, for its channel to recover; no longer than until `until`, or the end of an earlier wait. */
-function hold(message: MessageState, attempt: AttemptState, until: Date, now: Date): void {
-  attempt.held_until ??= until;
+/** Has an attempt wait, as if it had not begun, for its channel to recover; for `holdMs` at most, earlier waits included. */
+function hold(message: MessageState, attempt: AttemptState, holdMs: number, now: Date): void {
+  attempt.held_since ??= now;
+  attempt.held_until = new Date(attempt.held_since.getTime() + holdMs);
   attempt.tries--;
   if (attempt.tries === 0) Object.assign(attempt, { status: 'queued', started_at: null });
   attempt.due_at = attempt.held_until > now ? attempt.held_until : now;
@@ -250,6 +257,7 @@ export function newAttempt(number: number, channel: Channel, dueAt: Date | null)
     running_since: null,
     falls_back_at: null,
     held_until: null,
+    held_since: null,
   };
   return {
     number,
@@ -309,8 +317,9 @@ function hasNext(message: MessageState, attempt: AttemptState): boolean {
   return attempt === message.attempts.at(-1) && message.step + 1 < message.steps.length;
 }
 
-function fallbackAt({ steps }: MessageState, { number }: AttemptState, now: Date): Date {
-  return new Date(now.getTime() + steps[number - 1]!.fallback_after_seconds * 1_000);
+function fallbackAt({ steps }: MessageState, { number }: AttemptState, now: Date): Date | null {
+  const seconds = steps[number - 1]!.fallback_after_seconds;
+  return seconds === null ? null : new Date(now.getTime() + seconds * 1_000);
 }
 
 function attemptOf(message: MessageState, number: number): AttemptState {

@@ -36,6 +36,8 @@ export const progressOfAttempts = (sql: Sql) => sql`(
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
   contact_id: string | null;
   is_simulated: boolean;
+  /** When what it is about begins: nothing of it is sent from then on; null if it is always of use. */
+  useful_until: Date | null;
   /** True if the message is accepted only when all its channels are set up. */
   needs_channels: boolean;
   key: string | null;
@@ -55,11 +57,11 @@ export async function insertMessages(
     with given as (
       select * from jsonb_to_recordset(${tx.json(messages as unknown as JsonValue)}) as given (
         account_id uuid, reference text, contact_id uuid, given_to text, purpose text, steps jsonb, is_simulated boolean,
-        needs_channels boolean, send_at timestamptz, key uuid, trace jsonb)
+        useful_until timestamptz, needs_channels boolean, send_at timestamptz, key uuid, trace jsonb)
     ), stored as (
-      insert into messages (account_id, reference, status, contact_id, given_to, purpose, steps, is_simulated, send_at, created_at, key, trace)
+      insert into messages (account_id, reference, status, contact_id, given_to, purpose, steps, is_simulated, useful_until, send_at, created_at, key, trace)
       select account_id, reference, case when send_at is null then 'queued' else 'scheduled' end,
-        ${storedContact(tx, tx`given.account_id`, tx`given.contact_id`)}, given_to, purpose, steps, is_simulated, send_at, ${now}, key, trace
+        ${storedContact(tx, tx`given.account_id`, tx`given.contact_id`)}, given_to, purpose, steps, is_simulated, useful_until, send_at, ${now}, key, trace
       from given
       where not needs_channels or not exists (
         select from jsonb_array_elements(steps) as step

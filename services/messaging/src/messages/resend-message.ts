@@ -12,7 +12,7 @@ export const resendMessage = implement(contract.resendMessage, {
     const message = await markFailed(tx, account.id, found.id, now);
     if (!message)
       return fail('invalid_state', `The message is ${found.status}: only one that failed can be sent again`);
-    const { reference, contact_id, given_to, purpose, steps } = message;
+    const { reference, contact_id, given_to, purpose, steps, useful_until } = message;
     const contact = contact_id === null ? undefined : await contactOfAccount(call, contact_id);
     const stored = await storeMessage(call, {
       contact,
@@ -20,6 +20,7 @@ export const resendMessage = implement(contract.resendMessage, {
       reference: reference ?? undefined,
       purpose,
       steps,
+      usefulUntil: useful_until,
       needsChannels: false,
     });
     return stored!;

@@ -61,7 +61,7 @@ export async function deleteResend(tx: Sql, { account_id, id }: ResendRow): Prom
 export type ResentMessage = Omit<NewMessage, 'send_at' | 'needs_channels' | 'key' | 'trace'>;
 
 const resent = (sql: Sql) =>
-  sql`m.account_id, m.reference, m.contact_id, m.given_to, m.purpose, m.steps, m.is_simulated`;
+  sql`m.account_id, m.reference, m.contact_id, m.given_to, m.purpose, m.steps, m.is_simulated, m.useful_until`;
 
 /** Marks the next failed messages of a request as sent again, but for those that are being changed; returns them, oldest first. */
 export async function markMatched(tx: Sql, resend: ResendRow, limit: number, now: Date): Promise<ResentMessage[]> {
@@ -72,7 +72,7 @@ export async function markMatched(tx: Sql, resend: ResendRow, limit: number, now
       update messages m set resent_at = ${now} from matched where m.account_id = matched.account_id and m.id = matched.id
       returning m.failed_at, m.id, ${resent(tx)}
     )
-    select account_id, reference, contact_id, given_to, purpose, steps, is_simulated from marked order by failed_at, id`;
+    select account_id, reference, contact_id, given_to, purpose, steps, is_simulated, useful_until from marked order by failed_at, id`;
 }
 
 /** Marks a message as sent again if it failed, and returns it. */

@@ -1,8 +1,9 @@
 import type { KnownContact } from '@customer-platform/contact-copy';
 import type { AccountContext } from '@customer-platform/contracts/core';
-import type { Message, MessageStep } from '@customer-platform/contracts/messaging';
+import type { Message } from '@customer-platform/contracts/messaging';
 import { activeTrace, type Sql } from '@customer-platform/service-kit';
 import { toMessage } from './message.ts';
+import type { Step } from './message-state.ts';
 import { insertMessages, type MessageRow } from './messages.sql.ts';
 
 /** Initial state of a new message. */
@@ -23,8 +24,9 @@ interface GivenMessage {
   to?: string | undefined;
   reference?: string | undefined;
   purpose: Message['purpose'];
-  steps: MessageStep[];
+  steps: Step[];
   sendAt?: Date | undefined;
+  usefulUntil?: Date | null;
   /** Whether a live account must have set up all channels; true unless given. */
   needsChannels?: boolean;
 }
@@ -32,7 +34,7 @@ interface GivenMessage {
 /** Stores a message with its first attempt, in one statement, and returns it; undefined where a live account has not set up one of its channels. */
 export async function storeMessage(
   { account, tx, now }: { account: AccountContext; tx: Sql; now: Date },
-  { contact, to, reference, purpose, steps, sendAt, needsChannels = true }: GivenMessage,
+  { contact, to, reference, purpose, steps, sendAt, usefulUntil = null, needsChannels = true }: GivenMessage,
 ): Promise<Message | undefined> {
   const isSimulated = account.mode === 'test';
   const message = {
@@ -43,6 +45,7 @@ export async function storeMessage(
     purpose,
     steps,
     is_simulated: isSimulated,
+    useful_until: usefulUntil,
     needs_channels: needsChannels && !isSimulated,
     send_at: sendAt ?? null,
     key: null,

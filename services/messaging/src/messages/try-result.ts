@@ -1,19 +1,22 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 
 /**
- * Result of one try of an attempt. `refused`: the credentials of the channel are, and it is held until then at most. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
+ * Result of one try of an attempt. `refused`: the credentials of the channel are, and it is held for so long at most. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
  * `suspended`: the account is suspended, and nothing of it is sent.
  */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
   | { outcome: 'rejected'; message: string; reason?: 'opted_out' }
-  | { outcome: 'refused'; message: string; until: Date }
+  | { outcome: 'refused'; message: string; holdMs: number }
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string }
-  | { outcome: 'skipped'; reason: 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' | 'channel_failing' }
+  | { outcome: 'skipped'; reason: SkipReason }
   | { outcome: 'postponed'; waitMs: number }
   | { outcome: 'suspended' }
 );
+
+/** Reasons not to call a provider. */
+type SkipReason = 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' | 'channel_failing' | 'too_late';
 
 /** Waits in milliseconds before the second and the third try; all three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];

@@ -33,6 +33,8 @@ export interface DueAttempt extends DueRow, MessageRef {
   is_held: boolean;
   /** The channel is failing, and it has waited for as long as it may. */
   is_hold_over: boolean;
+  /** What the message is about has begun. */
+  is_too_late: boolean;
   channel_failing_since: Date | null;
   channel_updated_at: Date;
   attempt_id: string;
@@ -62,22 +64,22 @@ const isOfContact = (sql: Sql) => sql`s.contact_id = any(array(
   select merged.id from contacts merged where merged.account_id = m.account_id and merged.merged_into = coalesce(survivor.id, c.id)))`;
 
 /**
- * Begins the attempts that `due` selects, but for those whose message is being changed. On a channel that is failing they are held for `holdMs`,
- * unless they were before: one that is due all the same tries it.
+ * Begins the attempts that `due` selects, but for those whose message is being changed. On a channel that is failing they are held for `holdMs`
+ * in all: one that is held and due all the same tries it.
  */
 export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: number): Promise<DueAttempt[]> {
-  const heldUntil = new Date(now.getTime() + holdMs);
   return await sql<DueAttempt[]>`
     with due as (${due}), picked as (
-      select due.*, a.id as attempt_id, a.channel, a.held_until, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace
+      select due.*, a.id as attempt_id, a.channel, a.held_until, coalesce(a.held_since, ${now}) + ${holdMs} * interval '1 ms' as hold_ends, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace,
+        coalesce(m.useful_until <= ${now}, false) as is_too_late
       -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
       from due cross join lateral (
         select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
       join attempts a on a.account_id = due.account_id and a.message_id = due.message_id and a.number = due.number
     ), addressed as (
       select m.*, ch.provider, ch.settings, ch.token, ch.failing_since, ch.updated_at as channel_updated_at,
-        failing.failing_since is not null and m.held_until is null as is_held,
-        failing.failing_since is not null and m.held_until <= ${now} as is_hold_over, coalesce(survivor.id, c.id) as survivor_id,
+        failing.failing_since is not null and m.held_until is null and m.hold_ends > ${now} as is_held,
+        failing.failing_since is not null and m.hold_ends <= ${now} as is_hold_over, coalesce(survivor.id, c.id) as survivor_id,
         case when coalesce(survivor.deleted, c.deleted) then ''
           else coalesce(m.given_to, case when m.step ->> 'channel' <> 'email' then coalesce(
             nullif(coalesce(survivor.phone, c.phone), ''), (${newestSender(sql, isOfContact(sql), sql`s.address`)})) end, '')
@@ -91,7 +93,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
         select failing_since from channels where ch.failing_since is not null and account_id = ch.account_id and channel = ch.channel
           and failing_since is not null for share) as failing on true
     ), held as (
-      update attempts a set due_at = ${heldUntil}, held_until = ${heldUntil} from addressed d
+      update attempts a set due_at = d.hold_ends, held_until = d.hold_ends, held_since = coalesce(a.held_since, ${now}) from addressed d
       where d.is_held and a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
     ), waiting as (
       update messages m set status = 'queued' from addressed d
@@ -109,7 +111,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
       where m.account_id = b.account_id and m.id = b.message_id and m.status in ('queued', 'scheduled')
     )
     select d.account_id, d.message_id, d.number, d.attempt_id, d.channel, coalesce(b.tries, 0) as attempts, b.running_since,
-      d.to_address as address, d.step, d.purpose, coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.is_held, d.is_hold_over,
+      d.to_address as address, d.step, d.purpose, coalesce(d.survivor_id, d.contact_id) as contact_id, d.is_simulated, d.is_held, d.is_hold_over, d.is_too_late,
       d.failing_since as channel_failing_since, d.channel_updated_at, d.provider, d.settings, d.token, d.wrote_at, d.trace
     from addressed d left join begun b using (account_id, message_id, number)`;
 }

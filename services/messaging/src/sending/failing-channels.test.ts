@@ -138,6 +138,22 @@ it('after an hour a message goes on to its next channel, or fails with channel_f
   });
 });
 
+it('it is an hour in all, however often the channel recovers meanwhile', async () => {
+  refuse(sms);
+  const { id } = await send('+4930901810');
+  await failing();
+  await message(shop.account, id, withStatus('queued'));
+  platform.clock.advance(50 * minuteMs);
+  await waitFor('another try', () => sms.received.length === 2);
+  await message(shop.account, id, withStatus('queued'));
+  const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
+  expect(await shop.account.client.putChannel({ params, body })).toMatchObject({ status: 'ready' });
+  await failing();
+  await message(shop.account, id, withStatus('queued'));
+  platform.clock.advance(10 * minuteMs);
+  expect(await message(shop.account, id, withStatus('failed'))).toMatchObject({ error: { code: 'channel_failing' } });
+});
+
 it('taking the channel down lets what waited go on, and a waiting message can be cancelled', async () => {
   refuse(sms);
   const [gone, cancelled] = [await send('+4930901810'), await send('+4930901811')];

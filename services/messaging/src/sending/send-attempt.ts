@@ -48,6 +48,7 @@ export async function sendAttempt(due: DueAttempt, context: SendContext): Promis
 async function call(due: DueAttempt, context: SendContext): Promise<CallResult> {
   const name = due.is_simulated ? 'simulated' : due.provider;
   const provider = name === null ? undefined : providers.get(name);
+  if (due.is_too_late) return { outcome: 'skipped', reason: 'too_late' };
   if (!provider) return { outcome: 'skipped', reason: 'not_set_up' };
   if (due.is_hold_over) return { outcome: 'skipped', reason: 'channel_failing' };
   const reach = await reachOf(due, context);

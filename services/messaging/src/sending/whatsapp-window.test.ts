@@ -206,6 +206,22 @@ describe('what the platform sends on its own', () => {
     expect(graph.taken.at(-1)!.fields).toMatchObject({ type: 'template', to: '4930901820' });
   });
 
+  it('a reminder goes to no other channel once the appointment has begun', async () => {
+    const desk = await open();
+    await account.client.updateTemplates({ body: { appointment_reminder: { whatsapp } } });
+    const begins = startsAt();
+    const appointment = await desk.book(begins.toISOString());
+    await desk.told(appointment, 1);
+    platform.clock.set(new Date(begins.getTime() - hourMs + 1_000).toISOString());
+    const [, reminder] = await desk.told(appointment, 2);
+    await message(account, reminder!.id, ({ status }) => status === 'sent');
+    const told = sms.received.length;
+    platform.clock.advance(hourMs + 1_000);
+    const ended = await message(account, reminder!.id, ({ attempts }) => attempts[1]?.status === 'skipped');
+    expect(ended).toMatchObject({ status: 'sent', channel: 'whatsapp', attempts: [{}, { reason: 'too_late' }] });
+    expect(sms.received).toHaveLength(told);
+  });
+
   it('the reason of a declined order goes to the fallback where it may not go as text', async () => {
     const { contact } = await open();
     const items = [{ sku: 'shampoo', name: 'Shampoo', quantity: 1, unit_price_minor: 900 }];

@@ -30,7 +30,6 @@ export async function writeResults(
   if (tries.length === 0) return;
   await inWorkTransaction({ ...foundation, resources: undefined }, async (call) => {
     const { tx, now } = call;
-    const until = new Date(now.getTime() + holdMs);
     const accepted = tries.flatMap(({ row, result }) => (result.outcome === 'accepted' ? [{ ...row, ...result }] : []));
     await wakeReceipts(tx, accepted, now);
     const receipts = accepted.flatMap(({ account_id, channel, providerId, receipts = [] }) =>
@@ -41,7 +40,7 @@ export async function writeResults(
       call,
       tries.map(({ row, result }) => {
         const { account_id, message_id } = row;
-        const taken = result.outcome === 'refused' ? { ...result, until } : result;
+        const taken = result.outcome === 'refused' ? { ...result, holdMs } : result;
         return { account_id, message_id, apply: (message) => takeResult(message, row, taken, now) };
       }),
     );

@@ -33,7 +33,8 @@ export async function upsertSettings(
 /** How automatic messages of an account go out, and the channels that it has set up. */
 export interface AutomaticChannels extends Automatic {
   account_id: string;
-  set_up: Channel[];
+  /** Provider of each. */
+  set_up: Partial<Record<Channel, string>>;
 }
 
 /** Returns the same of these accounts, each once. */
@@ -42,6 +43,6 @@ export async function selectAutomatic(sql: Sql, accountIds: readonly string[]): 
   return await sql<AutomaticChannels[]>`
     select id as account_id, coalesce(s.fallback, ${fallback}::text[]) as fallback,
       coalesce(s.fallback_after_seconds, ${fallback_after_seconds}) as fallback_after_seconds,
-      array(select channel from channels c where c.account_id = id) as set_up
+      (select coalesce(jsonb_object_agg(channel, provider), '{}') from channels c where c.account_id = id) as set_up
     from unnest(${[...accountIds]}::uuid[]) as id left join message_settings s on s.account_id = id`;
 }

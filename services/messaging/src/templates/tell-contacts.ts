@@ -75,6 +75,7 @@ async function tell<Data extends Due>(
         purpose: 'service',
         steps,
         is_simulated: account.mode === 'test',
+        useful_until: new Date(appointment.starts_at),
         needs_channels: false,
         send_at: null,
         key: id,
