@@ -2499,7 +2499,7 @@ export interface MessageStep {
   /** Text; left out where `template` is given. */
   body?: string | undefined;
   /** WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else. */
-  template?: WhatsAppTemplateInput | undefined;
+  template?: WhatsAppTemplateToSend | undefined;
   /** Subject of an email. */
   subject?: string | undefined;
   /**
@@ -3355,7 +3355,7 @@ export interface WhatsAppTemplate {
   parameters: string[];
 }
 
-export interface WhatsAppTemplateInput {
+export interface WhatsAppTemplateToSend {
   /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
   name: string;
   /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */

@@ -19,7 +19,7 @@ export function whatsAppTemplateInput<Parameter extends z.ZodType<string>>(param
   });
 }
 
-export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta({ id: 'WhatsAppTemplateInput' });
+export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta({ id: 'WhatsAppTemplateToSend' });
 
 /** A template that a message is sent with, or a text that the platform sends on its own. */
 export const WhatsAppTemplate = z
