@@ -1,7 +1,7 @@
 import {
   type Contact,
   contactCreated,
-  contactDeleted,
+  contactForgotten,
   contactMerged,
   contactUnmerged,
   contactUpdated,
@@ -54,8 +54,9 @@ function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactCha
       return [change(contact), { ...change(merged), merged_into: contact.id }];
     case contactUnmerged.kind:
       return [change(contact), { ...change(restored), merged_into: null }];
-    case contactDeleted.kind:
-      return [{ ...change(contact), deleted: true }];
+    case contactForgotten.kind:
+      // The public event of a deletion, which has no name, tells nothing more.
+      return 'name' in contact ? [{ ...change(contact), deleted: true }] : [];
     default:
       return [];
   }

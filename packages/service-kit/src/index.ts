@@ -9,6 +9,7 @@ export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts
 export { type Consumer, onEvent } from './consumers/consumer.ts';
 export * from './database/database.ts';
 export * from './database/database-errors.ts';
+export { changeTime, holdChanges } from './database/change-order.sql.ts';
 export { countSerially, lockNumber, readUnderLock } from './database/locks.ts';
 export { hasRow, isOfAccount } from './database/of-account.sql.ts';
 export type { Fragment, QueueRows } from './database/queue-rows.ts';
@@ -26,6 +27,7 @@ export * from './http/account-context.ts';
 export { healthServer } from './http/health.ts';
 export { fieldParser, queryParser } from './http/input.ts';
 export { createApp, gatewayHeadBytes, type Listener, listen } from './http/listener.ts';
+export * from './http/changed-page.ts';
 export * from './http/pages.ts';
 export * from './http/responses.ts';
 export * from './jobs/account-directory.ts';

@@ -1,9 +1,22 @@
 import { z } from 'zod';
 import { instant } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
-import { Me, maxAdvanceDays, SandboxClock } from './resources.ts';
+import { pageOf, pageQuery } from '../core/page.ts';
+import {
+  Key,
+  KeyWithSecret,
+  keyPath,
+  Me,
+  Member,
+  MemberInput,
+  maxAdvanceDays,
+  OwnKeyInput,
+  ownMemberPath,
+  SandboxClock,
+} from './resources.ts';
 
 const operation = operationsOf('gateway', null);
+const list = z.object(pageQuery);
 
 export const getMe = operation('getMe', {
   method: 'GET',
@@ -44,4 +57,93 @@ export const advanceSandboxClock = operation('advanceSandboxClock', {
   status: 202,
   response: SandboxClock,
   errors: ['not_found', 'invalid_state'],
+});
+
+export const listTeamMembers = operation('listTeamMembers', {
+  method: 'GET',
+  path: '/v1/members',
+  scope: 'account:read',
+  summary: 'List team members',
+  description: 'Newest first, including inactive members. A test key lists those of the sandbox.',
+  query: list,
+  status: 200,
+  response: pageOf(Member),
+  errors: [],
+});
+
+export const addTeamMember = operation('addTeamMember', {
+  method: 'POST',
+  path: '/v1/members',
+  scope: 'account:write',
+  summary: 'Add a team member',
+  description: 'A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.',
+  body: MemberInput,
+  status: 201,
+  response: Member,
+  errors: [],
+});
+
+export const removeTeamMember = operation('removeTeamMember', {
+  method: 'DELETE',
+  path: '/v1/members/{member_id}',
+  scope: 'account:write',
+  summary: 'Remove a team member',
+  description: 'The member becomes inactive; none of their data is deleted.',
+  params: ownMemberPath,
+  status: 204,
+  errors: ['not_found'],
+});
+
+export const listApiKeys = operation('listApiKeys', {
+  method: 'GET',
+  path: '/v1/keys',
+  scope: 'account:read',
+  summary: 'List API keys',
+  description:
+    'Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.',
+  query: list,
+  status: 200,
+  response: pageOf(Key),
+  errors: [],
+});
+
+export const createApiKey = operation('createApiKey', {
+  method: 'POST',
+  path: '/v1/keys',
+  scope: 'account:write',
+  summary: 'Create an API key',
+  description:
+    'The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only.',
+  body: OwnKeyInput,
+  status: 201,
+  response: KeyWithSecret,
+  respondsWithSecret: true,
+  errors: ['invalid_state'],
+});
+
+export const rotateApiKey = operation('rotateApiKey', {
+  method: 'POST',
+  path: '/v1/keys/{key_id}/rotate',
+  scope: 'account:write',
+  summary: 'Rotate an API key',
+  description:
+    'Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.',
+  params: keyPath,
+  body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
+  status: 201,
+  response: KeyWithSecret,
+  respondsWithSecret: true,
+  errors: ['not_found', 'invalid_state', 'scope_missing'],
+});
+
+export const revokeApiKey = operation('revokeApiKey', {
+  method: 'DELETE',
+  path: '/v1/keys/{key_id}',
+  scope: 'account:write',
+  summary: 'Revoke an API key',
+  description:
+    'Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.',
+  params: keyPath,
+  status: 204,
+  errors: ['not_found', 'scope_missing'],
 });

@@ -111,6 +111,9 @@ export const KeyInput = z.object({
   expires_at: instant.optional().meta({ description: 'When the key expires; default: never.' }),
 });
 
+/** Body of POST /v1/keys: the rate limit is the operator's to set. */
+export const OwnKeyInput = KeyInput.omit({ rate_limit: true });
+
 export const Key = z
   .object({
     id: z.guid(),
@@ -126,6 +129,7 @@ export const Key = z
     revoked_at: timestamp.nullable(),
   })
   .meta({ id: 'Key' });
+export type Key = z.infer<typeof Key>;
 
 export const KeyWithSecret = Key.extend({
   key: z.string().meta({ description: 'The secret key, shown only in this response.' }),
@@ -145,6 +149,7 @@ export type Member = z.infer<typeof Member>;
 export const accountPath = z.object({ account_id: uuid });
 export const keyPath = z.object({ key_id: uuid });
 export const memberPath = z.object({ account_id: uuid, member_id: uuid });
+export const ownMemberPath = memberPath.omit({ account_id: true });
 
 /** A client address with invalid keys in the last hour. */
 export const AddressWithInvalidKeys = z

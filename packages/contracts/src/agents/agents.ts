@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
+import { clearable, integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
 
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']);
 export type AgentStatus = z.infer<typeof agentStatus>;
@@ -69,13 +69,13 @@ export type AgentInput = z.output<typeof AgentInput>;
 export const AgentChange = z.object({
   name: name.optional(),
   role: role.optional(),
-  model: model.optional().meta({ description: 'An empty string uses the model in the settings.' }),
+  model: clearable(model, '').meta({ description: 'Null or an empty string uses the model in the settings.' }),
   daily_limit: dailyLimit.optional(),
   approval_mode: approvalMode.optional(),
   approval_timeout_seconds: approvalTimeout.optional(),
-  pipelines: pipelines.optional(),
-  actions: actions.optional(),
-  collections: collections.optional(),
+  pipelines: clearable(pipelines, []),
+  actions: clearable(actions, [...agentAction.options]).meta({ description: 'Null switches on all of them.' }),
+  collections: clearable(collections, []),
 });
 
 export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
@@ -116,16 +116,21 @@ export type AgentSettings = z.infer<typeof AgentSettings>;
 
 export const AgentSettingsChange = z.object({
   provider: aiProvider.optional(),
-  base_url: baseUrl.optional().meta({
+  base_url: clearable(baseUrl, '').meta({
     description:
-      'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given.',
+      'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given.',
   }),
-  api_key: apiKey.optional().meta({ description: 'Write-only; an empty string removes it.' }),
-  model: model.optional(),
+  api_key: clearable(apiKey, '').meta({ description: 'Write-only; null or an empty string removes it.' }),
+  model: clearable(model, ''),
   daily_budget: tokens.nullable().optional(),
   pipeline_budgets: z
     .record(pipelineKey, tokens.nullable())
+    .nullable()
     .optional()
-    .meta({ description: 'Merged by key; null removes a key.' }),
-  prices: z.record(modelKey, Price.nullable()).optional().meta({ description: 'Merged by key; null removes a key.' }),
+    .meta({ description: 'Merged by key; null removes a key, or all of them.' }),
+  prices: z
+    .record(modelKey, Price.nullable())
+    .nullable()
+    .optional()
+    .meta({ description: 'Merged by key; null removes a key, or all of them.' }),
 });

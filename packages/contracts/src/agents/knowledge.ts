@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integerId, text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, integerId, text, timestamp, uuid } from '../core/fields.ts';
 
 export const sourceKind = z.enum(['article', 'faq', 'file', 'website']);
 export type SourceKind = z.infer<typeof sourceKind>;
@@ -112,7 +112,7 @@ export const SourceChange = z.object({
   active: z.boolean().optional(),
   title: title.optional().meta({ description: 'Article, FAQ, file.' }),
   body: body.optional().meta({ description: 'Article, FAQ; the source is read again.' }),
-  alternates: alternates.optional().meta({ description: 'FAQ.' }),
+  alternates: clearable(alternates, []).meta({ description: 'FAQ.' }),
   answer_exactly: z.boolean().optional().meta({ description: 'FAQ.' }),
   pages: pages.optional().meta({ description: 'Website; the source is read again.' }),
   refresh: refresh.optional().meta({ description: 'Website.' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { email, instant, integerId, text, timezone, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
-import { pageOf, pageQuery } from '../core/page.ts';
+import { pageOf, pageQuery, updatedSinceQuery } from '../core/page.ts';
 import {
   appointmentBooked,
   appointmentCancelled,
@@ -55,6 +55,7 @@ export const listAppointments = operation('listAppointments', {
     contact: uuid.optional(),
     staff: email.optional(),
     booking_type: integerId.optional(),
+    ...updatedSinceQuery,
     ...pageQuery,
   }),
   status: 200,

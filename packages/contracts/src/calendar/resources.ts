@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
-import { email, instant, integerId, text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, email, instant, integerId, text, timestamp, uuid } from '../core/fields.ts';
 import { dateOrInstant, Hours, HoursChange, Overrides, OverridesChange, openingRanges, ShownHours } from './hours.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']);
@@ -44,7 +44,7 @@ export const BookingTypeInput = z.object({
   reminders: reminders.default([]).meta({ description: "Empty: the account's reminders." }),
 });
 
-/** Body of PATCH; an empty string for `default_staff` removes it. */
+/** Body of PATCH; null or an empty string for `default_staff` removes it. */
 export const BookingTypeChange = z.object({
   name: text(120, 1).optional(),
   active: z.boolean().optional(),
@@ -54,11 +54,11 @@ export const BookingTypeChange = z.object({
   min_notice_minutes: z.int().min(0).max(43_200).optional(),
   window_days: z.int().min(1).max(365).optional(),
   mode: bookingTypeMode.optional(),
-  location: location.optional(),
-  meeting_link: meetingLink.optional(),
-  staff: z.array(email).max(100).optional(),
-  default_staff: email.or(z.literal('')).optional(),
-  reminders: reminders.optional(),
+  location: clearable(location, ''),
+  meeting_link: clearable(meetingLink, ''),
+  staff: clearable(z.array(email).max(100), []),
+  default_staff: clearable(email.or(z.literal('')), ''),
+  reminders: clearable(reminders, []),
 });
 
 export const BookingType = z
@@ -90,13 +90,13 @@ export const StaffInput = z.object({
   meeting_link: meetingLink.default(''),
 });
 
-/** Body of PATCH: `hours` and `overrides` merge by key, null removes a key. */
+/** Body of PATCH: `hours` and `overrides` merge by key, null removes a key, and all overrides. */
 export const StaffChange = z.object({
   active: z.boolean().optional(),
   hours: HoursChange.optional(),
-  overrides: OverridesChange.optional(),
-  location: location.optional(),
-  meeting_link: meetingLink.optional(),
+  overrides: OverridesChange.nullable().optional(),
+  location: clearable(location, ''),
+  meeting_link: clearable(meetingLink, ''),
 });
 
 export const Staff = z
@@ -126,9 +126,9 @@ export type TimeOff = z.infer<typeof TimeOff>;
 export const SettingsChange = z.object({
   enabled: z.boolean().optional().meta({ description: 'Whether appointments can be booked.' }),
   mode: mode.optional().meta({ description: "For booking types whose mode is 'either'." }),
-  location: location.optional(),
+  location: clearable(location, ''),
   confirmation: z.object({ enabled: z.boolean().optional(), channel: reminderChannel.optional() }).optional(),
-  reminders: reminders.optional(),
+  reminders: clearable(reminders, []),
 });
 
 export const Settings = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
-import { pageOf, pageQuery } from '../core/page.ts';
+import { pageOf, pageQuery, updatedSinceQuery } from '../core/page.ts';
 import { orderCancelled, orderConfirmed, orderCreated, orderDeclined, orderFulfilled } from './events.ts';
 import {
   Order,
@@ -27,7 +27,10 @@ export const listProducts = operation('listProducts', {
   scope: readProducts,
   summary: 'List products',
   description: 'Newest first, inactive ones included.',
-  query: z.object(pageQuery),
+  query: z.object({
+    sku: z.string().optional().meta({ description: 'Only the product with this SKU.' }),
+    ...pageQuery,
+  }),
   status: 200,
   response: pageOf(Product),
   errors: [],
@@ -91,6 +94,7 @@ export const listOrders = operation('listOrders', {
     status: orderStatus.optional(),
     contact: uuid.optional(),
     source: orderSource.optional(),
+    ...updatedSinceQuery,
     ...pageQuery,
   }),
   status: 200,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
-import { text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, text, timestamp, uuid } from '../core/fields.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 
@@ -93,7 +93,7 @@ export const AudienceInput = z.object({ name, description: description.default('
 
 export const AudienceChange = z.object({
   name: name.optional(),
-  description: description.optional(),
+  description: clearable(description, ''),
   rules: AudienceRules.optional(),
 });
 

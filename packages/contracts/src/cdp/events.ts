@@ -55,8 +55,13 @@ export const audienceLeft = publicEvent(
   'A contact is no longer a member of an audience, also because it was deleted or merged.',
 );
 
-/** A contact was deleted; copies of it can no longer be named. */
-export const contactDeleted = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));
+export const contactDeleted = publicEvent(
+  'contact.deleted',
+  z.object({ contact: Contact.pick({ id: true, number: true, external_id: true }) }),
+  'A contact was deleted, with all that customer data knew of it.',
+);
+/** The same for other modules: their copies of the contact can no longer be named. */
+export const contactForgotten = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));
 
 /**
  * Returns a contact by id, or the surviving contact if merged; null if there is none. `merged` is there if merged: the ids from the

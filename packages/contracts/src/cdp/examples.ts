@@ -105,6 +105,34 @@ export const cdpExamples: ExamplesOf<
   updateContact: { body: { tags: ['regular', 'bride'], fields: { loyalty_points: 160 } }, response: changed },
   putContactByExternalId: { body: { name: 'Lena Vogel', phone: '030 23125101', tags: ['regular'] }, response: lena },
 
+  writeContacts: {
+    body: {
+      contacts: [
+        { external_id: 'shop-2041', name: 'Lena Vogel', email: 'lena@vogel.example' },
+        { name: 'Nobody', phone: 'unknown' },
+      ],
+    },
+    response: {
+      created: 0,
+      updated: 1,
+      unchanged: 0,
+      failed: 1,
+      data: [
+        { index: 0, outcome: 'updated', id: lena.id, error: null },
+        {
+          index: 1,
+          outcome: 'failed',
+          id: null,
+          error: {
+            code: 'invalid_request',
+            message:
+              "contacts[1].phone must be a phone number, such as +4930901820; one of the account's country, DE, needs no country code",
+            field: 'phone',
+          },
+        },
+      ],
+    },
+  },
   listConsents: { response: onePage(consent) },
   recordConsent: {
     body: {
@@ -177,6 +205,7 @@ export const cdpEventExamples: EventExamplesOf<typeof events> = {
   },
   contactMerged: { contact: lena, merged: twin, previous: { email: null } },
   contactUnmerged: { contact: lena, restored },
+  contactDeleted: { contact: { id: twin.id, number: 1_044, external_id: null } },
   audienceReady: { audience, previous: { status: 'building', members: 0, refreshed_at: null } },
   audienceFailed: {
     audience: { ...building, status: 'failed', error: 'The rules took too long to evaluate; use fewer conditions.' },

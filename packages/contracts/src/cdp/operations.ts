@@ -1,9 +1,26 @@
 import { z } from 'zod';
 import { text } from '../core/fields.ts';
+import { listEntry } from '../core/list-entry.ts';
 import { operationsOf } from '../core/operation.ts';
-import { pageOf, pageQuery } from '../core/page.ts';
-import { audienceEntered, audienceLeft, contactCreated, contactDeleted, contactUpdated } from './events.ts';
-import { Contact, ContactByExternalId, ContactChange, ContactInput, contactPath } from './resources.ts';
+import { pageOf, pageQuery, updatedSinceQuery } from '../core/page.ts';
+import {
+  audienceEntered,
+  audienceLeft,
+  contactCreated,
+  contactDeleted,
+  contactForgotten,
+  contactUpdated,
+} from './events.ts';
+import {
+  Contact,
+  ContactByExternalId,
+  ContactChange,
+  ContactInput,
+  ContactsWritten,
+  contactPath,
+  maxBatch,
+  WrittenContact,
+} from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
 
@@ -34,6 +51,7 @@ export const listContacts = operation('listContacts', {
     email: z.string().optional().meta({ description: 'Only contacts with this email address.' }),
     external_id: z.string().optional().meta({ description: 'Only contacts with this external id.' }),
     tag: z.string().optional().meta({ description: 'Only contacts with this tag.' }),
+    ...updatedSinceQuery,
     ...pageQuery,
   }),
   status: 200,
@@ -76,7 +94,7 @@ export const deleteContact = operation('deleteContact', {
   params: contactPath,
   status: 204,
   errors: ['not_found'],
-  emits: [contactDeleted, audienceLeft, audienceEntered],
+  emits: [contactDeleted, contactForgotten, audienceLeft, audienceEntered],
 });
 
 export const putContactByExternalId = operation('putContactByExternalId', {
@@ -89,6 +107,21 @@ export const putContactByExternalId = operation('putContactByExternalId', {
   body: ContactByExternalId,
   status: 200,
   response: Contact,
+  errors: [],
+  emits: [contactCreated, contactUpdated],
+});
+
+export const writeContacts = operation('writeContacts', {
+  method: 'POST',
+  path: '/v1/cdp/contacts/batch',
+  scope: 'cdp.contacts:write',
+  summary: 'Create or update many contacts',
+  description: `Takes up to ${maxBatch} contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.`,
+  body: z.object({
+    contacts: z.array(listEntry(WrittenContact, 'WrittenContact')).min(1).max(maxBatch),
+  }),
+  status: 200,
+  response: ContactsWritten,
   errors: [],
   emits: [contactCreated, contactUpdated],
 });

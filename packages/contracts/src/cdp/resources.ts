@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { email, text, timestamp, uuid } from '../core/fields.ts';
+import { ErrorEnvelope } from '../core/errors.ts';
+import { clearable, email, text, timestamp, uuid } from '../core/fields.ts';
 
 const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
   error: 'must be a string of at most 1000 characters, a number or a boolean',
@@ -18,30 +19,66 @@ const phone = text(50).meta({
     "A phone number; without a country code it is read as a number of the account's country. Responses show E.164.",
 });
 
-/** Body of POST. */
-export const ContactInput = z.object({
-  external_id: text(200)
-    .optional()
-    .meta({ description: "The contact's id in your own system; it need not be unique." }),
-  name: text(200).default(''),
-  phone: phone.optional(),
-  email: email.or(z.literal('')).optional(),
-  tags: tags.default([]),
-  fields: ContactFields.default({}),
-});
+const externalId = text(200);
+const name = text(200);
+const emailOrNone = email.or(z.literal(''));
 
-/** Body of PATCH: `fields` merges by key and null removes a key; an empty string clears a value; `tags` is replaced. */
+/** Body of POST. */
+export const ContactInput = z
+  .object({
+    external_id: externalId
+      .optional()
+      .meta({ description: "The contact's id in your own system; it need not be unique." }),
+    name: name.default(''),
+    phone: phone.optional(),
+    email: emailOrNone.optional(),
+    tags: tags.default([]),
+    fields: ContactFields.default({}),
+  })
+  .refine((contact) => contact.name || contact.phone || contact.email || contact.external_id, {
+    path: ['name'],
+    error: 'must be given, or phone, email or external_id: a contact needs one of them',
+  });
+
+/** Body of PATCH: `fields` merges by key and null removes a key, or all of them; null or an empty string clears a value; `tags` is replaced. */
 export const ContactChange = z.object({
-  external_id: text(200).optional(),
-  name: text(200).optional(),
-  phone: phone.optional(),
-  email: email.or(z.literal('')).optional(),
-  tags: tags.optional(),
-  fields: z.record(fieldName, fieldValue.nullable()).optional(),
+  external_id: clearable(externalId, ''),
+  name: clearable(name, ''),
+  phone: clearable(phone, ''),
+  email: clearable(emailOrNone, ''),
+  tags: clearable(tags, []),
+  fields: z.record(fieldName, fieldValue.nullable()).nullable().optional(),
 });
 
 /** Body of PUT by external id: the id comes from the path; omitted values of an existing contact are kept. */
 export const ContactByExternalId = ContactChange.omit({ external_id: true });
+
+/** Most contacts that one request writes. */
+export const maxBatch = 500;
+
+/** A contact of a batch: found by its external id, else its email, else its phone, and then updated as by PATCH. */
+export const WrittenContact = ContactChange.meta({ id: 'WrittenContact' });
+
+/** What a batch came to, entry by entry. */
+export const ContactsWritten = z
+  .object({
+    created: z.int(),
+    updated: z.int(),
+    unchanged: z.int(),
+    failed: z.int(),
+    data: z.array(
+      z
+        .object({
+          index: z.int().meta({ description: 'Place in the request, from 0.' }),
+          outcome: z.enum(['created', 'updated', 'unchanged', 'failed']),
+          id: z.guid().nullable().meta({ description: 'Id of the contact; null if the entry failed.' }),
+          error: ErrorEnvelope.shape.error.nullable().meta({ description: 'Why the entry failed; otherwise null.' }),
+        })
+        .meta({ id: 'ContactOutcome' }),
+    ),
+  })
+  .meta({ id: 'ContactsWritten' });
+export type ContactsWritten = z.infer<typeof ContactsWritten>;
 
 export const Contact = z
   .object({

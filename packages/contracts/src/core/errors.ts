@@ -41,7 +41,7 @@ export const errorMeaning: Record<ErrorCode, string> = {
 };
 
 /** Codes that handlers may use; each operation declares its own. */
-export type DomainErrorCode = 'not_found' | 'slot_taken' | 'invalid_state';
+export type DomainErrorCode = 'not_found' | 'slot_taken' | 'invalid_state' | 'scope_missing';
 
 const codes = Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]];
 

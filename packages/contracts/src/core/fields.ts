@@ -36,6 +36,17 @@ export function text(max: number, min = 0) {
   }
 }
 
+/**
+ * A field of the body of a PATCH that null clears: it becomes `empty`, which a new resource without the field has. A field that must have a
+ * value refuses null.
+ */
+export function clearable<Schema extends z.ZodType>(schema: Schema, empty: NoInfer<z.output<Schema>>) {
+  return schema
+    .nullable()
+    .transform((value) => (value === null ? empty : value) as z.output<Schema>)
+    .optional();
+}
+
 /** A resource id in UUID form, of any version, ignoring case. */
 export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
 
@@ -84,15 +95,19 @@ export const timestamp = z.string().meta({
   examples: ['2026-11-20T09:00:00+01:00'],
 });
 
+/**
+ * An address with a dot in its domain. What RFC 5321 takes in quotes alone is refused: people paste brackets, a display name or mailto: around
+ * an address.
+ */
+const emailAddress = /^[^\s@\p{C}()<>[\]:;,\\"]+@[^\s@.\p{C}()<>[\]:;,\\"]+(\.[^\s@.\p{C}()<>[\]:;,\\"]+)+$/u;
+
 /** An email address of at most 254 characters, trimmed and lower-cased, because addresses identify people throughout the API. */
 export const email = z
   .string()
   .trim()
   .toLowerCase()
   .max(254, { error: 'must be an email address of at most 254 characters', abort: true })
-  .refine((value) => /^[^\s@\p{C}]+@[^\s@.\p{C}]+(\.[^\s@.\p{C}]+)+$/u.test(value), {
-    error: 'must be an email address, such as ada@example.com',
-  })
+  .refine((value) => emailAddress.test(value), { error: 'must be an email address alone, such as ada@example.com' })
   .meta({ format: 'email' });
 
 /** Names of zones that `Intl` knows and IANA does not, such as PST and IST: Temporal refuses them. */

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 
-/** An entry of a list in which each is taken or refused by itself: its value, or a sentence that says what is wrong with it. */
-export type ListEntry<Value> = { value: Value; fault?: never } | { value?: never; fault: string };
+/**
+ * An entry of a list in which each is taken or refused by itself: its value, or a sentence that says what is wrong with it, and the name of the field
+ * of the entry that is.
+ */
+export type ListEntry<Value> =
+  | { value: Value; fault?: never; field?: never }
+  | { value?: never; fault: string; field: string | undefined };
 
 const schemas = new WeakMap<z.ZodType, z.ZodType>();
 

@@ -17,7 +17,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** Paths that a service may serve operations at and below: no other service can announce one there. */
 export const servicePrefixes = {
-  gateway: ['/v1/me', '/v1/sandbox/clock', '/admin'],
+  gateway: ['/v1/me', '/v1/members', '/v1/keys', '/v1/sandbox/clock', '/admin'],
   calendar: ['/v1/calendar'],
   agents: ['/v1/agents'],
   cdp: ['/v1/cdp'],
@@ -36,6 +36,8 @@ export type PathOf<Service extends ServiceName> = (typeof servicePrefixes)[Servi
 
 /** Every scope a key can have; a write scope does not imply its read scope. */
 export const scopes = [
+  'account:read',
+  'account:write',
   'calendar:read',
   'calendar:write',
   'agents:read',

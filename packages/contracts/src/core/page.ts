@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instant } from './fields.ts';
 
 /** Parameters of every list: `limit` 1 to 100 (default 50) and `starting_after`, the `next` of the previous page. */
 export const pageQuery = {
@@ -12,6 +13,15 @@ export const pageQuery = {
     .string()
     .optional()
     .meta({ description: 'The `next` of the previous page.', param: { id: 'StartingAfter' } }),
+};
+
+/** Parameter of lists that a mirror follows: entries that changed at this time or later, the longest unchanged first. */
+export const updatedSinceQuery = {
+  updated_since: instant.optional().meta({
+    description:
+      'Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.',
+    param: { id: 'UpdatedSince' },
+  }),
 };
 
 /** A list's response: `next` is the `starting_after` of the following page, null on the last. */

@@ -24,5 +24,10 @@ export const dealLost = publicEvent(
 );
 export const dealReopened = publicEvent('deal.reopened', changed, 'A won or lost deal was opened again.');
 
-/** A deal was deleted; other modules drop their references to it. */
-export const dealDeleted = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));
+export const dealDeleted = publicEvent(
+  'deal.deleted',
+  z.object({ deal: Deal.pick({ id: true, title: true }) }),
+  'A deal was deleted.',
+);
+/** The same for other modules, which drop their references to the deal. */
+export const dealForgotten = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));

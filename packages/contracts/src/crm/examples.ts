@@ -90,4 +90,5 @@ export const crmEventExamples: EventExamplesOf<typeof events> = {
   dealWon: { deal: won, previous: { status: 'open' } },
   dealLost: { deal: lost, previous: { status: 'open' }, reason: 'They found a stylist nearer to the venue.' },
   dealReopened: { deal: moved, previous: { status: 'lost', closed_at: later } },
+  dealDeleted: { deal: { id: moved.id, title: moved.title } },
 };

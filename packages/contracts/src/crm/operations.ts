@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { integerId, text, uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
-import { pageOf, pageQuery } from '../core/page.ts';
-import { dealCreated, dealDeleted, dealLost, dealReopened, dealStageChanged, dealUpdated, dealWon } from './events.ts';
+import { pageOf, pageQuery, updatedSinceQuery } from '../core/page.ts';
+import {
+  dealCreated,
+  dealDeleted,
+  dealForgotten,
+  dealLost,
+  dealReopened,
+  dealStageChanged,
+  dealUpdated,
+  dealWon,
+} from './events.ts';
 import {
   Deal,
   DealChange,
@@ -92,6 +101,7 @@ export const listDeals = operation('listDeals', {
     stage: integerId.optional(),
     status: dealStatus.optional(),
     contact: uuid.optional(),
+    ...updatedSinceQuery,
     ...pageQuery,
   }),
   status: 200,
@@ -148,7 +158,7 @@ export const deleteDeal = operation('deleteDeal', {
   params: dealPath,
   status: 204,
   errors: ['not_found'],
-  emits: [dealDeleted],
+  emits: [dealDeleted, dealForgotten],
 });
 
 export const moveDeal = operation('moveDeal', {

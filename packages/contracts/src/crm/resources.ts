@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
-import { currency, integerId, text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, currency, integerId, text, timestamp, uuid } from '../core/fields.ts';
 
 const pipelineName = text(120, 1);
 const stageName = text(120, 1);
@@ -94,8 +94,10 @@ export const DealChange = z.object({
   title: title.optional(),
   value_minor: valueMinor.optional(),
   currency: currency.optional(),
-  contact: uuid.or(z.literal('')).optional().meta({ description: 'Id of a contact; an empty string removes it.' }),
-  notes: notes.optional(),
+  contact: clearable(uuid.or(z.literal('')), '').meta({
+    description: 'Id of a contact; null or an empty string removes it.',
+  }),
+  notes: clearable(notes, ''),
   stage: elsewhere('POST …/move changes the stage'),
   pipeline: elsewhere('a deal stays in its pipeline'),
   status: elsewhere('POST …/win, /lose and /reopen change the status'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
+import { clearable } from '../core/fields.ts';
 
 const fallback = z
   .array(channel)
@@ -29,7 +30,10 @@ export const defaultMessageSettings: MessageSettings = {
 
 export const MessageSettingsChange = z.object({
   automatic: z
-    .object({ fallback: fallback.optional(), fallback_after_seconds: seconds.optional() })
+    .object({
+      fallback: clearable(fallback, defaultMessageSettings.automatic.fallback),
+      fallback_after_seconds: seconds.optional(),
+    })
     .meta({ id: 'AutomaticMessagesChange' })
     .optional(),
 });

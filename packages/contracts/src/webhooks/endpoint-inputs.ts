@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../core/fields.ts';
+import { clearable, text } from '../core/fields.ts';
 import { eventFilter } from './event-kinds.ts';
 
 const events = z
@@ -22,7 +22,7 @@ export const EndpointInput = z.object({
 
 export const EndpointChange = z.object({
   url: url.optional(),
-  description: description.optional(),
+  description: clearable(description, ''),
   events: events.optional(),
   active: z.boolean().optional(),
   paused: z.boolean().optional(),

@@ -110,10 +110,14 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
 }
 
 /**
- * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement of it failed. Throws
- * NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
+ * Runs `work` in one transaction (read committed), after the statement `first`, which is sent with its begin; commits when it resolves, rolls back when
+ * it throws or a statement of it failed. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
  */
-export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(
+  sql: Database,
+  work: (tx: Sql) => Promise<Result>,
+  first?: string,
+): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
   let isOver = false;
@@ -127,7 +131,7 @@ export async function inTransaction<Result>(sql: Database, work: (tx: Sql) => Pr
     });
   });
   try {
-    await tx.unsafe('begin');
+    await tx.unsafe(first === undefined ? 'begin' : `begin; ${first}`);
     if (isPooled && statementMs !== usualStatementMs)
       await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
     const result = await work(tx);

@@ -1,4 +1,4 @@
-import { ApiError, email, instant, listEntry, text, uuid } from '@customer-platform/contracts/core';
+import { ApiError, clearable, email, instant, listEntry, text, uuid } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { inputParser, parseJsonObject, queryParser } from './input.ts';
@@ -55,8 +55,56 @@ describe('a body', () => {
     });
     expect(refusalOf(() => read('{"a":[1e400]}'))).toEqual({
       field: 'a',
-      message: 'a[0] must be a number that a double can hold',
+      message: 'a[0] must be a number from -9007199254740991 to 9007199254740991',
     });
+    expect(refusalOf(() => read('{"a":-9007199254740992}')).field).toBe('a');
+    expect(read('{"a":[9007199254740991,-9007199254740991,0.1]}')).toEqual({
+      a: [9_007_199_254_740_991, -9_007_199_254_740_991, 0.1],
+    });
+  });
+});
+
+describe('a text', () => {
+  const [decomposed, composed] = ['e\u0301', '\u00e9'];
+
+  it('is the same however its accents are written, in keys too', () => {
+    const parse = inputParser(z.object({ a: z.unknown() }), 'json');
+    for (const body of [JSON.stringify({ a: { [decomposed]: [decomposed] } }), '{"a":{"e\\u0301":["e\\u0301"]}}'])
+      expect(parse(json(body))).toEqual({ a: { [composed]: [composed] } });
+    const query = queryParser(z.object({ q: z.string(), tags: z.array(z.string()).optional() }));
+    expect(query({ q: decomposed, tags: [decomposed] })).toEqual({ q: composed, tags: [composed] });
+  });
+
+  it('is as long as it is once composed', () => {
+    const parse = inputParser(z.object({ a: text(2) }), 'json');
+    expect(parse(json(JSON.stringify({ a: decomposed.repeat(2) })))).toEqual({ a: composed.repeat(2) });
+  });
+});
+
+describe('null in a change', () => {
+  const parse = inputParser(
+    z.object({
+      title: text(5, 1).optional(),
+      notes: clearable(text(5), ''),
+      limit: z.int().nullable().optional(),
+      nested: z.object({ on: z.boolean().optional() }).optional(),
+      list: z.array(z.object({ name: z.string(), note: z.string().optional() })).optional(),
+    }),
+    'change',
+  );
+
+  it('clears what may be empty, and is refused where there must be a value', () => {
+    expect(parse({ notes: null, limit: null })).toEqual({ notes: '', limit: null });
+    expect(refusalOf(() => parse({ title: null })).field).toBe('title');
+    expect(refusalOf(() => parse({ nested: null })).field).toBe('nested');
+    expect(refusalOf(() => parse({ nested: { on: null } }))).toEqual({
+      field: 'nested',
+      message: 'nested.on must be a boolean',
+    });
+  });
+
+  it('is left out of an entry of a list, which is new', () => {
+    expect(parse({ list: [{ name: 'a', note: null }] })).toEqual({ list: [{ name: 'a' }] });
   });
 });
 
@@ -304,10 +352,10 @@ describe('an entry that is read by itself', () => {
     expect(parse({ events: entries })).toEqual({
       events: [
         { value: { name: 'ok' } },
-        { fault: 'events[1].name must be a string of 1 to 5 characters' },
-        { fault: 'events[2].name must not contain the character NUL' },
-        { fault: 'events[3] must be an object' },
-        { fault: 'events[4] must be an object' },
+        { fault: 'events[1].name must be a string of 1 to 5 characters', field: 'name' },
+        { fault: 'events[2].name must not contain the character NUL', field: 'name' },
+        { fault: 'events[3] must be an object', field: undefined },
+        { fault: 'events[4] must be an object', field: undefined },
       ],
     });
     const refusal = refusalOf(() => parse({ events: Array(6).fill(entries[0]) }));

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
 import { brokenBound } from '../values/json.ts';
-import { describe, entries, invalid, invalidAt, nearest } from './invalid-input.ts';
+import { describe, entries, invalid, invalidAt, nearest, pathText } from './invalid-input.ts';
 
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
@@ -36,12 +36,26 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('body', 'body must be a JSON object');
   }
-  return value as Record<string, unknown>;
+  return (isAscii.test(text) && !text.includes('\\u') ? value : normalized(value)) as Record<string, unknown>;
 }
+
+const isAscii = /^[\0-\x7f]*$/;
+
+/** Returns a JSON value with all texts in it, keys too, in NFC: however a client writes an accent, it is the same text. */
+function normalized(value: unknown): unknown {
+  if (typeof value === 'string') return value.normalize();
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(normalized);
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key.normalize(), normalized(entry)]));
+}
+
+/** Largest number, either way, that every reader of JSON takes as it was written. */
+const mostNumber = Number.MAX_SAFE_INTEGER;
 
 /** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
 function unstorable(value: unknown): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must be a number that a double can hold';
+  if (typeof value === 'number')
+    return Math.abs(value) <= mostNumber ? undefined : `must be a number from -${mostNumber} to ${mostNumber}`;
   if (typeof value !== 'string') return undefined;
   if (value.includes('\0')) return 'must not contain the character NUL';
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
@@ -71,18 +85,21 @@ const scalars = new Set<string>([
   'literal',
 ] satisfies z.core.$ZodTypeDef['type'][]);
 
+/** What null says in an optional field that has no other meaning for it: in a change that it should have no value, which its schema refuses. */
+type NullMeans = 'left out' | 'no value';
+
 /**
- * What a schema is asked about: the keys that it knows, without optional ones that are null, which counts as left out at every level whose
- * shape is known. Before any rule of a schema runs, lists and objects are held to their bounds and values that cannot be stored are
+ * What a schema is asked about: the keys that it knows, without optional ones that are left out, at every level whose
+ * shape is known; entries of lists are new, also in a change. Before any rule of a schema runs, lists and objects are held to their bounds and values that cannot be stored are
  * refused; keys that nobody knows are not even looked at, nor is anything in a value of the wrong type.
  */
-function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[]): unknown {
+function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[], nullMeans: NullMeans): unknown {
   const type = schema && inputOf(schema);
   if (typeof value !== 'object' || value === null) {
     refuseUnstorable(value, path);
     return value;
   }
-  if (type instanceof z.ZodUnion) return preparedUnion(type, value, path);
+  if (type instanceof z.ZodUnion) return preparedUnion(type, value, path, nullMeans);
   if (type && scalars.has(type.def.type)) return value;
   if (type instanceof z.ZodArray) return Array.isArray(value) ? preparedList(type, value, path) : value;
   const isObject = type instanceof z.ZodObject;
@@ -94,8 +111,9 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
   for (const [name, field] of Object.entries(type.shape as Record<string, z.ZodType>)) {
     if (!Object.hasOwn(value, name)) continue;
     const entry = (value as Record<string, unknown>)[name];
-    if (entry === null && field.safeParse(undefined).success && !field.safeParse(null).success) continue;
-    known[name] = prepared(field, entry, [...path, name]);
+    const mayBeLeftOut = nullMeans === 'left out' || field instanceof z.ZodDefault;
+    if (entry === null && mayBeLeftOut && field.safeParse(undefined).success && !field.safeParse(null).success) continue;
+    known[name] = prepared(field, entry, [...path, name], nullMeans);
   }
   return known;
 }
@@ -120,18 +138,24 @@ function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): 
   const element = type.element as z.ZodType;
   const own = schemaOfEntry(element);
   return value.map((entry, index) =>
-    own ? entryByItself(own, entry, [...path, index]) : prepared(element, entry, [...path, index]),
+    own ? entryByItself(own, entry, [...path, index]) : prepared(element, entry, [...path, index], 'left out'),
   );
 }
 
 /** Reads an entry that is taken or refused by itself. */
 function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): ListEntry<unknown> {
   try {
-    return { value: parsed(schema, prepared(schema, entry, path), path) };
+    return { value: parsed(schema, prepared(schema, entry, path, 'left out'), path) };
   } catch (error) {
-    if (error instanceof ApiError) return { fault: error.message };
+    if (error instanceof ApiError) return { fault: error.message, field: fieldOf(error, path) };
     throw error;
   }
+}
+
+/** The field of an entry at `place` that a refusal names, which begins with its whole path; undefined where it is the entry itself. */
+function fieldOf({ message }: ApiError, place: readonly PropertyKey[]): string | undefined {
+  const [, field] = /^\.([^\s.[]+)/.exec(message.slice(pathText(place).length)) ?? [];
+  return field;
 }
 
 /** The maximum that the schema of a list states. */
@@ -158,11 +182,11 @@ function preparedMap(type: z.ZodRecord, value: object, path: PropertyKey[]): obj
 }
 
 /** Of several shapes the first that fits; the value as it is where none does, for the schema to say what is wrong. */
-function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[]): unknown {
+function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[], nullMeans: NullMeans): unknown {
   let refusal: ApiError | undefined;
   for (const option of options as z.ZodType[]) {
     try {
-      const candidate = prepared(option, value, path);
+      const candidate = prepared(option, value, path, nullMeans);
       if (option.safeParse(candidate).success) return candidate;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -173,11 +197,12 @@ function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey
   return value;
 }
 
-/** A parser of one input (params or body) made from its schema once, when the operation is bound. */
-export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json') {
+/** A parser of one input (params or body) made from its schema once, when the operation is bound. `change` is the JSON of a PATCH. */
+export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json' | 'change') {
   if (!schema) return (): Record<string, unknown> => ({});
+  const nullMeans = source === 'change' ? 'no value' : 'left out';
   return (given: Record<string, unknown>): Record<string, unknown> =>
-    parsed(schema, source === 'text' ? numbersFromText(schema, given) : prepared(schema, given, []), []);
+    parsed(schema, source === 'text' ? numbersFromText(schema, given) : prepared(schema, given, [], nullMeans), []);
 }
 
 /** A parser of a query. One that has a parameter which the operation does not have is refused: a mistyped filter must not return everything. */
@@ -219,7 +244,7 @@ function queryValue(schema: z.ZodObject | undefined, name: string, value: unknow
 
 /** A parser of a field `name` whose shape depends on another one, and which the contract declares as any object. Throws invalid_request with that field. */
 export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
-  return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name]), [name]);
+  return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name], 'left out'), [name]);
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: PropertyKey[]): z.output<Schema> {
@@ -238,7 +263,8 @@ function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): R
     const type = field && inputOf(field);
     if (type instanceof z.ZodNumber && /^(0|-?[1-9]\d{0,15})$/.test(String(value))) prepared[name] = Number(value);
     else if (type instanceof z.ZodBoolean && (value === 'true' || value === 'false')) prepared[name] = value === 'true';
-    else prepared[name] = value;
+    // A file stays as it is.
+    else prepared[name] = typeof value === 'string' || Array.isArray(value) ? normalized(value) : value;
   }
   return prepared;
 }

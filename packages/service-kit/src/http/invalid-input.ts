@@ -63,7 +63,8 @@ export function entries(count: number): string {
   return count === 1 ? '1 entry' : `${count} entries`;
 }
 
-function pathText(path: readonly PropertyKey[]): string {
+/** A path as messages show it: `rules.conditions[2].days`. */
+export function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((key, index) => (typeof key === 'number' ? `[${key}]` : index ? `.${String(key)}` : String(key)))
     .join('');

@@ -3,6 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Scope } from '../clocks/scope.ts';
+import { holdOfChanges } from '../database/change-order.sql.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { isUnavailable } from '../database/database-errors.ts';
 import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
@@ -89,14 +90,15 @@ const maxRounds = 10;
 
 type Work<Resources, Result> = (call: WorkCall<Resources>) => Promise<Result>;
 
-/** Runs `work` in one transaction with what it emits; says so after the commit. */
+/** Runs `work` in one transaction with what it emits, under the hold of the changes of the account that it is of, if of one; says so after the commit. */
 export async function inWorkTransaction<Resources, Result>(
   context: WorkContext<Resources>,
   work: Work<Resources, Result>,
+  accountId?: string,
 ): Promise<Result> {
   for (let round = 1; ; round++) {
     try {
-      return await runOnce(context, work);
+      return await runOnce(context, work, accountId);
     } catch (error) {
       if (!(error instanceof UnknownAccounts) || round === maxRounds) throw error;
       await context.accounts.learn(error.cause as string[]);
@@ -104,14 +106,18 @@ export async function inWorkTransaction<Resources, Result>(
   }
 }
 
-async function runOnce<Resources, Result>(context: WorkContext<Resources>, work: Work<Resources, Result>) {
+async function runOnce<Resources, Result>(
+  context: WorkContext<Resources>,
+  work: Work<Resources, Result>,
+  accountId: string | undefined,
+) {
   const events: OutboxRow[] = [];
   let written = 0;
   const { sql, log, clocks, resources, accounts } = context;
-  const real = clocks.real();
-  const now = clocks.now(real);
-  const nowOf = (accountId: string) => clocks.nowOf(accountId, real);
-  const result = await inTransaction(sql, async (tx) => {
+  const run = async (tx: Sql) => {
+    const real = clocks.real();
+    const now = clocks.now(real);
+    const nowOf = (id: string) => clocks.nowOf(id, real);
     const returned = await work({
       tx,
       now,
@@ -132,7 +138,8 @@ async function runOnce<Resources, Result>(context: WorkContext<Resources>, work:
     });
     await writeOutbox(tx, events);
     return returned;
-  });
+  };
+  const result = await inTransaction(sql, run, accountId === undefined ? undefined : holdOfChanges(accountId));
   if (events.length + written > 0) context.eventsCommitted();
   context.watch.lookSoon();
   return result;

@@ -42,9 +42,9 @@ export function handleRequests<Resources>(
   context: WorkContext<Resources> & { connections: Connections },
 ): void {
   const { sql, resources, clock, clocks, connections } = context;
-  const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work);
   for (const { request, handle } of requests) {
     bus.handle(request, (accountId, input, aheadMs) => {
+      const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work, accountId);
       const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
       // Operators ask for no account: what they see of a process must not depend on who has its connections.
       if (accountId === noAccount) return handled() as never;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
+import { holdOfChanges } from '../database/change-order.sql.ts';
 import { inTransaction, type Sql } from '../database/database.ts';
 import { isTransactionConflict } from '../database/database-errors.ts';
 import { bodyFingerprint } from '../http/bodies/request-body.ts';
@@ -79,11 +80,11 @@ async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded[
 /** Does the write in one transaction, and says so where it committed. */
 async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse> {
   const { implementation, context } = call.steps;
-  const now = context.clock();
   const events: OutboxRow[] = [];
-  const work = (tx: Sql) => runIn(tx, call, now, events);
+  const work = (tx: Sql) => runIn(tx, call, context.clock(), events);
   const commitsByItself = call.claim === undefined && implementation.isOneStatement === true;
-  const served = commitsByItself ? await work(context.sql) : await inTransaction(context.sql, work);
+  const served = commitsByItself ? await work(context.sql)
+    : await inTransaction(context.sql, work, holdOfChanges(call.account.id));
   if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();
     context.watch.lookSoon();

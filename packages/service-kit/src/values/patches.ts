@@ -8,11 +8,12 @@ export function withGiven<Value extends object>(before: Value, given: Given<NoIn
   return { ...before, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
 }
 
-/** Returns a copy of `before` with the entries of `changes` merged in by key: null removes one. */
+/** Returns a copy of `before` with the entries of `changes` merged in by key: null removes one, and null instead of changes all of them. */
 export function mergedByKey<Value>(
   before: Readonly<Record<string, Value>>,
-  changes: Readonly<Record<string, Value | null>> = {},
+  changes: Readonly<Record<string, Value | null>> | null = {},
 ): Record<string, Value> {
+  if (changes === null) return {};
   const entries = Object.entries<Value | null>({ ...before, ...changes });
   return Object.fromEntries(entries.filter((entry): entry is [string, Value] => entry[1] !== null));
 }

@@ -68,7 +68,7 @@ function originOf(url: string): string {
 function merged<Value>(
   field: string,
   before: Readonly<Record<string, Value>>,
-  changes: Readonly<Record<string, Value | null>> | undefined,
+  changes: Readonly<Record<string, Value | null>> | null | undefined,
 ): Record<string, Value> {
   const after = mergedByKey(before, changes);
   if (Object.keys(after).length <= maxEntries) return after;

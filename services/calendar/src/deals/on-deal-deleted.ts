@@ -1,7 +1,7 @@
-import { dealDeleted } from '@customer-platform/contracts/crm';
+import { dealForgotten } from '@customer-platform/contracts/crm';
 import { onEvent } from '@customer-platform/service-kit';
 import { removeDeal } from './deals.sql.ts';
 
-export const onDealDeleted = onEvent(dealDeleted, async ({ tx }, event) => {
+export const onDealDeleted = onEvent(dealForgotten, async ({ tx }, event) => {
   await removeDeal(tx, event.account, event.data.deal.id);
 });

@@ -13,7 +13,7 @@ export const updateStaff = implement(contract.updateStaff, {
     const changed = {
       ...withGiven(found, others),
       hours: mergedByKey(found.hours, withJoinedRanges(hours)),
-      overrides: mergedByKey(found.overrides, withJoinedRanges(overrides)),
+      overrides: mergedByKey(found.overrides, overrides && withJoinedRanges(overrides)),
     };
     const fault = overridesFault(changed.overrides, found.overrides);
     if (fault) return fail('invalid_request', fault, 'overrides');

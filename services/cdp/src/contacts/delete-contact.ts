@@ -18,7 +18,9 @@ export const deleteContact = implement(contract.deleteContact, {
     await deleteContactRow(tx, account.id, found.id);
     tellKeptMoves(emit, kept, [toSummary(found)]);
     for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
-    emit(contract.contactDeleted, { contact: toSummary(found) });
+    const { id, number, external_id } = found;
+    emit(contract.contactDeleted, { contact: { id, number, external_id } });
+    emit(contract.contactForgotten, { contact: toSummary(found) });
     return undefined;
   },
 });

@@ -71,9 +71,9 @@ function isForm(body: unknown): body is ReceivedForm {
 }
 
 /** A parser of the bodies of one operation, as its contract says they come. Throws invalid_request with the field at fault. */
-export function bodyParser({ body: schema, bodyType }: Operation) {
+export function bodyParser({ method, body: schema, bodyType }: Operation) {
   if (!schema) return (): Record<string, unknown> => ({});
-  const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : 'json');
+  const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : method === 'PATCH' ? 'change' : 'json');
   return ({ body, headers }: RequestWithBody): Record<string, unknown> => {
     if (!isForm(body)) return parse(parseJsonObject(bytesOf(body), headers['content-type']));
     if (body.error) throw body.error;
