@@ -1,5 +1,5 @@
-import { lockNumber } from './locks.ts';
 import type { Sql } from './database.ts';
+import { lockNumber } from './locks.ts';
 import type { Fragment } from './queue-rows.ts';
 
 /**

@@ -260,7 +260,7 @@ describe('an input', () => {
     );
     const rule = (given: object) => refusalOf(() => several({ mail: '', days: {}, ...given })).message;
     expect(rule({ mail: 5 })).toBe('mail must be a string');
-    expect(rule({ mail: 'x' })).toBe('mail must be an email address, such as ada@example.com');
+    expect(rule({ mail: 'x' })).toBe('mail must be an email address alone, such as ada@example.com');
     expect(rule({ days: { long1: 1 } })).toContain('must have valid keys: each must be a string of 1 to 3 characters');
   });
 

@@ -112,7 +112,8 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
     if (!Object.hasOwn(value, name)) continue;
     const entry = (value as Record<string, unknown>)[name];
     const mayBeLeftOut = nullMeans === 'left out' || field instanceof z.ZodDefault;
-    if (entry === null && mayBeLeftOut && field.safeParse(undefined).success && !field.safeParse(null).success) continue;
+    if (entry === null && mayBeLeftOut && field.safeParse(undefined).success && !field.safeParse(null).success)
+      continue;
     known[name] = prepared(field, entry, [...path, name], nullMeans);
   }
   return known;

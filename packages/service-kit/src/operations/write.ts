@@ -83,7 +83,8 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
   const events: OutboxRow[] = [];
   const work = (tx: Sql) => runIn(tx, call, context.clock(), events);
   const commitsByItself = call.claim === undefined && implementation.isOneStatement === true;
-  const served = commitsByItself ? await work(context.sql)
+  const served = commitsByItself
+    ? await work(context.sql)
     : await inTransaction(context.sql, work, holdOfChanges(call.account.id));
   if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();

@@ -12,7 +12,7 @@ export function addressFor(to: string, channels: readonly Channel[], account: Pi
     throw refusal('to must be left out if channels mix email with others; give contact instead');
   if (byEmail > 0) {
     const address = email.safeParse(to);
-    if (!address.success) throw refusal('to must be an email address, such as ada@example.com');
+    if (!address.success) throw refusal('to must be an email address alone, such as ada@example.com');
     return address.data;
   }
   const number = toE164(to, account.country);

@@ -46,7 +46,7 @@ function senderOf(
   const address = addressOfSender(from, account.country);
   if (channel === 'email') {
     if (address && 'email' in address) return address.email;
-    throw refusal('from must be an email address, such as ada@example.com');
+    throw refusal('from must be an email address alone, such as ada@example.com');
   }
   if (address && 'phone' in address) return address.phone;
   const isOtherId = address === undefined && /[A-Za-z]/.test(from);
