@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { getDeal, listDeals } from './crm/operations.ts';
-import { describeOperation } from './openapi.ts';
+import { describeOperation, openApiDocument } from './openapi.ts';
 
 describe('an operation that will end', () => {
   const ending = (since: string, sunset: string) =>
@@ -34,5 +34,45 @@ describe('an operation that will end', () => {
 
   it.each(['2027-02-30', '2027-11', 'next year'])('does not end on %s, which is no day', (sunset) => {
     expect(() => ending('2025-11-01', sunset)).toThrow();
+  });
+});
+
+describe('the document', () => {
+  const document = openApiDocument();
+  const undescribed: string[] = [];
+  let seen = 0;
+
+  /** Whether a schema or parameter says what it is, itself or by the component that it refers to, null aside. */
+  function isDescribed(value: unknown): boolean {
+    const { description, $ref, anyOf, allOf } = value as Record<string, unknown>;
+    if (typeof description === 'string' && description !== '') return true;
+    if (typeof $ref === 'string') return isDescribed(componentAt($ref));
+    return [anyOf, allOf].some((options) => Array.isArray(options) && options.some(isDescribed));
+  }
+
+  function componentAt(ref: string): unknown {
+    const [, , kind, name] = ref.split('/') as ['#', 'components', 'schemas' | 'parameters', string];
+    return document.components![kind]![name];
+  }
+
+  function visit(value: unknown, path: string): void {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, entry] of Object.entries(value)) {
+      if (key === 'example' || key === 'examples' || key === 'default') continue;
+      const at = `${path}/${key}`;
+      const entries =
+        key === 'properties' || (key === 'parameters' && Array.isArray(entry)) ? Object.entries(entry as object) : [];
+      for (const [name, described] of entries) {
+        seen++;
+        if (!isDescribed(described)) undescribed.push(`${at}/${(described as { name?: string }).name ?? name}`);
+      }
+      visit(entry, at);
+    }
+  }
+
+  it('describes each property and each parameter', () => {
+    visit(document, '');
+    expect(seen).toBeGreaterThan(1_000);
+    expect(undescribed).toEqual([]);
   });
 });

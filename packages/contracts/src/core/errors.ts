@@ -48,13 +48,15 @@ const codes = Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]];
 /** The body of every error. `field` is the top-level name of the body, query or header input at fault. */
 export const ErrorEnvelope = z
   .object({
-    error: z.object({
-      code: z.enum(codes),
-      message: z.string().meta({ description: 'What was wrong, and what would be right.' }),
-      field: z.string().optional().meta({ description: 'The input at fault, if there is one.' }),
-    }),
+    error: z
+      .object({
+        code: z.enum(codes).meta({ description: 'What kind of error it is: programs decide by it.' }),
+        message: z.string().meta({ description: 'What was wrong, and what would be right.' }),
+        field: z.string().optional().meta({ description: 'The input at fault, if there is one.' }),
+      })
+      .meta({ description: 'What went wrong.' }),
   })
-  .meta({ id: 'Error' });
+  .meta({ id: 'Error', description: 'The body of every error.' });
 
 export type ErrorEnvelope = z.infer<typeof ErrorEnvelope>;
 

@@ -62,16 +62,19 @@ export type EventData<Definition extends EventDefinition> = z.output<Definition[
 /** The fields of events of all kinds, beside their type and data. */
 export const eventEnvelope = z
   .object({
-    id: z.guid(),
-    timestamp,
+    id: z.guid().meta({ description: 'Id of the event: the same in each try of each delivery.' }),
+    timestamp: timestamp.meta({ description: 'When it happened.' }),
     account: z.guid().meta({ description: "The account's id." }),
-    mode: accountMode,
+    mode: accountMode.meta({ description: 'Whether it happened in the live account or in its sandbox.' }),
   })
   .meta({ id: 'EventEnvelope', description: 'The fields of events of all kinds, beside their type and data.' });
 
 /** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
 export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
-  return eventEnvelope.extend({ type: z.literal(kind), data });
+  return eventEnvelope.extend({
+    type: z.literal(kind).meta({ description: 'Kind of the event.' }),
+    data: data.meta({ description: 'What the event is about.' }),
+  });
 }
 
 /** An event's envelope with typed data. */

@@ -26,7 +26,14 @@ export const updatedSinceQuery = {
 
 /** A list's response: `next` is the `starting_after` of the following page, null on the last. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ data: z.array(item), has_more: z.boolean(), next: z.string().nullable() });
+  return z.object({
+    data: z.array(item).meta({ description: 'The entries of this page, in the order of the list.' }),
+    has_more: z.boolean().meta({ description: 'Whether another page follows.' }),
+    next: z
+      .string()
+      .nullable()
+      .meta({ description: 'Send it as `starting_after` to get the following page; null on the last.' }),
+  });
 }
 
 /** A page of entries as `pageOf` describes it. */
