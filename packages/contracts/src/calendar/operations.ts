@@ -129,7 +129,7 @@ export const completeAppointment = operation('completeAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/complete',
   scope: write,
   summary: 'Complete an appointment',
-  description: 'It can be completed before its start.',
+  description: 'It can be completed before its start. It keeps its time, however early it is completed.',
   params: appointmentPath,
   body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,

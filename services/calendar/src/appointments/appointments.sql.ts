@@ -8,7 +8,11 @@ import type {
 } from '@customer-platform/contracts/calendar';
 import {
   brokenConstraint,
+  type ChangePage,
+  changePosition,
+  changeTime,
   type Fragment,
+  isChangeOf,
   type PageBounds,
   readUnderLock,
   type Sql,
@@ -92,6 +96,12 @@ export interface AppointmentFilter {
   bookingTypeId?: number | undefined;
 }
 
+const isIn = (tx: Sql, { from, to, status, staffId, bookingTypeId }: AppointmentFilter) => tx`
+  ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
+  ${status ? tx`and a.status = ${status}` : tx``}
+  ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
+  ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}`;
+
 /**
  * Lists appointments after `after`, latest start first. The page is cut before the joins, or the planner may join all
  * rows first; of a contact a page of each of its ids, or all that it has would be sorted.
@@ -102,14 +112,10 @@ export async function listAppointmentRows(
   filter: AppointmentFilter,
   { after, limit }: PageBounds<Pick<AppointmentRow, 'id' | 'starts_at'>>,
 ) {
-  const { from, to, status, contactId, staffId, bookingTypeId } = filter;
+  const { contactId } = filter;
   const page = (further: Fragment) => tx`
     select * from appointments a
-    where a.account_id = ${accountId} ${further}
-    ${from ? tx`and a.starts_at >= ${from}` : tx``} ${to ? tx`and a.starts_at < ${to}` : tx``}
-    ${status ? tx`and a.status = ${status}` : tx``}
-    ${staffId ? tx`and a.staff_id = ${staffId}` : tx``}
-    ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}
+    where a.account_id = ${accountId} ${further} ${isIn(tx, filter)}
     ${after ? tx`and (a.starts_at, a.id) < (${after.starts_at}, ${after.id})` : tx``}
     order by a.starts_at desc, a.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
@@ -121,6 +127,19 @@ export async function listAppointmentRows(
     order by a.starts_at desc, a.id desc`;
 }
 
+/** Returns the appointments of a list by `updated_since`, the longest unchanged first. */
+export async function listChangedAppointments(tx: Sql, accountId: string, filter: AppointmentFilter, page: ChangePage) {
+  const { contactId } = filter;
+  return await tx<(AppointmentRow & { position: string })[]>`
+    select ${columns(tx)}, ${changePosition(tx, 'a')} as position from (
+      select * from appointments a
+      where a.account_id = ${accountId} and ${isChangeOf(tx, 'a', page)} ${isIn(tx, filter)}
+      ${contactId ? tx`and a.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
+      order by a.updated_at, a.id limit ${page.limit}
+    ) as a ${joins(tx)}
+    order by a.updated_at, a.id`;
+}
+
 /** Returns the position of an appointment in the list, undefined if the account has none with this id. */
 export async function selectCursor(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<Pick<AppointmentRow, 'id' | 'starts_at'>[]>`
@@ -129,20 +148,21 @@ export async function selectCursor(tx: Sql, accountId: string, id: string) {
 }
 
 /**
- * Books with the history entry and the reminders. Returns the new id, or 'taken' if another appointment holds the
+ * Books with the history entry and the reminders. Returns the new id and when it was last changed, or 'taken' if another appointment holds the
  * teammate's time: without an error, so that bookings that compete for one time do not wait for each other. Returns
  * 'type_gone' if the booking type was deleted meanwhile, which ends the transaction.
  */
 export async function insertAppointment(
   tx: Sql,
   accountId: string,
-  row: Omit<AppointmentRow, 'id'>,
+  row: NewAppointment,
   { entry, reminders }: { entry: HistoryRow; reminders: readonly Reminder[] },
-): Promise<{ id: string } | 'taken' | 'type_gone'> {
+): Promise<Pick<AppointmentRow, 'id' | 'updated_at'> | 'taken' | 'type_gone'> {
   const { contact_name, contact_phone, staff_name, staff_email, ...values } = row;
-  const booked = tx<{ id: string }[]>`
+  const added = { account_id: accountId, ...values, updated_at: changeTime(tx, accountId, row.created_at) };
+  const booked = tx<Pick<AppointmentRow, 'id' | 'updated_at'>[]>`
     with booked as (
-      insert into appointments ${tx({ account_id: accountId, ...values })} on conflict do nothing returning id
+      insert into appointments ${tx(added)} on conflict do nothing returning id, updated_at
     ), noted as (
       insert into appointment_history (account_id, appointment_id, kind, summary, at)
       select ${accountId}, id, ${entry.kind}, ${entry.summary}, ${entry.at} from booked
@@ -150,7 +170,7 @@ export async function insertAppointment(
       insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
       select ${accountId}, booked.id, due.* from booked cross join ${reminderRows(tx, reminders)}
     )
-    select id from booked`;
+    select id, updated_at from booked`;
   try {
     return (await booked)[0] ?? 'taken';
   } catch (error) {
@@ -159,6 +179,9 @@ export async function insertAppointment(
   }
 }
 
+/** An appointment to be booked. */
+export type NewAppointment = Omit<AppointmentRow, 'id' | 'updated_at'>;
+
 /** Locks teammates in id order, like everything that moves an appointment, to avoid deadlocks. */
 export async function lockTeammates(tx: Sql, accountId: string, emails: string[]) {
   await tx`
@@ -166,56 +189,67 @@ export async function lockTeammates(tx: Sql, accountId: string, emails: string[]
 }
 
 /**
- * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns false if another
- * appointment holds the time, which ends the transaction.
+ * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns the time of the change, or undefined if
+ * another appointment holds the time, which ends the transaction.
  */
 export async function moveAppointment(
   tx: Sql,
   accountId: string,
   move: Pick<AppointmentRow, 'id' | 'staff_id' | 'blocked_from' | 'starts_at' | 'ends_at'>,
   { entry, reminders }: { entry: HistoryRow; reminders: readonly Reminder[] },
-): Promise<boolean> {
+): Promise<Date | undefined> {
   const { id, staff_id, blocked_from, starts_at, ends_at } = move;
   try {
-    await tx`
-      with moved as (
-        update appointments set staff_id = ${staff_id}, blocked_from = ${blocked_from}, starts_at = ${starts_at},
-          ends_at = ${ends_at}, updated_at = ${entry.at}
-        where account_id = ${accountId} and id = ${id}
-      ), noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
+    const [moved] = await tx<Pick<AppointmentRow, 'updated_at'>[]>`
+      with noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
         delete from reminders where account_id = ${accountId} and appointment_id = ${id}
+      ), reminded as (
+        insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
+        select ${accountId}, ${id}, due.* from ${reminderRows(tx, reminders)}
       )
-      insert into reminders (account_id, appointment_id, channel, minutes_before, due_at)
-      select ${accountId}, ${id}, due.* from ${reminderRows(tx, reminders)}`;
-    return true;
+      update appointments set staff_id = ${staff_id}, blocked_from = ${blocked_from}, starts_at = ${starts_at},
+        ends_at = ${ends_at}, updated_at = ${changeTime(tx, accountId, entry.at)}
+      where account_id = ${accountId} and id = ${id}
+      returning updated_at`;
+    return moved!.updated_at;
   } catch (error) {
-    if (brokenConstraint(error) === 'appointments_no_overlap') return false;
+    if (brokenConstraint(error) === 'appointments_no_overlap') return undefined;
     throw error;
   }
 }
 
-/** Changes the status with a history entry; an appointment that ends drops its pending reminders. */
+/** Changes the status with a history entry; an appointment that ends drops its pending reminders. Returns the time of the change. */
 export async function changeStatusRow(
   tx: Sql,
   accountId: string,
   { id, status }: { id: string; status: AppointmentStatus },
   entry: HistoryRow,
-) {
-  const holdsTime = status === 'requested' || status === 'confirmed';
-  await tx`
+): Promise<Date> {
+  const isAhead = status === 'requested' || status === 'confirmed';
+  const [changed] = await tx<Pick<AppointmentRow, 'updated_at'>[]>`
     with noted as (${insertEntry(tx, accountId, id, entry)}), dropped as (
-      delete from reminders where account_id = ${accountId} and appointment_id = ${id} and not ${holdsTime}::boolean
+      delete from reminders where account_id = ${accountId} and appointment_id = ${id} and not ${isAhead}::boolean
     )
-    update appointments set status = ${status}, updated_at = ${entry.at} where account_id = ${accountId} and id = ${id}`;
+    update appointments set status = ${status}, updated_at = ${changeTime(tx, accountId, entry.at)}
+    where account_id = ${accountId} and id = ${id} returning updated_at`;
+  return changed!.updated_at;
 }
 
-/** Changes the details of an appointment; without a history entry if only its notes change. */
-export async function editAppointment(tx: Sql, accountId: string, row: AppointmentRow, entry: HistoryRow | undefined) {
-  const { id, mode, location, meeting_link, notes, updated_at } = row;
-  const edited = tx`
+/** Changes the details of an appointment; without a history entry if only its notes change. Returns the time of the change. */
+export async function editAppointment(
+  tx: Sql,
+  accountId: string,
+  row: AppointmentRow,
+  entry: HistoryRow | undefined,
+  now: Date,
+): Promise<Date> {
+  const { id, mode, location, meeting_link, notes } = row;
+  const [edited] = await tx<Pick<AppointmentRow, 'updated_at'>[]>`
+    ${entry ? tx`with noted as (${insertEntry(tx, accountId, id, entry)})` : tx``}
     update appointments set mode = ${mode}, location = ${location}, meeting_link = ${meeting_link}, notes = ${notes},
-      updated_at = ${updated_at} where account_id = ${accountId} and id = ${id}`;
-  await (entry ? tx`with noted as (${insertEntry(tx, accountId, id, entry)}) ${edited}` : edited);
+      updated_at = ${changeTime(tx, accountId, now)}
+    where account_id = ${accountId} and id = ${id} returning updated_at`;
+  return edited!.updated_at;
 }
 
 const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at }: HistoryRow) => tx`

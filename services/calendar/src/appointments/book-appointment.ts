@@ -10,7 +10,7 @@ import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
 import { loadOffer, type Offer } from '../free-times/offer.ts';
 import { implement } from '../implement.ts';
 import { toAppointment } from './appointment.ts';
-import { type AppointmentRow, insertAppointment, remindersOf } from './appointments.sql.ts';
+import { insertAppointment, type NewAppointment, remindersOf } from './appointments.sql.ts';
 import { slotTakenMessage } from './slot-taken.ts';
 
 const noSuchType = 'booking_type must be the id of a booking type that is switched on';
@@ -49,7 +49,7 @@ export const bookAppointment = implement(contract.bookAppointment, {
       const booked = await insertAppointment(tx, account.id, values, { entry, reminders });
       if (booked === 'type_gone') return fail('invalid_request', noSuchType, 'booking_type');
       if (booked === 'taken') continue;
-      const appointment = toAppointment({ ...booked, ...values }, account.timezone);
+      const appointment = toAppointment({ ...values, ...booked }, account.timezone);
       const history = [{ ...entry, at: formatInstant(now, account.timezone) }];
       const event = { appointment: { ...appointment, history } };
       emit(contract.appointmentBooked, event);
@@ -87,7 +87,7 @@ type Found = Offer & { bookingType: OfferedType; contact: NonNullable<Offer['con
  * Returns the appointment to be booked with a teammate; texts that are left out come from the type, the teammate, the
  * account.
  */
-function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: Date): Omit<AppointmentRow, 'id'> {
+function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: Date): NewAppointment {
   const { bookingType, settings, contact } = offer;
   const mode = bookingType.mode === 'either' ? (body.mode ?? settings.mode) : bookingType.mode;
   const place = bookingType.location || teammate.location || settings.location;
@@ -113,6 +113,5 @@ function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: D
     source: 'api',
     deal_id: body.deal ?? null,
     created_at: now,
-    updated_at: now,
   };
 }

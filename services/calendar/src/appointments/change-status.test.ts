@@ -76,12 +76,19 @@ describe('the status of an appointment', () => {
     expect((await change(desk, body.id, 'no_show')).status).toBe(200);
   });
 
-  it.each(['complete', 'cancel'])('frees the time at once: %s', async (action) => {
-    const desk = await openDesk(platform);
+  it.each([
+    ['cancel', 201],
+    ['no_show', 201],
+    ['complete', 409],
+  ])('frees the time at once or keeps it: %s', async (action, again) => {
+    const desk = await openDesk(platform, { bookingType: { slot_interval_minutes: 5 } });
     const { body } = await desk.book(startsAt);
-    expect((await desk.book(startsAt)).status).toBe(409);
+    // Its second half is still ahead.
+    platform.clock.set('2026-06-02T07:10:00Z');
+    const rest = '2026-06-02T09:20:00+02:00';
+    expect((await desk.book(rest)).status).toBe(409);
     expect((await change(desk, body.id, action)).status).toBe(200);
-    expect((await desk.book(startsAt)).status).toBe(201);
+    expect((await desk.book(rest)).status).toBe(again);
   });
 
   it('changes once when two ask at once, and sends one event', async () => {

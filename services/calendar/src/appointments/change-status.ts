@@ -17,8 +17,8 @@ export async function changeStatus(
 ) {
   const summary = `Status changed from ${found.status} to ${status}${note === '' ? '' : `: ${note}`}`;
   const entry = { kind: status, summary, at: now };
-  await changeStatusRow(tx, account.id, { id: found.id, status }, entry);
-  const after = { ...found, status, updated_at: now, history: [...found.history, entry] };
+  const updated_at = await changeStatusRow(tx, account.id, { id: found.id, status }, entry);
+  const after = { ...found, status, updated_at, history: [...found.history, entry] };
   return { after, change: changeOf(found, after, account.timezone) };
 }
 

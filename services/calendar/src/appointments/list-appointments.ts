@@ -1,15 +1,21 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { fewBytes, instantOf, readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, instantOf, readChanges, readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
 import { toAppointment } from './appointment.ts';
-import { type AppointmentFilter, listAppointmentRows, selectCursor } from './appointments.sql.ts';
+import {
+  type AppointmentFilter,
+  listAppointmentRows,
+  listChangedAppointments,
+  selectCursor,
+} from './appointments.sql.ts';
 
 export const listAppointments = implement(contract.listAppointments, {
   async handle(call) {
-    const { account, tx, query, fail } = call;
+    const { account, tx, query, now, fail } = call;
+    const { updated_since: since } = query;
     const filter: AppointmentFilter = { status: query.status };
     if (query.from !== undefined) filter.from = instantOf(query.from, account.timezone);
     if (query.to !== undefined) filter.to = instantOf(query.to, account.timezone);
@@ -27,15 +33,24 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId];
+    // In the order of changes the time of the start is a filter like the others.
+    const starts = since && (filter.from ?? filter.to);
+    const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId, since, starts];
     return await readOrSearch(call, 'the search of appointments', { indexed }, (sql) =>
-      readPage(query, {
-        position: (cursor) => selectCursor(sql, account.id, uuidCursor(cursor)),
-        rows: (after, limit) => listAppointmentRows(sql, account.id, filter, { after, limit }),
-        bytes: fewBytes,
-        item: (row) => toAppointment(row, account.timezone),
-        cursor: 'id',
-      }),
+      since
+        ? readChanges({ sql, accountId: account.id, now, since }, query, {
+            table: 'appointments',
+            rows: (page) => listChangedAppointments(sql, account.id, filter, page),
+            bytes: fewBytes,
+            item: (row) => toAppointment(row, account.timezone),
+          })
+        : readPage(query, {
+            position: (cursor) => selectCursor(sql, account.id, uuidCursor(cursor)),
+            rows: (after, limit) => listAppointmentRows(sql, account.id, filter, { after, limit }),
+            bytes: fewBytes,
+            item: (row) => toAppointment(row, account.timezone),
+            cursor: 'id',
+          }),
     );
   },
 });

@@ -44,15 +44,15 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
 
     const move = movedTo(found, starts_at);
     const { id: staff_id, email: staff_email, name: staff_name } = candidate.id;
-    const after = { ...found, ...move, staff_id, staff_email, staff_name, updated_at: now };
+    const after = { ...found, ...move, staff_id, staff_email, staff_name };
     const summary = `Moved from ${timeAndTeammate(found, account.timezone)} to ${timeAndTeammate(after, account.timezone)}`;
     const entry = { kind: 'rescheduled' as const, summary, at: now };
     after.history = [...found.history, entry];
     checkHistorySize(after.history, startsAt === found.starts_at.getTime() ? 'staff' : 'starts_at');
     const reminders = remindersOf(starts_at, now, bookingType, settings);
-    if (!(await moveAppointment(tx, account.id, after, { entry, reminders }))) {
-      return fail('slot_taken', slotTakenMessage([['taken']], bookingType, account.timezone));
-    }
+    const movedAt = await moveAppointment(tx, account.id, after, { entry, reminders });
+    if (!movedAt) return fail('slot_taken', slotTakenMessage([['taken']], bookingType, account.timezone));
+    after.updated_at = movedAt;
     const change = changeOf(found, after, account.timezone);
     emit(contract.appointmentRescheduled, change);
     const { enabled, channel } = settings.confirmation;

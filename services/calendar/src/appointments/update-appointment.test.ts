@@ -50,7 +50,7 @@ describe('changing an appointment', () => {
     const noted = await patch({ notes: 'x' });
     expect(noted.body).toEqual({ ...before, notes: 'x', updated_at: noted.body.updated_at });
     platform.clock.advance(5_000);
-    for (const same of [{}, { notes: 'x' }, { location: 'Room 1', mode: 'online', meeting_link: null }]) {
+    for (const same of [{}, { notes: 'x' }, { location: 'Room 1', mode: 'online', meeting_link: '' }]) {
       expect(await patch(same)).toMatchObject({ status: 200, body: noted.body });
     }
     expect((await desk.get(path)).history).toHaveLength(1);
@@ -82,6 +82,12 @@ describe('changing an appointment', () => {
       expect([field, response]).toMatchObject([field, invalid(field)]);
     }
     expect((await patch({ notes: '😀'.repeat(5_000) })).status).toBe(200);
+  });
+
+  it.each(['notes', 'location', 'meeting_link', 'mode'])('refuses null for %s, which is no text', async (field) => {
+    const { patch, path, desk } = await booked();
+    expect(await patch({ [field]: null })).toMatchObject(invalid(field));
+    expect(await desk.get(path)).toMatchObject({ location: 'Room 1', mode: 'online' });
   });
 
   it('ignores fields that it does not know', async () => {

@@ -14,16 +14,15 @@ export const updateAppointment = implement(contract.updateAppointment, {
     const after = withGiven(found, { mode, location, meeting_link, notes });
     const changed = (Object.keys(labels) as (keyof typeof labels)[]).filter((name) => after[name] !== found[name]);
     if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
-    after.updated_at = now;
     if (changed.length === 0) {
-      await editAppointment(tx, account.id, after, undefined);
+      after.updated_at = await editAppointment(tx, account.id, after, undefined, now);
       return toAppointment(after, account.timezone);
     }
     const changes = changed.map((name) => `${labels[name]} from ${quoted(found[name])} to ${quoted(after[name])}`);
     const entry = { kind: 'edited' as const, summary: `Changed ${changes.join(' and ')}`, at: now };
     after.history = [...found.history, entry];
     checkHistorySize(after.history, changed[0]!);
-    await editAppointment(tx, account.id, after, entry);
+    after.updated_at = await editAppointment(tx, account.id, after, entry, now);
     emit(contract.appointmentUpdated, changeOf(found, after, account.timezone));
     return toAppointment(after, account.timezone);
   },

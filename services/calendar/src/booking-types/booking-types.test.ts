@@ -83,7 +83,7 @@ describe('a booking type', () => {
     const change = async (sent: Record<string, unknown>) =>
       await desk.account.request('PATCH', `${path}/${body.id}`, { body: sent });
     expect((await change({})).body).toEqual(body);
-    expect((await change({ name: 'New', window_days: 5, location: null })).body).toEqual({
+    expect((await change({ name: 'New', window_days: 5 })).body).toEqual({
       ...body,
       name: 'New',
       window_days: 5,
@@ -92,6 +92,27 @@ describe('a booking type', () => {
     const left = { ...body, name: 'New', window_days: 5, staff: [emailOf('bob')], default_staff: null };
     expect((await change({ staff: [emailOf('bob')], default_staff: '' })).body).toEqual(left);
     expect(await desk.get(`${path}/${body.id}`)).toEqual(left);
+  });
+
+  it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
+    const texts = { location: 'Here', meeting_link: 'https://meet.example/x' };
+    const staff = { staff: [emailOf('ada')], default_staff: emailOf('ada') };
+    const { body } = await create({ ...texts, ...staff, reminders: [{ minutes_before: 60, channel: 'sms' }] });
+    const change = (sent: Record<string, unknown>) =>
+      desk.account.request('PATCH', `${path}/${body.id}`, { body: sent });
+    const lengths = ['duration_minutes', 'prep_minutes', 'slot_interval_minutes', 'min_notice_minutes', 'window_days'];
+    for (const field of ['name', 'active', 'mode', ...lengths]) {
+      expect([field, await change({ location: 'There', [field]: null })]).toMatchObject([field, invalid(field)]);
+    }
+    // The default is one of the staff.
+    expect(await change({ staff: null })).toMatchObject(invalid('staff'));
+    const cleared = { location: '', meeting_link: '', default_staff: null, staff: [], reminders: [] };
+    let expected = body;
+    for (const [field, empty] of Object.entries(cleared)) {
+      expected = { ...expected, [field]: empty };
+      expect([field, (await change({ [field]: null })).body]).toEqual([field, expected]);
+    }
+    expect(await desk.get(`${path}/${body.id}`)).toEqual(expected);
   });
 
   it('is deleted where it has no appointments, and switched off where it has some', async () => {

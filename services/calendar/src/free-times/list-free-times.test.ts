@@ -202,24 +202,29 @@ const desks = fc.record({
   duration_minutes: fc.constantFrom(15, 25, 60, 180),
   prep_minutes: fc.constantFrom(0, 10, 45),
   slot_interval_minutes: fc.constantFrom(15, 20, 45, 60),
-  picks: fc.array(fc.tuple(fc.nat(), fc.boolean()), { minLength: 8, maxLength: 8 }),
+  picks: fc.array(fc.tuple(fc.nat(), fc.boolean(), fc.constantFrom('', 'complete', 'cancel')), {
+    minLength: 8,
+    maxLength: 8,
+  }),
 });
 
-it('free times and bookings agree: every listed time can be booked, every unlisted one is refused', async () => {
+it('free times and bookings agree, whatever was completed or cancelled: every listed time can be booked, every unlisted one is refused', async () => {
   await fc.assert(
     fc.asyncProperty(desks, async ({ timezone, hours, picks, ...lengths }) => {
       const ada = { hours, overrides: { '2026-03-29': [['00:00', '04:00']] } };
       const bob = { hours: weekOf(['00:00', '03:30'], ['22:00', '24:00']) };
       const desk = await openDesk(platform, { timezone, staff: { ada, bob }, bookingType: lengths });
       const window = { from: '2026-03-28T00:00:00Z', to: '2026-03-30T00:00:00Z' };
-      for (const [pick, isListed] of picks) {
+      for (const [pick, isListed, end] of picks) {
         const listed = (await desk.starts(window)).map((start) => Date.parse(start));
         const unlisted = minutesOf(window).filter((minute) => !listed.includes(minute));
         const from = isListed && listed.length > 0 ? listed : unlisted;
         const startsAt = new Date(from[pick % from.length]!).toISOString();
         const expected = from === listed ? 201 : 409;
         expect([startsAt, (await explain(desk, startsAt)).body.free]).toEqual([startsAt, from === listed]);
-        expect([startsAt, (await desk.book(startsAt)).status]).toEqual([startsAt, expected]);
+        const { status, body } = await desk.book(startsAt);
+        expect([startsAt, status]).toEqual([startsAt, expected]);
+        if (status === 201 && end !== '') await desk.post(`/v1/calendar/appointments/${body.id}/${end}`);
       }
     }),
     { numRuns: 12 },

@@ -23,6 +23,20 @@ describe('the settings', () => {
     });
   });
 
+  it('are cleared by null where they may be empty, and refuse null where they must have a value', async () => {
+    const desk = await openDesk(platform);
+    const reminders = [{ minutes_before: 60, channel: 'sms' }];
+    const set = await desk.patch(path, { location: 'Here', reminders, mode: 'physical' });
+    for (const field of ['enabled', 'mode', 'confirmation']) {
+      const response = await desk.account.request('PATCH', path, { body: { location: 'There', [field]: null } });
+      expect([field, response]).toMatchObject([field, invalid(field)]);
+    }
+    const channel = await desk.account.request('PATCH', path, { body: { confirmation: { channel: null } } });
+    expect(channel).toMatchObject(invalid('confirmation'));
+    expect(await desk.patch(path, { location: null })).toEqual({ ...set, location: '' });
+    expect(await desk.patch(path, { reminders: null })).toEqual({ ...set, location: '', reminders: [] });
+  });
+
   it('of an account are its own, and changes at once lose none', async () => {
     const [desk, other] = [await openDesk(platform), await openDesk(platform)];
     await Promise.all([

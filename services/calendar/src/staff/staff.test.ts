@@ -95,6 +95,22 @@ describe('a teammate', () => {
     expect(await own.patch(mine, {})).toEqual(changed);
   });
 
+  it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
+    const own = await openDesk(platform);
+    const mine = `${path}/${emailOf('ada')}`;
+    const texts = { location: 'Room 1', meeting_link: 'https://meet.example/ada' };
+    let expected = await own.patch(mine, { ...texts, overrides: { '2026-12-24': [], '2026-12-25': [] } });
+    for (const field of ['active', 'hours']) {
+      const response = await own.account.request('PATCH', mine, { body: { location: 'Room 2', [field]: null } });
+      expect([field, response]).toMatchObject([field, invalid(field)]);
+    }
+    for (const [field, empty] of Object.entries({ location: '', meeting_link: '', overrides: {} })) {
+      expected = { ...expected, [field]: empty };
+      expect([field, await own.patch(mine, { [field]: null })]).toEqual([field, expected]);
+    }
+    expect(await own.get(mine)).toEqual(expected);
+  });
+
   it('whose values are sent as they are is not written', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;

@@ -18,9 +18,8 @@ export async function changeStatus(
   if (found.status === status) return toOrder(found, account.timezone);
   const refusal = refusalOf(found.status, status);
   if (refusal) throw new ApiError('invalid_state', refusal);
-  const changes = { status, updated_at: now };
-  await updateOrderStatus(tx, account.id, found.id, changes);
-  const order = toOrder({ ...found, ...changes }, account.timezone);
+  const updated_at = await updateOrderStatus(tx, account.id, found.id, status, now);
+  const order = toOrder({ ...found, status, updated_at }, account.timezone);
   await changed({ order, previous: { status: found.status } });
   return order;
 }

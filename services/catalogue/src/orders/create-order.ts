@@ -27,7 +27,6 @@ export const createOrder = implement(contract.createOrder, {
       currency,
       note: body.note,
       created_at: now,
-      updated_at: now,
     };
     // Last, to hold the row lock on the account's order number briefly: every other new order waits for it.
     const made = await insertOrder(tx, account.id, values);

@@ -7,7 +7,11 @@ import {
 } from '@customer-platform/contact-copy';
 import type { OrderLine, OrderSource, OrderStatus, Product } from '@customer-platform/contracts/catalogue';
 import {
+  type ChangePage,
+  changePosition,
+  changeTime,
   type Fragment,
+  isChangeOf,
   type PageBounds,
   readUnderLock,
   type Sql,
@@ -52,26 +56,44 @@ export interface OrderFilter {
 export async function listOrderRows(
   tx: Sql,
   accountId: string,
-  { status, source, contactId }: OrderFilter,
+  filter: OrderFilter,
   { after, limit }: PageBounds<string>,
 ) {
+  const { contactId } = filter;
   const page = tx`
     select * from orders o
-    where o.account_id = ${accountId}
+    where o.account_id = ${accountId} ${isIn(tx, filter)}
     ${contactId ? tx`and o.contact_id = named.id` : tx``}
-    ${status ? tx`and o.status = ${status}` : tx``} ${source ? tx`and o.source = ${source}` : tx``}
     ${after === undefined ? tx`` : tx`and o.id < ${after}`}
     order by o.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
     select o.* from (${idsOfContact(tx, accountId, id)}) as named (id) cross join lateral (${page}) as o
     order by o.id desc limit ${limit}`;
-  const sized: Fragment = tx`
-    with shown as materialized (
-      select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page}) as o ${joinContact(tx, 'o')}
-    )
-    select *, octet_length(items::text) + octet_length(note) as bytes from shown`;
-  return await tx<(OrderRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
+  const sized = sizedOrders(tx, contactId ? pageOfContact(contactId) : page, columns(tx));
+  return await tx<SizedOrder[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
 }
+
+/** Returns the orders of a list by `updated_since`, the longest unchanged first, with their sizes, no more than a page has room for. */
+export async function listChangedOrders(tx: Sql, accountId: string, filter: OrderFilter, page: ChangePage) {
+  const { contactId } = filter;
+  const changed = tx`
+    select * from orders o
+    where o.account_id = ${accountId} and ${isChangeOf(tx, 'o', page)} ${isIn(tx, filter)}
+    ${contactId ? tx`and o.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
+    order by o.updated_at, o.id limit ${page.limit}`;
+  const sized = sizedOrders(tx, changed, tx`${columns(tx)}, ${changePosition(tx, 'o')} as position`);
+  return await tx<(SizedOrder & { position: string })[]>`${withinPageBytes(tx, sized, tx`updated_at, id`)}`;
+}
+
+/** An order with about how many bytes it takes. */
+export type SizedOrder = OrderRow & { bytes: number };
+
+const isIn = (tx: Sql, { status, source }: OrderFilter) => tx`
+  ${status ? tx`and o.status = ${status}` : tx``} ${source ? tx`and o.source = ${source}` : tx``}`;
+
+const sizedOrders = (tx: Sql, page: Fragment, shown: Fragment): Fragment => tx`
+  with shown as materialized (select ${shown} from (${page}) as o ${joinContact(tx, 'o')})
+  select *, octet_length(items::text) + octet_length(note) as bytes from shown`;
 
 /** Reads contact (the surviving contact, if merged) and products by SKU, of which an order is made, in one statement. */
 export async function selectOrderBasis(tx: Sql, accountId: string, contactId: string, skus: string[]) {
@@ -84,10 +106,10 @@ export async function selectOrderBasis(tx: Sql, accountId: string, contactId: st
   return { contact, products: new Map(products.map((product) => [product.sku, product])) };
 }
 
-/** Inserts an order with its lines and the account's next number, in one statement. Returns its id and number. */
-export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow, 'id' | 'number'>) {
+/** Inserts an order with its lines and the account's next number, in one statement. Returns its id, its number and when it was last changed. */
+export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow, 'id' | 'number' | 'updated_at'>) {
   const column = (name: keyof OrderLine) => row.items.map((line) => line[name]) as string[];
-  const [made] = await tx<Pick<OrderRow, 'id' | 'number'>[]>`
+  const [made] = await tx<Pick<OrderRow, 'id' | 'number' | 'updated_at'>[]>`
     with taken as (
       insert into order_numbers as known (account_id, last) values (${accountId}, 1)
       on conflict (account_id) do update set last = known.last + 1
@@ -97,9 +119,9 @@ export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow
         updated_at)
       select ${accountId}, taken.last, ${row.status}, ${row.source}, ${row.channel}, ${row.contact_id}::uuid,
         ${row.total_minor}::bigint, ${row.currency}, ${row.note}, ${row.created_at}::timestamptz,
-        ${row.updated_at}::timestamptz
+        ${changeTime(tx, accountId, row.created_at)}
       from taken
-      returning id, number
+      returning id, number, updated_at
     ), lined as (
       insert into order_lines (account_id, order_id, position, product_id, sku, name, quantity, unit_price_minor)
       select ${accountId}, made.id, line.position, line.product_id, line.sku, line.name, line.quantity, line.unit_price_minor
@@ -107,16 +129,14 @@ export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow
         ${column('quantity')}::integer[], ${column('unit_price_minor')}::bigint[]
       ) with ordinality as line (product_id, sku, name, quantity, unit_price_minor, position)
     )
-    select id, number from made`;
+    select id, number, updated_at from made`;
   return made!;
 }
 
-export async function updateOrderStatus(
-  tx: Sql,
-  accountId: string,
-  id: string,
-  { status, updated_at }: Pick<OrderRow, 'status' | 'updated_at'>,
-) {
-  await tx`
-    update orders set status = ${status}, updated_at = ${updated_at} where account_id = ${accountId} and id = ${id}`;
+/** Returns the time of the change. */
+export async function updateOrderStatus(tx: Sql, accountId: string, id: string, status: OrderStatus, now: Date) {
+  const [changed] = await tx<Pick<OrderRow, 'updated_at'>[]>`
+    update orders set status = ${status}, updated_at = ${changeTime(tx, accountId, now)}
+    where account_id = ${accountId} and id = ${id} returning updated_at`;
+  return changed!.updated_at;
 }

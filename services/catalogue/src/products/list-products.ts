@@ -7,7 +7,7 @@ export const listProducts = implement(contract.listProducts, {
   handle: ({ account, tx, query }) =>
     readPage(query, {
       position: uuidPosition((id) => findProduct(tx, account.id, id)),
-      rows: (last, limit) => listProductRows(tx, account.id, last, limit),
+      rows: (after, limit) => listProductRows(tx, account.id, query.sku, { after, limit }),
       bytes: fewBytes,
       item: (row) => row,
       cursor: 'id',

@@ -1,5 +1,5 @@
 import type { Product } from '@customer-platform/contracts/catalogue';
-import { brokenConstraint, type Sql } from '@customer-platform/service-kit';
+import { brokenConstraint, type PageBounds, type Sql } from '@customer-platform/service-kit';
 
 /** Columns that a write sets. */
 type ProductValues = Omit<Product, 'id'>;
@@ -14,11 +14,17 @@ export async function findProduct(tx: Sql, accountId: string, id: string, lock: 
   return row;
 }
 
-/** Returns products newest first, after the product `last`. */
-export async function listProductRows(tx: Sql, accountId: string, last: string | undefined, limit: number) {
+/** Returns products newest first, after the product `after`; with a SKU the one that has it. */
+export async function listProductRows(
+  tx: Sql,
+  accountId: string,
+  sku: string | undefined,
+  { after, limit }: PageBounds<string>,
+) {
   return await tx<Product[]>`
     select ${columns(tx)} from products
-    where account_id = ${accountId} ${last === undefined ? tx`` : tx`and id < ${last}`}
+    where account_id = ${accountId} ${sku === undefined ? tx`` : tx`and sku = ${sku}`}
+    ${after === undefined ? tx`` : tx`and id < ${after}`}
     order by id desc limit ${limit}`;
 }
 

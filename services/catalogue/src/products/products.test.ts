@@ -20,9 +20,9 @@ describe('a product', () => {
   });
 
   it.each<[string, unknown[]]>([
-    ['sku', ['', '😀'.repeat(101), undefined, 7]],
-    ['name', ['', 'x'.repeat(201), undefined]],
-    ['price_minor', [-1, 1.5, 9_007_199_254_740_992, '1', undefined]],
+    ['sku', ['', '😀'.repeat(101), undefined, null, 7]],
+    ['name', ['', 'x'.repeat(201), undefined, null]],
+    ['price_minor', [-1, 1.5, 9_007_199_254_740_992, '1', undefined, null]],
     ['currency', ['eur', 'EURO', '']],
     ['active', ['yes', 1]],
   ])('is refused with a wrong %s, when made and when changed', async (field, values) => {
@@ -36,6 +36,13 @@ describe('a product', () => {
       expect([value, changed]).toMatchObject([value, refusal(field)]);
     }
     expect((await account.request('GET', path)).body.data).toHaveLength(1);
+  });
+
+  it.each(['currency', 'active'])('refuses null for %s when it is changed', async (field) => {
+    const { account, product } = await openShop(platform);
+    const { id } = await product({ sku: 'TEA' });
+    const changed = await account.request('PATCH', `${path}/${id}`, { body: { [field]: null } });
+    expect(changed).toMatchObject(refusal(field));
   });
 
   it('has a SKU that no other of its account has, exactly compared', async () => {
@@ -112,4 +119,19 @@ it('the list of products is newest first, in pages that neither repeat nor skip 
   expect(seen).toEqual(made);
   const foreign = await stranger.account.request('GET', `${path}?starting_after=${made[0]}`);
   expect(foreign).toMatchObject(refusal('starting_after'));
+});
+
+it('the list of products has the one with a SKU, exactly compared, or none', async () => {
+  const [{ client, product }, stranger] = [await openShop(platform), await openShop(platform)];
+  for (const sku of ['TEA', 'tea', 'Téa', 'TEA 2']) await product({ sku });
+  await stranger.product({ sku: 'Own' });
+  const found = async (sku: string) => (await client.listProducts({ query: { sku } })).data.map((one) => one.sku);
+  // The last is 'é' as two code points.
+  for (const [sku, expected] of [
+    ['TEA', 'TEA'],
+    ['tea', 'tea'],
+    ['Te\u0301a', 'Téa'],
+  ] as const)
+    expect([sku, await found(sku)]).toEqual([sku, [expected]]);
+  for (const sku of ['Tea', 'TE', 'TEA%', 'Own', '']) expect([sku, await found(sku)]).toEqual([sku, []]);
 });

@@ -14,7 +14,6 @@ export async function changeDeal({ account, tx, found, now }: DealCall, values: 
   const after = { ...found, ...values };
   const previous = changedValues(former, toDeal(after, account.timezone));
   if (!previous) return { deal: former, previous };
-  after.updated_at = now;
-  await updateDealRow(tx, account.id, after);
+  after.updated_at = await updateDealRow(tx, account.id, after, now);
   return { deal: toDeal(after, account.timezone), previous };
 }

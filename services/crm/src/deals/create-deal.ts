@@ -24,10 +24,8 @@ export const createDeal = implement(contract.createDeal, {
       stage_entered_at: now,
       closed_at: null,
       created_at: now,
-      updated_at: now,
     };
-    const ids = await insertDeal(tx, account.id, values);
-    const deal = toDeal({ ...ids, ...values }, account.timezone);
+    const deal = toDeal({ ...values, ...(await insertDeal(tx, account.id, values)) }, account.timezone);
     emit(contract.dealCreated, { deal });
     return deal;
   },

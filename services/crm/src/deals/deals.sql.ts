@@ -1,6 +1,15 @@
 import { contactColumns, idsOfContact, joinContact } from '@customer-platform/contact-copy';
 import type { Deal, DealStatus } from '@customer-platform/contracts/crm';
-import { type Fragment, type PageBounds, readUnderLock, type Sql } from '@customer-platform/service-kit';
+import {
+  type ChangePage,
+  changePosition,
+  changeTime,
+  type Fragment,
+  isChangeOf,
+  type PageBounds,
+  readUnderLock,
+  type Sql,
+} from '@customer-platform/service-kit';
 import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
 /** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
@@ -51,6 +60,11 @@ export interface DealFilter {
   contactId?: string | undefined;
 }
 
+const isIn = (tx: Sql, { scope, status }: DealFilter) => tx`
+  ${scope && 'pipelineId' in scope ? tx`and d.pipeline_id = ${scope.pipelineId}` : tx``}
+  ${scope && 'stageId' in scope ? tx`and d.stage_id = ${scope.stageId}` : tx``}
+  ${status ? tx`and d.status = ${status}` : tx``}`;
+
 /**
  * Returns deals newest first, after the deal `after`. The limit applies before the joins, or PostgreSQL may join every row first.
  * A contact's page is limited for each of its ids, through the index that begins with the contact: whatever the other filters, no
@@ -62,13 +76,10 @@ export async function listDealRows(
   filter: DealFilter,
   { after, limit }: PageBounds<string>,
 ) {
-  const { scope, status, contactId } = filter;
+  const { contactId } = filter;
   const page = (further: Fragment) => tx`
     select * from deals d
-    where d.account_id = ${accountId} ${further}
-    ${scope && 'pipelineId' in scope ? tx`and d.pipeline_id = ${scope.pipelineId}` : tx``}
-    ${scope && 'stageId' in scope ? tx`and d.stage_id = ${scope.stageId}` : tx``}
-    ${status ? tx`and d.status = ${status}` : tx``}
+    where d.account_id = ${accountId} ${further} ${isIn(tx, filter)}
     ${after ? tx`and d.id < ${after}` : tx``}
     order by d.id desc limit ${limit}`;
   const pageOfContact = (id: string) => tx`
@@ -78,6 +89,19 @@ export async function listDealRows(
   return await tx<DealRow[]>`
     select ${columns(tx)} from (${contactId ? pageOfContact(contactId) : page(tx``)}) as d ${joins(tx)}
     order by d.id desc`;
+}
+
+/** Returns the deals of a list by `updated_since`, the longest unchanged first. */
+export async function listChangedDeals(tx: Sql, accountId: string, filter: DealFilter, page: ChangePage) {
+  const { contactId } = filter;
+  return await tx<(DealRow & { position: string })[]>`
+    select ${columns(tx)}, ${changePosition(tx, 'd')} as position from (
+      select * from deals d
+      where d.account_id = ${accountId} and ${isChangeOf(tx, 'd', page)} ${isIn(tx, filter)}
+      ${contactId ? tx`and d.contact_id = any(array(${idsOfContact(tx, accountId, contactId)}))` : tx``}
+      order by d.updated_at, d.id limit ${page.limit}
+    ) as d ${joins(tx)}
+    order by d.updated_at, d.id`;
 }
 
 /** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
@@ -106,9 +130,9 @@ export async function insertProcessedKey(tx: Sql, accountId: string, key: string
   await tx`insert into taken_keys (account_id, key, at) values (${accountId}, ${key}, ${now})`;
 }
 
-/** Inserts a deal with the account's next number. Returns its id and number. */
-export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id' | 'number'>) {
-  const [added] = await tx<Pick<DealRow, 'id' | 'number'>[]>`
+/** Inserts a deal with the account's next number. Returns its id, its number and when it was last changed. */
+export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 'id' | 'number' | 'updated_at'>) {
+  const [added] = await tx<Pick<DealRow, 'id' | 'number' | 'updated_at'>[]>`
     with next as (
       insert into deal_numbers as known (account_id, last) values (${accountId}, 1)
       on conflict (account_id) do update set last = known.last + 1
@@ -118,18 +142,21 @@ export async function insertDeal(tx: Sql, accountId: string, row: Omit<DealRow, 
       stage_entered_at, closed_at, created_at, updated_at)
     select ${accountId}, last, ${row.title}, ${row.pipeline_id}, ${row.stage_id}, ${row.status}, ${row.value_minor},
       ${row.currency}, ${row.own_contact_id}, ${row.notes}, ${row.stage_entered_at}, ${row.closed_at}, ${row.created_at},
-      ${row.updated_at}
-    from next returning id, number`;
+      ${changeTime(tx, accountId, row.created_at)}
+    from next returning id, number, updated_at`;
   return added!;
 }
 
-/** Writes every mutable column of a deal. */
-export async function updateDealRow(tx: Sql, accountId: string, row: DealRow) {
-  await tx`
+/** Writes every mutable column of a deal. Returns the time of the change. */
+export async function updateDealRow(tx: Sql, accountId: string, row: DealRow, now: Date): Promise<Date> {
+  const [changed] = await tx<Pick<DealRow, 'updated_at'>[]>`
     update deals set title = ${row.title}, stage_id = ${row.stage_id}, status = ${row.status},
       value_minor = ${row.value_minor}, currency = ${row.currency}, contact_id = ${row.own_contact_id}, notes = ${row.notes},
-      stage_entered_at = ${row.stage_entered_at}, closed_at = ${row.closed_at}, updated_at = ${row.updated_at}
-    where account_id = ${accountId} and id = ${row.id}`;
+      stage_entered_at = ${row.stage_entered_at}, closed_at = ${row.closed_at},
+      updated_at = ${changeTime(tx, accountId, now)}
+    where account_id = ${accountId} and id = ${row.id}
+    returning updated_at`;
+  return changed!.updated_at;
 }
 
 export async function deleteDealRow(tx: Sql, accountId: string, id: string) {

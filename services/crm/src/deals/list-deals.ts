@@ -1,15 +1,15 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { fewBytes, hasRow, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, hasRow, readChanges, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
-import { type DealFilter, listDealRows } from './deals.sql.ts';
+import { type DealFilter, listChangedDeals, listDealRows } from './deals.sql.ts';
 
 export const listDeals = implement(contract.listDeals, {
   async handle(call) {
-    const { account, tx, query, fail } = call;
-    const { pipeline, stage, status } = query;
+    const { account, tx, query, now, fail } = call;
+    const { pipeline, stage, status, updated_since: since } = query;
     const filter: DealFilter = { status };
     if (pipeline !== undefined) {
       if (!(await selectPipeline(tx, account.id, pipeline)))
@@ -25,16 +25,23 @@ export const listDeals = implement(contract.listDeals, {
       isElsewhere = pipeline !== undefined && pipeline !== pipelineOfStage;
     }
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
-    const indexed = [filter.contactId, filter.scope ?? status];
+    const indexed = [filter.contactId, filter.scope ?? status, since];
     return await readOrSearch(call, 'the search of deals', { indexed }, (sql) =>
-      readPage(query, {
-        position: uuidPosition((id) => hasRow(sql, 'deals', account.id, id)),
-        rows: async (after, limit) =>
-          isElsewhere ? [] : await listDealRows(sql, account.id, filter, { after, limit }),
-        bytes: fewBytes,
-        item: (row) => toDeal(row, account.timezone),
-        cursor: 'id',
-      }),
+      since
+        ? readChanges({ sql, accountId: account.id, now, since }, query, {
+            table: 'deals',
+            rows: async (page) => (isElsewhere ? [] : await listChangedDeals(sql, account.id, filter, page)),
+            bytes: fewBytes,
+            item: (row) => toDeal(row, account.timezone),
+          })
+        : readPage(query, {
+            position: uuidPosition((id) => hasRow(sql, 'deals', account.id, id)),
+            rows: async (after, limit) =>
+              isElsewhere ? [] : await listDealRows(sql, account.id, filter, { after, limit }),
+            bytes: fewBytes,
+            item: (row) => toDeal(row, account.timezone),
+            cursor: 'id',
+          }),
     );
   },
 });

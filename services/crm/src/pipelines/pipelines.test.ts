@@ -137,10 +137,17 @@ describe('changing a pipeline', () => {
     const { account, pipeline, stages } = await openSales(platform);
     const params = { pipeline_id: pipeline.id };
     const ids = stages.map((id) => ({ id }));
-    for (const body of [{}, { name: 'Sales' }, { stages: ids }, { stages: pipeline.stages }, { name: null as never }]) {
+    for (const body of [{}, { name: 'Sales' }, { stages: ids }, { stages: pipeline.stages }]) {
       expect(await account.client.updatePipeline({ params, body })).toEqual(pipeline);
     }
     expect((await account.client.updatePipeline({ params, body: { name: 'Leads' } })).stages).toEqual(pipeline.stages);
+  });
+
+  it.each(['name', 'stages'])('refuses null for %s, which must have a value', async (field) => {
+    const { account, pipeline } = await openSales(platform);
+    const body = { name: 'Changed', [field]: null };
+    expect(await account.request('PATCH', `/v1/crm/pipelines/${pipeline.id}`, { body })).toMatchObject(invalid(field));
+    expect(await account.client.getPipeline({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
   });
 
   it('refuses a stage that is none of its own, one that is there twice, and one without id and name', async () => {

@@ -64,7 +64,7 @@ it('a live account gets none, and a kind that is none is refused by its field', 
     code: 'not_found',
     message: expect.stringContaining('use a test key'),
   });
-  for (const type of ['deal.*', '*', 'deal.lots', 'deal.deleted', 7, undefined]) {
+  for (const type of ['deal.*', '*', 'deal.lots', 'confirmation.due', 7, undefined]) {
     const options = { body: { type }, key: account.testKey };
     const { status, body } = await account.request('POST', '/v1/events/trigger', options);
     expect([status, body.error.field]).toEqual([400, 'type']);
