@@ -98,7 +98,11 @@ const condition = z
 export type Condition = z.output<typeof condition>;
 
 const conditionsOf = <Item extends z.ZodType>(item: Item) =>
-  z.array(item).min(1).max(20).meta({ description: '1 to 20 conditions. Only the outermost list can contain nested lists.' });
+  z
+    .array(item)
+    .min(1)
+    .max(20)
+    .meta({ description: '1 to 20 conditions. Only the outermost list can contain nested lists.' });
 
 /** The one nested level of conditions. */
 export const NestedRules = z
