@@ -64,7 +64,6 @@ export const HoursChange = z.strictObject(dayByDay(openingRanges.nullable().opti
   examples: [hoursExample],
 });
 
-const overridesExample = { '2026-12-24': [['09:00', '12:00']], '2026-12-25': [] };
 const overridesRule =
   'Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON.';
 
@@ -72,7 +71,7 @@ const overridesRule =
 export const Overrides = z
   .record(date, openingRanges)
   .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' })
-  .meta({ description: overridesRule, examples: [overridesExample] });
+  .meta({ description: overridesRule });
 
 /** The same as a change, merged by key; null removes all dates. */
 export const OverridesChange = z
@@ -80,7 +79,6 @@ export const OverridesChange = z
   .nullable()
   .meta({
     description: `${overridesRule} A date that is left out stays as it is; null removes a date, or all of them.`,
-    examples: [overridesExample],
   });
 
 /** Opening hours of single dates as responses show them. */

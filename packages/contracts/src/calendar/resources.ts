@@ -43,6 +43,8 @@ const Reminder = z
   .meta({ id: 'Reminder', description: 'A message that reminds the contact before the start.' });
 const reminders = z.array(Reminder).max(10);
 
+const nullIsEmpty = 'Null is an empty string.';
+
 /** Descriptions of the fields of a booking type, the same in bodies and responses. */
 const ofType = {
   name: 'Name of the booking type: the title of new appointments.',
@@ -100,15 +102,15 @@ export const BookingTypeChange = z.object({
   min_notice_minutes: minNotice.optional(),
   window_days: windowDays.optional(),
   mode: bookingTypeMode.optional(),
-  location: clearable(location, '').meta({ description: ofType.location }),
-  meeting_link: clearable(meetingLink, '').meta({ description: ofType.meeting_link }),
+  location: clearable(location, '').meta({ description: `${ofType.location} ${nullIsEmpty}` }),
+  meeting_link: clearable(meetingLink, '').meta({ description: `${ofType.meeting_link} ${nullIsEmpty}` }),
   staff: clearable(z.array(email).max(100), []).meta({
     description: `${ofType.staff} Null or an empty list removes all.`,
   }),
   default_staff: clearable(email.or(z.literal('')), '').meta({
     description: `${ofType.default_staff} Null or an empty string removes it.`,
   }),
-  reminders: clearable(reminders, []).meta({ description: ofType.reminders }),
+  reminders: clearable(reminders, []).meta({ description: `${ofType.reminders} Null is an empty list.` }),
 });
 
 export const BookingType = z
@@ -152,8 +154,8 @@ export const StaffChange = z.object({
   active: z.boolean().optional().meta({ description: takesBookings }),
   hours: HoursChange.optional(),
   overrides: OverridesChange.optional(),
-  location: clearable(location, '').meta({ description: staffLocation }),
-  meeting_link: clearable(meetingLink, '').meta({ description: staffMeetingLink }),
+  location: clearable(location, '').meta({ description: `${staffLocation} ${nullIsEmpty}` }),
+  meeting_link: clearable(meetingLink, '').meta({ description: `${staffMeetingLink} ${nullIsEmpty}` }),
 });
 
 export const Staff = z
@@ -200,12 +202,12 @@ const settingsReminders = 'Reminders of appointments whose booking type has none
 export const SettingsChange = z.object({
   enabled: z.boolean().optional().meta({ description: enabled }),
   mode: settingsMode.optional(),
-  location: clearable(location, '').meta({ description: settingsLocation }),
+  location: clearable(location, '').meta({ description: `${settingsLocation} ${nullIsEmpty}` }),
   confirmation: z
     .object({ enabled: confirms.optional(), channel: confirmationChannel.optional() })
     .optional()
     .meta({ description: confirmation }),
-  reminders: clearable(reminders, []).meta({ description: settingsReminders }),
+  reminders: clearable(reminders, []).meta({ description: `${settingsReminders} Null is an empty list.` }),
 });
 
 export const Settings = z
@@ -233,13 +235,15 @@ export const AppointmentInput = z.object({
     .default('confirmed')
     .meta({ description: 'Both hold the time; an appointment that is `requested` can be confirmed later.' }),
   mode: mode.optional().meta({
-    description: 'Only for a booking type with the mode `either`, others keep theirs. Default: that of the settings.',
+    description:
+      'How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings.',
   }),
   location: location.optional().meta({
-    description: 'Place. Default, in person: that of the booking type, else of the teammate, else of the settings.',
+    description:
+      'Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings.',
   }),
   meeting_link: meetingLink.optional().meta({
-    description: 'Link. Default, online: that of the booking type, else of the teammate.',
+    description: 'Link of an online appointment. Default: that of the booking type, else of the teammate.',
   }),
   notes: notes.default('').meta({ description: "The team's notes." }),
   deal: uuid.optional().meta({ description: 'Id of the deal that it belongs to; needs Pipelines.' }),
@@ -297,14 +301,14 @@ const BookingTypeSummary = z
     id: z.int().meta({ description: 'Id of the booking type.' }),
     name: z.string().meta({ description: 'Name of the booking type; in an appointment, its name at the booking.' }),
   })
-  .meta({ id: 'BookingTypeSummary', description: 'The booking type.' });
+  .meta({ id: 'BookingTypeSummary', description: 'A booking type in short.' });
 /** A teammate as appointments and free times show it. */
 const StaffSummary = z
   .object({
     name: z.string().meta({ description: 'Name of the teammate.' }),
     email: z.string().meta({ description: 'Email address of the teammate.' }),
   })
-  .meta({ id: 'StaffSummary', description: 'The teammate.' });
+  .meta({ id: 'StaffSummary', description: 'A teammate in short.' });
 
 export const Appointment = z
   .object({
