@@ -22,7 +22,7 @@ export const EventCondition = z
       .min(1, 'must be 1 to 365 or null')
       .max(365, 'must be 1 to 365 or null')
       .nullable()
-      .meta({ description: 'The window: so many times 24 hours back from now, 1 to 365; null for all time.' }),
+      .meta({ description: 'Window in days of 24 hours, counted back from now: 1 to 365, or null for all time.' }),
     at_least: z
       .int()
       .min(1)

@@ -22,7 +22,7 @@ export const ContactEventInput = z
     properties: z
       .record(z.string(), z.unknown())
       .default({})
-      .meta({ description: 'Details of the event, of any shape. Audiences do not evaluate them.' }),
+      .meta({ description: 'Details of the event, of any shape. Audience rules do not read them.' }),
   })
   .refine(({ contact, external_id }) => (contact === undefined) !== (external_id === undefined), {
     error: 'must name a contact: either contact or external_id',
@@ -39,7 +39,7 @@ export const EventIntake = z.object({
       z
         .object({
           index: z.int().meta({ description: 'Place of the event in the request, from 0.' }),
-          code: z.enum(['invalid_request']).meta({ description: 'Error code.' }),
+          code: z.enum(['invalid_request']).meta({ description: 'Error code, as in error responses.' }),
           message: z.string().meta({ description: 'What is wrong with the event, as a sentence.' }),
         })
         .meta({ id: 'RejectedEvent' }),

@@ -53,7 +53,7 @@ export const audienceReady = publicEvent(
 );
 export const audienceFailed = publicEvent(
   'audience.failed',
-  z.object({ audience: Audience.meta({ description: 'The audience after the failure.' }), previous }),
+  z.object({ audience: Audience.meta({ description: 'The audience; its `error` says what went wrong.' }), previous }),
   "An audience's members could not be computed; `error` says why.",
 );
 export const audienceEntered = publicEvent(

@@ -29,7 +29,9 @@ export const ContactInput = z
     external_id: externalId
       .optional()
       .meta({ description: "The contact's id in your own system; it need not be unique." }),
-    name: name.default('').meta({ description: 'Full name.' }),
+    name: name.default('').meta({
+      description: 'Full name. A contact needs at least one of name, phone, email and external id.',
+    }),
     phone: phone.optional().meta({ description: phoneRule }),
     email: emailOrNone.optional().meta({ description: emailRule }),
     tags: tags.default([]).meta({ description: 'Tags; repeated tags are stored once.' }),
