@@ -49,7 +49,7 @@ const fieldOp = z
   .enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte'])
   .meta({
     description:
-      'How the field is compared; `contains` and `starts_with` are case-sensitive. A field without a value, or empty, meets `is_not` and `is_not_set` alone.',
+      'How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.',
   });
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
@@ -66,7 +66,7 @@ export const FieldCondition = z
       .optional()
       .meta({
         description:
-          'Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type.',
+          'Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.',
       }),
   })
   .superRefine(({ op, value }, context) => {
