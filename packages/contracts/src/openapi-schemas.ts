@@ -94,8 +94,16 @@ export function simplified(document: Document): ApiDocument {
   return { ...whole, components: { ...whole.components, schemas: { ...schemas, ...Object.fromEntries(used) } } };
 }
 
-/** Removes what tells a reader of the document nothing: the pattern of a UUID, the bounds of exact integers, keys that are strings. */
+/**
+ * Removes what tells a reader of the document nothing: the pattern of a UUID, the bounds of exact integers, keys that are strings, and rules of
+ * an object beside a reference to it.
+ */
 function removeRedundant(schema: Json): void {
+  // `asOneSchema` changes them in the component alone: zod-openapi calls no override for a reference.
+  if (typeof schema.$ref === 'string') {
+    delete schema.additionalProperties;
+    delete schema.required;
+  }
   if (schema.format === 'uuid' && schema.type === 'string') delete schema.pattern;
   if (schema.type === 'integer' && schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.type === 'integer' && schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

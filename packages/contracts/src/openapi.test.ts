@@ -55,18 +55,20 @@ describe('the document', () => {
     return document.components![kind]![name];
   }
 
-  function visit(value: unknown, path: string): void {
+  /** `isMap`: the keys of the value are names of properties, such as `properties` and `default`. */
+  function visit(value: unknown, path: string, isMap = false): void {
     if (typeof value !== 'object' || value === null) return;
     for (const [key, entry] of Object.entries(value)) {
-      if (key === 'example' || key === 'examples' || key === 'default') continue;
+      if (!isMap && (key === 'example' || key === 'examples' || key === 'default')) continue;
       const at = `${path}/${key}`;
+      const isProperties = key === 'properties' && !isMap;
       const entries =
-        key === 'properties' || (key === 'parameters' && Array.isArray(entry)) ? Object.entries(entry as object) : [];
+        isProperties || (key === 'parameters' && Array.isArray(entry)) ? Object.entries(entry as object) : [];
       for (const [name, described] of entries) {
         seen++;
         if (!isDescribed(described)) undescribed.push(`${at}/${(described as { name?: string }).name ?? name}`);
       }
-      visit(entry, at);
+      visit(entry, at, isProperties);
     }
   }
 

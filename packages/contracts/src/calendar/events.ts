@@ -3,7 +3,10 @@ import { eventsOf, previous } from '../core/event.ts';
 import { AppointmentWithHistory, reminderChannel } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('calendar');
-const changed = z.object({ appointment: AppointmentWithHistory, previous });
+const changed = z.object({
+  appointment: AppointmentWithHistory.meta({ description: 'The appointment after the change, with its history.' }),
+  previous,
+});
 
 export const appointmentBooked = publicEvent(
   'appointment.booked',

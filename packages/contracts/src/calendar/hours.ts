@@ -7,6 +7,8 @@ const isRealDate = (value: string) =>
 /** A calendar date, YYYY-MM-DD. */
 const date = z.string().refine(isRealDate, { error: 'must be a date, such as 2026-12-24' }).meta({ format: 'date' });
 
+export const dateOrInstantRule = "A date (its first instant in the account's timezone), or a date-time with offset.";
+
 /** A date (its first instant in the account's timezone) or a date-time with offset; kept as given. */
 export const dateOrInstant = z
   .string()
@@ -14,7 +16,7 @@ export const dateOrInstant = z
     error: 'must be a date, such as 2026-12-24, or a date-time with offset, such as 2026-12-24T09:00:00+01:00',
   })
   .meta({
-    description: "A date (its first instant in the account's timezone), or a date-time with offset.",
+    description: dateOrInstantRule,
     examples: ['2026-12-24', '2026-12-24T09:00:00+01:00'],
   });
 
@@ -62,13 +64,30 @@ export const HoursChange = z.strictObject(dayByDay(openingRanges.nullable().opti
   examples: [hoursExample],
 });
 
+const overridesRule =
+  'Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON.';
+
 /** Opening hours of single dates in place of the weekly ones; an empty list is closed. */
 export const Overrides = z
   .record(date, openingRanges)
-  .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' });
+  .refine((days) => Object.keys(days).length <= 1_000, { error: 'must have at most 1000 dates' })
+  .meta({ description: overridesRule });
 
-/** The same as a change, merged by key. */
-export const OverridesChange = z.record(date, openingRanges.nullable());
+/** The same as a change, merged by key; null removes all dates. */
+export const OverridesChange = z
+  .record(date, openingRanges.nullable())
+  .nullable()
+  .meta({
+    description: `${overridesRule} A date that is left out stays as it is; null removes a date, or all of them.`,
+  });
+
+/** Opening hours of single dates as responses show them. */
+export const ShownOverrides = z
+  .record(z.string(), openingRanges)
+  .meta({ description: 'Opening hours of single dates, in place of the weekly ones; an empty list is closed.' });
 
 /** Weekly opening hours as responses show them. */
-export const ShownHours = z.object(dayByDay(openingRanges.optional()));
+export const ShownHours = z.object(dayByDay(openingRanges.optional())).meta({
+  description:
+    "Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed.",
+});

@@ -12,7 +12,7 @@ import {
   appointmentUpdated,
   confirmationDue,
 } from './events.ts';
-import { dateOrInstant } from './hours.ts';
+import { dateOrInstant, dateOrInstantRule } from './hours.ts';
 import {
   Appointment,
   AppointmentChange,
@@ -49,12 +49,18 @@ export const listAppointments = operation('listAppointments', {
   summary: 'List appointments',
   description: 'Latest start first, without history.',
   query: z.object({
-    from: dateOrInstant.optional().meta({ description: 'Only appointments that start at or after this time.' }),
-    to: dateOrInstant.optional().meta({ description: 'Only appointments that start before this time.' }),
-    status: appointmentStatus.optional(),
-    contact: uuid.optional(),
-    staff: email.optional(),
-    booking_type: integerId.optional(),
+    from: dateOrInstant.optional().meta({
+      description: `Only appointments that start at or after this time. ${dateOrInstantRule}`,
+    }),
+    to: dateOrInstant.optional().meta({
+      description: `Only appointments that start before this time. ${dateOrInstantRule}`,
+    }),
+    status: appointmentStatus.optional().meta({ description: 'Only appointments with this status.' }),
+    contact: uuid.optional().meta({
+      description: 'Only appointments of the contact with this id, and of contacts that were merged into it.',
+    }),
+    staff: email.optional().meta({ description: 'Only appointments with the teammate who has this email address.' }),
+    booking_type: integerId.optional().meta({ description: 'Only appointments of the booking type with this id.' }),
     ...updatedSinceQuery,
     ...pageQuery,
   }),
@@ -98,7 +104,9 @@ export const rescheduleAppointment = operation('rescheduleAppointment', {
   description: 'Moves it to another free time, to another teammate, or both.',
   params: appointmentPath,
   body: z.object({
-    starts_at: instant,
+    starts_at: instant.meta({
+      description: 'A free start of the booking type; the time of the appointment itself counts as free.',
+    }),
     staff: email
       .optional()
       .meta({ description: 'Email address of a teammate who takes the booking type, to hand the appointment to.' }),
@@ -174,13 +182,17 @@ export const listFreeTimes = operation('listFreeTimes', {
   description:
     'Returns bookable starts in ascending order, in [from, to). `from` defaults to now and `to` to 7 days after it; they are at most 31 days apart. Every listed time can be booked and every other time is refused. `timezone` changes only the offset that is shown.',
   query: z.object({
-    booking_type: integerId,
-    from: dateOrInstant.optional(),
-    to: dateOrInstant.optional(),
-    staff: email.optional().meta({ description: 'Only this teammate.' }),
-    timezone: timezone.optional(),
+    booking_type: integerId.meta({ description: 'Id of a booking type that is switched on.' }),
+    from: dateOrInstant.optional().meta({ description: `Earliest start; default: now. ${dateOrInstantRule}` }),
+    to: dateOrInstant.optional().meta({
+      description: `Starts lie before this time, at most 31 days after \`from\`; default: 7 days after it. ${dateOrInstantRule}`,
+    }),
+    staff: email.optional().meta({ description: 'Only free times of the teammate who has this email address.' }),
+    timezone: timezone.optional().meta({
+      description: "IANA timezone whose offset the times show; default: the account's. The free times are the same.",
+    }),
     exclude: uuid.optional().meta({ description: 'Id of an appointment whose own time counts as free.' }),
-    limit: z.int().min(1).max(1_000).default(1_000),
+    limit: z.int().min(1).max(1_000).default(1_000).meta({ description: 'Maximum number of starts per page.' }),
     starting_after: instant
       .optional()
       .meta({ description: 'The `next` of the previous page, which is its last starts_at.' }),
@@ -196,7 +208,13 @@ export const explainFreeTime = operation('explainFreeTime', {
   scope: read,
   summary: 'Explain a free time',
   description: 'Returns why a start is free or not, by teammate.',
-  query: z.object({ booking_type: integerId, starts_at: instant, staff: email.optional() }),
+  query: z.object({
+    booking_type: integerId.meta({ description: 'Id of a booking type that is switched on.' }),
+    starts_at: instant.meta({ description: 'The start to explain.' }),
+    staff: email
+      .optional()
+      .meta({ description: 'Only the teammate with this email address; default: all who take it.' }),
+  }),
   status: 200,
   response: Explanation,
   errors: [],

@@ -3,7 +3,7 @@ import { eventsOf, previous } from '../core/event.ts';
 import { Order } from './resources.ts';
 
 const { publicEvent } = eventsOf('catalogue');
-const changed = z.object({ order: Order, previous });
+const changed = z.object({ order: Order.meta({ description: 'The order after the change.' }), previous });
 
 export const orderCreated = publicEvent('order.created', z.object({ order: Order }), 'An order was placed.');
 export const orderConfirmed = publicEvent('order.confirmed', changed, 'A new order was confirmed.');

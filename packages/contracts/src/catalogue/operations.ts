@@ -91,9 +91,11 @@ export const listOrders = operation('listOrders', {
   summary: 'List orders',
   description: 'Newest first, with their lines. An order is listed if it matches every filter given.',
   query: z.object({
-    status: orderStatus.optional(),
-    contact: uuid.optional(),
-    source: orderSource.optional(),
+    status: orderStatus.optional().meta({ description: 'Only orders with this status.' }),
+    contact: uuid.optional().meta({
+      description: 'Only orders of the contact with this id, and of contacts that were merged into it.',
+    }),
+    source: orderSource.optional().meta({ description: 'Only orders from this source.' }),
     ...updatedSinceQuery,
     ...pageQuery,
   }),
@@ -149,7 +151,11 @@ export const declineOrder = operation('declineOrder', {
   summary: 'Decline an order',
   description: "A reason, if given, is sent to the customer on the order's channel.",
   params: orderPath,
-  body: z.object({ reason: text(1_000).default('') }),
+  body: z.object({
+    reason: text(1_000).default('').meta({
+      description: "Sent to the customer as it is, on the order's channel. Nothing is sent without one.",
+    }),
+  }),
   status: 200,
   response: Order,
   errors: ['not_found', 'invalid_state'],

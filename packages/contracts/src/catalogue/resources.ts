@@ -6,83 +6,101 @@ import { currency, text, timestamp, uuid } from '../core/fields.ts';
 const sku = text(100, 1);
 const productName = text(200, 1);
 const minorUnits = z.int().min(0);
-const priceMinor = minorUnits.meta({ description: "Amount in the currency's minor unit." });
+
+/** Descriptions of the fields of a product, the same in bodies and responses. */
+const ofProduct = {
+  sku: "Stock keeping unit: the product's code in your own system, unique in the account. Case matters.",
+  name: 'Name of the product, as new orders show it.',
+  price_minor: "Price in the currency's minor unit, such as cents.",
+  currency: 'Currency of the price: an ISO 4217 code.',
+  active: 'True if the product can be ordered.',
+};
 
 export const Product = z
   .object({
-    id: z.guid(),
-    sku: z.string(),
-    name: z.string(),
-    price_minor: z.int(),
-    currency: z.string(),
-    active: z.boolean(),
+    id: z.guid().meta({ description: 'Id of the product.' }),
+    sku: z.string().meta({ description: ofProduct.sku }),
+    name: z.string().meta({ description: ofProduct.name }),
+    price_minor: z.int().meta({ description: ofProduct.price_minor }),
+    currency: z.string().meta({ description: ofProduct.currency }),
+    active: z.boolean().meta({ description: ofProduct.active }),
   })
-  .meta({ id: 'Product' });
+  .meta({ id: 'Product', description: 'A product that can be ordered.' });
 export type Product = z.infer<typeof Product>;
 
 export const ProductInput = z.object({
-  sku: sku.meta({ description: 'Unique in the account.' }),
-  name: productName,
-  price_minor: priceMinor,
-  currency: currency.optional().meta({ description: "Default: the account's setting." }),
-  active: z.boolean().default(true),
+  sku: sku.meta({ description: ofProduct.sku }),
+  name: productName.meta({ description: ofProduct.name }),
+  price_minor: minorUnits.meta({ description: ofProduct.price_minor }),
+  currency: currency.optional().meta({ description: `${ofProduct.currency} Default: the account's currency.` }),
+  active: z.boolean().default(true).meta({ description: ofProduct.active }),
 });
 
 export const ProductChange = z.object({
-  sku: sku.optional(),
-  name: productName.optional(),
-  price_minor: priceMinor.optional(),
-  currency: currency.optional(),
-  active: z.boolean().optional(),
+  sku: sku.optional().meta({ description: ofProduct.sku }),
+  name: productName.optional().meta({ description: ofProduct.name }),
+  price_minor: minorUnits.optional().meta({ description: ofProduct.price_minor }),
+  currency: currency.optional().meta({ description: `${ofProduct.currency} The price is not converted.` }),
+  active: z.boolean().optional().meta({ description: ofProduct.active }),
 });
 
-export const orderStatus = z.enum(['new', 'confirmed', 'declined', 'fulfilled', 'cancelled']);
+export const orderStatus = z.enum(['new', 'confirmed', 'declined', 'fulfilled', 'cancelled']).meta({
+  description:
+    'An order begins as `new`, and is confirmed before it is fulfilled. `declined`, `fulfilled` and `cancelled` are final.',
+});
 export type OrderStatus = z.infer<typeof orderStatus>;
 
 /** Source of an order. */
-export const orderSource = z.enum(['cart', 'agent', 'person', 'api']);
+export const orderSource = z.enum(['cart', 'agent', 'person', 'api']).meta({
+  description:
+    "Where it was made. `cart`: in a chat; `agent`: an agent's draft that a person approved; `person`: by hand; `api`: through the API.",
+});
 export type OrderSource = z.infer<typeof orderSource>;
 
 /** A line keeps its own copy of name and price: later changes of the product do not affect it. */
 export const OrderLine = z
   .object({
     product: z.guid().nullable().meta({ description: 'Product id; null if the catalogue did not have the SKU.' }),
-    sku: z.string(),
-    name: z.string(),
-    quantity: z.int(),
-    unit_price_minor: z.int(),
+    sku: z.string().meta({ description: 'SKU that was ordered.' }),
+    name: z.string().meta({ description: 'Name when it was ordered.' }),
+    quantity: z.int().meta({ description: 'Number of pieces.' }),
+    unit_price_minor: z
+      .int()
+      .meta({ description: "Price of one piece when it was ordered, in the minor unit of the order's currency." }),
   })
   .meta({ id: 'OrderLine' });
 export type OrderLine = z.infer<typeof OrderLine>;
 
 export const Order = z
   .object({
-    id: z.guid(),
+    id: z.guid().meta({ description: 'Id of the order.' }),
     number: z.int().meta({ description: 'Order number, counting up within the account without gaps.' }),
     status: orderStatus,
     source: orderSource,
     channel: channel.meta({ description: 'Channel on which replies about it are sent.' }),
-    contact: ContactSummary,
-    items: z.array(OrderLine),
-    total_minor: z.int(),
-    currency: z.string(),
-    note: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    contact: ContactSummary.meta({ description: 'The customer; after a merge, the surviving contact.' }),
+    items: z.array(OrderLine).meta({ description: 'The lines, in the order in which they were given.' }),
+    total_minor: z.int().meta({ description: "Sum of all lines, in the currency's minor unit, such as cents." }),
+    currency: z.string().meta({ description: 'Currency of all prices: an ISO 4217 code.' }),
+    note: z.string().meta({ description: "The customer's note; empty if there is none." }),
+    created_at: timestamp.meta({ description: 'When the order was placed.' }),
+    updated_at: timestamp.meta({ description: 'When its status last changed.' }),
   })
-  .meta({ id: 'Order' });
+  .meta({ id: 'Order', description: 'An order of a contact, with its lines.' });
 export type Order = z.infer<typeof Order>;
 
 export const OrderInput = z.object({
-  contact: uuid,
+  contact: uuid.meta({ description: 'Id of the contact who orders.' }),
   items: z
     .array(
       z
         .object({
-          sku,
-          quantity: z.int().min(1).max(9_999),
-          name: productName.optional(),
-          unit_price_minor: minorUnits.optional(),
+          sku: sku.meta({ description: 'SKU of a product; one that the catalogue lacks needs a name and a price.' }),
+          quantity: z.int().min(1).max(9_999).meta({ description: 'Number of pieces.' }),
+          name: productName.optional().meta({ description: "Name on the order; default: the product's." }),
+          unit_price_minor: minorUnits.optional().meta({
+            description: "Price of one piece, in the minor unit of the order's currency; default: the product's.",
+          }),
         })
         .meta({ id: 'OrderItem' }),
     )
@@ -93,11 +111,15 @@ export const OrderInput = z.object({
         'Name and price default to those of the product with this SKU; without such a product, both are required.',
     }),
   channel: channel.optional().meta({ description: 'Default: whatsapp if the contact has a phone, otherwise email.' }),
-  note: text(1_000).default(''),
+  note: text(1_000).default('').meta({ description: "The customer's note." }),
   currency: currency
     .optional()
     .meta({ description: "Default: the account's currency. Products in another currency cannot be ordered." }),
 });
 
-export const productPath = z.object({ product_id: uuid.meta({ param: { id: 'ProductId' } }) });
-export const orderPath = z.object({ order_id: uuid.meta({ param: { id: 'OrderId' } }) });
+export const productPath = z.object({
+  product_id: uuid.meta({ description: 'Id of the product.', param: { id: 'ProductId' } }),
+});
+export const orderPath = z.object({
+  order_id: uuid.meta({ description: 'Id of the order.', param: { id: 'OrderId' } }),
+});

@@ -99,7 +99,10 @@ export const previewAudience = operation('previewAudience', {
   description: 'Returns how many contacts match the rules, with up to ten of them.',
   body: z.object({ rules: AudienceRules }),
   status: 200,
-  response: z.object({ members: z.int(), sample: z.array(ContactSummary) }),
+  response: z.object({
+    members: z.int().meta({ description: 'Number of contacts that meet the rules now.' }),
+    sample: z.array(ContactSummary).meta({ description: 'Up to ten of them, newest contact first.' }),
+  }),
   errors: [],
 });
 
@@ -110,7 +113,7 @@ export const explainAudience = operation('explainAudience', {
   summary: 'Explain an audience membership',
   description: 'Returns why a contact is a member or not, by condition.',
   params: audiencePath,
-  query: z.object({ contact: uuid }),
+  query: z.object({ contact: uuid.meta({ description: 'Id of the contact to explain.' }) }),
   status: 200,
   response: AudienceExplanation,
   errors: ['not_found'],

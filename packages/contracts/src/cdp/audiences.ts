@@ -4,45 +4,70 @@ import { clearable, text, timestamp, uuid } from '../core/fields.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 
-export const ruleMatch = z.enum(['all', 'any'], { error: 'must be all or any' });
+export const ruleMatch = z
+  .enum(['all', 'any'], { error: 'must be all or any' })
+  .meta({ description: 'Whether all of the conditions must hold, or any one of them.' });
 
 /** The contact did an event within the last `days` × 86,400 s (null: ever) at least `at_least` times; `did_not` is its negation. */
 export const EventCondition = z
   .object({
-    type: z.literal('event'),
-    op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }),
+    type: z.literal('event').meta({ description: 'A condition on events of the contact.' }),
+    op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }).meta({
+      description:
+        '`did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never.',
+    }),
     name: eventName,
     days: z
       .int({ error: 'must be 1 to 365 or null' })
       .min(1, 'must be 1 to 365 or null')
       .max(365, 'must be 1 to 365 or null')
-      .nullable(),
-    at_least: z.int().min(1).max(1_000).default(1).meta({ description: 'Always there in responses.' }),
+      .nullable()
+      .meta({ description: 'Window in days of 24 hours, counted back from now: 1 to 365, or null for all time.' }),
+    at_least: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(1)
+      .meta({ description: 'Number of times that `did` requires. Always there in responses.' }),
   })
   .meta({ id: 'EventCondition' });
 
 /** The contact's last statement about a channel and a purpose; without a statement, consent is not granted. */
 export const ConsentCondition = z
   .object({
-    type: z.literal('consent'),
-    channel,
+    type: z.literal('consent').meta({ description: "A condition on the contact's consent." }),
+    channel: channel.meta({ description: 'Channel of the consent.' }),
     purpose: consentPurpose,
-    op: z
-      .enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' })
-      .default('granted')
-      .meta({ description: 'Always there in responses.' }),
+    op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted').meta({
+      description:
+        '`granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses.',
+    }),
   })
   .meta({ id: 'ConsentCondition' });
 
+const fieldOp = z
+  .enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte'])
+  .meta({
+    description:
+      'How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.',
+  });
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
 /** A field of the contact: name, phone (E.164), email (lower case), external_id, else a key of its `fields`. "" counts as not set. */
 export const FieldCondition = z
   .object({
-    type: z.literal('field'),
-    name: text(100, 1),
-    op: z.enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte']),
-    value: z.union([text(1_000), z.number(), z.boolean()]).optional(),
+    type: z.literal('field').meta({ description: 'A condition on a field of the contact.' }),
+    name: text(100, 1).meta({
+      description: '`name`, `phone`, `email` or `external_id`; any other name is that of a custom field.',
+    }),
+    op: fieldOp,
+    value: z
+      .union([text(1_000), z.number(), z.boolean()])
+      .optional()
+      .meta({
+        description:
+          'Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.',
+      }),
   })
   .superRefine(({ op, value }, context) => {
     const needsNone = op === 'is_set' || op === 'is_not_set';
@@ -57,9 +82,11 @@ export const FieldCondition = z
 
 export const TagCondition = z
   .object({
-    type: z.literal('tag'),
-    op: z.enum(['has', 'has_not'], { error: 'must be has or has_not' }),
-    tag: text(100, 1),
+    type: z.literal('tag').meta({ description: "A condition on the contact's tags." }),
+    op: z
+      .enum(['has', 'has_not'], { error: 'must be has or has_not' })
+      .meta({ description: 'Whether the contact must have the tag, or must not have it.' }),
+    tag: text(100, 1).meta({ description: 'The tag; case matters.' }),
   })
   .meta({ id: 'TagCondition' });
 
@@ -70,7 +97,12 @@ const condition = z
   .meta({ id: 'AudienceCondition' });
 export type Condition = z.output<typeof condition>;
 
-const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
+const conditionsOf = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1)
+    .max(20)
+    .meta({ description: '1 to 20 conditions. Only the outermost list can contain nested lists.' });
 
 /** The one nested level of conditions. */
 export const NestedRules = z
@@ -83,53 +115,75 @@ const item = z.union([condition, NestedRules]);
 /** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
 export const AudienceRules = z
   .object({ match: ruleMatch, conditions: conditionsOf(item) })
-  .meta({ id: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
+  .meta({ id: 'AudienceRules', description: 'Rules that decide who is a member; at most 256 KiB as JSON.' });
 export type AudienceRules = z.output<typeof AudienceRules>;
 
-const name = text(120, 1).meta({ description: 'Unique in the account.' });
+const name = text(120, 1).meta({ description: 'Name of the audience, unique in the account.' });
 const description = text(1_000);
 
-export const AudienceInput = z.object({ name, description: description.default(''), rules: AudienceRules });
+export const AudienceInput = z.object({
+  name,
+  description: description.default('').meta({ description: 'What the audience is for.' }),
+  rules: AudienceRules,
+});
 
 export const AudienceChange = z.object({
   name: name.optional(),
-  description: clearable(description, ''),
+  description: clearable(description, '').meta({ description: 'What the audience is for; null removes the text.' }),
   rules: AudienceRules.optional(),
 });
 
-export const audienceStatus = z.enum(['building', 'ready', 'failed']);
+export const audienceStatus = z.enum(['building', 'ready', 'failed']).meta({
+  description:
+    '`building`: all members are being computed. `ready`: they are kept up to date. `failed`: `error` says why.',
+});
 
 export const Audience = z
   .object({
-    id: z.guid(),
-    name: z.string(),
-    description: z.string(),
+    id: z.guid().meta({ description: 'Id of the audience.' }),
+    name: z.string().meta({ description: 'Name of the audience, unique in the account.' }),
+    description: z.string().meta({ description: 'What the audience is for; empty if not given.' }),
     status: audienceStatus,
     error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
     members: z.int().meta({ description: 'Number of members; while building, the previous number.' }),
-    refreshed_at: timestamp.nullable().meta({ description: 'When the members were last computed.' }),
-    created_at: timestamp,
-    updated_at: timestamp,
+    refreshed_at: timestamp
+      .nullable()
+      .meta({ description: 'When the members were last computed; null before the first time.' }),
+    created_at: timestamp.meta({ description: 'When the audience was created.' }),
+    updated_at: timestamp.meta({ description: 'When name, description or rules last changed.' }),
     rules: AudienceRules,
   })
-  .meta({ id: 'Audience' });
+  .meta({ id: 'Audience', description: 'A group of contacts that rules keep up to date.' });
 export type Audience = z.infer<typeof Audience>;
 
 export const AudienceMember = z
-  .object({ id: z.guid(), name: z.string(), phone: z.string(), entered_at: timestamp })
+  .object({
+    id: z.guid().meta({ description: 'Id of the contact.' }),
+    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+    phone: z.string().meta({ description: 'Phone number in E.164; empty if there is none.' }),
+    entered_at: timestamp.meta({
+      description: 'When the contact became a member; a later time if it left and entered again.',
+    }),
+  })
   .meta({ id: 'AudienceMember' });
 
 export const AudienceExplanation = z.object({
-  member: z.boolean(),
-  conditions: z.array(
-    z
-      .object({
-        condition: z.union([condition, NestedRules]),
-        holds: z.boolean(),
-        because: z.string().meta({ description: 'The reason, as a sentence.' }),
-      })
-      .meta({ id: 'ExplainedCondition' }),
-  ),
+  member: z.boolean().meta({ description: 'True if the contact meets the rules now.' }),
+  conditions: z
+    .array(
+      z
+        .object({
+          condition: z
+            .union([condition, NestedRules])
+            .meta({ description: 'A condition of the rules, or a nested list of them.' }),
+          holds: z.boolean().meta({ description: 'True if the contact meets it now.' }),
+          because: z.string().meta({ description: 'The reason, as a sentence.' }),
+        })
+        .meta({ id: 'ExplainedCondition' }),
+    )
+    .meta({ description: 'Each condition of the rules, in their order.' }),
 });
 
-export const audiencePath = z.object({ audience_id: uuid.meta({ param: { id: 'AudienceId' } }) });
+export const audiencePath = z.object({
+  audience_id: uuid.meta({ description: 'Id of the audience.', param: { id: 'AudienceId' } }),
+});

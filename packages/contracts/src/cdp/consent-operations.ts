@@ -42,7 +42,11 @@ export const recordEvents = operation('recordEvents', {
   summary: 'Record contact events',
   description: 'Takes up to 500 events. Valid events are accepted even if others are rejected.',
   body: z.object({
-    events: z.array(listEntry(ContactEventInput, 'ContactEvent')).min(1).max(500),
+    events: z
+      .array(listEntry(ContactEventInput, 'ContactEvent'))
+      .min(1)
+      .max(500)
+      .meta({ description: 'The events to record, each by itself: one that is rejected rejects no other.' }),
   }),
   status: 202,
   response: EventIntake,

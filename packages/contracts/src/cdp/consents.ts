@@ -2,26 +2,34 @@ import { z } from 'zod';
 import { channel } from '../core/channel.ts';
 import { instant, text, timestamp } from '../core/fields.ts';
 
-const purpose = text(100, 1).meta({ examples: ['marketing'] });
+const purposeRule =
+  'What the consent is for, in your own words. Messages with the purpose `marketing` need the consent `marketing`.';
+const purpose = text(100, 1).meta({ description: purposeRule, examples: ['marketing'] });
 
-export const consentState = z.enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' });
+export const consentState = z
+  .enum(['granted', 'withdrawn'], { error: 'must be granted or withdrawn' })
+  .meta({ description: 'Whether the contact granted the consent or withdrew it.' });
+const consentChannel = channel.meta({ description: 'Channel that the consent is for.' });
 
 /** One statement of a contact about being reached on a channel for a purpose; earlier statements stay on record. */
 export const Consent = z
   .object({
-    id: z.guid(),
-    channel,
-    purpose: z.string(),
+    id: z.guid().meta({ description: 'Id of the statement.' }),
+    channel: consentChannel,
+    purpose: z.string().meta({ description: purposeRule }),
     state: consentState,
-    source: z.string(),
+    source: z.string().meta({
+      description:
+        'Where the contact said it; empty if not given. `keyword` (such as STOP) and `unsubscribe` come from the platform.',
+    }),
     at: timestamp.meta({ description: 'When the contact said it.' }),
-    created_at: timestamp,
+    created_at: timestamp.meta({ description: 'When it was recorded.' }),
   })
   .meta({ id: 'Consent' });
 export type Consent = z.infer<typeof Consent>;
 
 export const ConsentInput = z.object({
-  channel,
+  channel: consentChannel,
   purpose,
   state: consentState,
   source: text(200).default('').meta({ description: 'Where the contact said it, such as a form.' }),

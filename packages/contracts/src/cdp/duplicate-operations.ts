@@ -16,7 +16,10 @@ export const listDuplicates = operation('listDuplicates', {
   scope: read,
   summary: 'List duplicate pairs',
   description: 'Pairs of contacts that appear to be the same person, newest first.',
-  query: z.object({ reason: duplicateReason.optional(), ...pageQuery }),
+  query: z.object({
+    reason: duplicateReason.optional().meta({ description: 'Only pairs with this reason.' }),
+    ...pageQuery,
+  }),
   status: 200,
   response: pageOf(DuplicatePair),
   errors: [],

@@ -18,12 +18,19 @@ export const duplicateScores: Readonly<Record<DuplicateReason, number>> = {
 
 export const DuplicatePair = z
   .object({
-    id: integerId,
+    id: integerId.meta({ description: 'Id of the pair.' }),
     contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The two contacts, older first.' }),
-    reason: duplicateReason,
+    reason: duplicateReason.meta({
+      description:
+        'What the two contacts share; the strongest reason if there are several. `name` is name and email domain.',
+    }),
     detail: z.string().meta({ description: 'The value they share.' }),
-    score: z.int(),
+    score: z
+      .int()
+      .meta({ description: 'Confidence in percent, by reason: external_id 95, email 90, phone 70, name 60.' }),
   })
   .meta({ id: 'DuplicatePair' });
 
-export const duplicatePath = z.object({ duplicate_id: integerId });
+export const duplicatePath = z.object({
+  duplicate_id: integerId.meta({ description: 'Id of the duplicate pair.' }),
+});

@@ -15,33 +15,45 @@ export const contactCreated = publicEvent(
 );
 export const contactUpdated = publicEvent(
   'contact.updated',
-  z.object({ contact: Contact, previous }),
+  z.object({ contact: Contact.meta({ description: 'The contact after the change.' }), previous }),
   'Fields of a contact changed.',
 );
 export const contactMerged = publicEvent(
   'contact.merged',
-  z.object({ contact: Contact, merged: ContactSummary, previous }),
+  z.object({
+    contact: Contact.meta({ description: 'The surviving contact after the merge.' }),
+    merged: ContactSummary.meta({ description: 'The contact that was merged into it, as it was before.' }),
+    previous,
+  }),
   'Two contacts were merged into one: the id of `merged` refers to `contact` from now on.',
 );
 
 /** A merge was undone: `contact` is the survivor without what the merge gave it, `restored` a contact of its own again. */
 export const contactUnmerged = publicEvent(
   'contact.unmerged',
-  z.object({ contact: Contact, restored: Contact }),
+  z.object({
+    contact: Contact.meta({ description: 'The surviving contact, without what the merge gave it.' }),
+    restored: Contact.meta({ description: 'The contact that was merged into it.' }),
+  }),
   'A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again.',
 );
 
-const audience = z.object({ audience: z.object({ id: z.guid(), name: z.string() }), contact: ContactSummary });
+const audience = z.object({
+  audience: Audience.pick({ id: true, name: true }).meta({
+    description: 'The audience that the contact entered or left.',
+  }),
+  contact: ContactSummary.meta({ description: 'The contact that entered or left.' }),
+});
 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export const audienceReady = publicEvent(
   'audience.ready',
-  z.object({ audience: Audience, previous }),
+  z.object({ audience: Audience.meta({ description: 'The audience after the computation.' }), previous }),
   "An audience's members were computed: after its creation, a change of its rules, or a refresh.",
 );
 export const audienceFailed = publicEvent(
   'audience.failed',
-  z.object({ audience: Audience, previous }),
+  z.object({ audience: Audience.meta({ description: 'The audience; its `error` says what went wrong.' }), previous }),
   "An audience's members could not be computed; `error` says why.",
 );
 export const audienceEntered = publicEvent(
@@ -57,7 +69,11 @@ export const audienceLeft = publicEvent(
 
 export const contactDeleted = publicEvent(
   'contact.deleted',
-  z.object({ contact: Contact.pick({ id: true, number: true, external_id: true }) }),
+  z.object({
+    contact: Contact.pick({ id: true, number: true, external_id: true }).meta({
+      description: 'The ids of the deleted contact.',
+    }),
+  }),
   'A contact was deleted, with all that customer data knew of it.',
 );
 /** The same for other modules: their copies of the contact can no longer be named. */

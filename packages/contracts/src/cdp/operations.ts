@@ -103,7 +103,9 @@ export const putContactByExternalId = operation('putContactByExternalId', {
   scope: 'cdp.contacts:write',
   summary: 'Upsert a contact by external id',
   description: 'Creates the contact, or updates the oldest contact with this external id.',
-  params: z.object({ external_id: text(200, 1) }),
+  params: z.object({
+    external_id: text(200, 1).meta({ description: "The contact's id in your own system." }),
+  }),
   body: ContactByExternalId,
   status: 200,
   response: Contact,
@@ -118,7 +120,11 @@ export const writeContacts = operation('writeContacts', {
   summary: 'Create or update many contacts',
   description: `Takes up to ${maxBatch} contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.`,
   body: z.object({
-    contacts: z.array(listEntry(WrittenContact, 'WrittenContact')).min(1).max(maxBatch),
+    contacts: z
+      .array(listEntry(WrittenContact, 'WrittenContact'))
+      .min(1)
+      .max(maxBatch)
+      .meta({ description: 'The contacts to write, each by itself: one that is refused refuses no other.' }),
   }),
   status: 200,
   response: ContactsWritten,

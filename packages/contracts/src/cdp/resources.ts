@@ -11,13 +11,13 @@ const fieldName = text(100, 1);
 export const ContactFields = z
   .record(fieldName, fieldValue)
   .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
-  .meta({ description: 'At most 100 keys and 64 KiB as JSON.' });
+  .meta({ description: 'Custom fields by name. At most 100 keys and 64 KiB as JSON.' });
 
-const tags = z.array(text(100, 1)).max(100).meta({ description: 'Tags; repeated tags are stored once.' });
-const phone = text(50).meta({
-  description:
-    "A phone number; without a country code it is read as a number of the account's country. Responses show E.164.",
-});
+const tags = z.array(text(100, 1)).max(100);
+const phone = text(50);
+const phoneRule =
+  "Phone number; without a country code it is read as a number of the account's country. Responses show E.164.";
+const emailRule = 'Email address, stored in lower case; it need not be unique.';
 
 const externalId = text(200);
 const name = text(200);
@@ -29,10 +29,12 @@ export const ContactInput = z
     external_id: externalId
       .optional()
       .meta({ description: "The contact's id in your own system; it need not be unique." }),
-    name: name.default(''),
-    phone: phone.optional(),
-    email: emailOrNone.optional(),
-    tags: tags.default([]),
+    name: name.default('').meta({
+      description: 'Full name. A contact needs at least one of name, phone, email and external id.',
+    }),
+    phone: phone.optional().meta({ description: phoneRule }),
+    email: emailOrNone.optional().meta({ description: emailRule }),
+    tags: tags.default([]).meta({ description: 'Tags; repeated tags are stored once.' }),
     fields: ContactFields.default({}),
   })
   .refine((contact) => contact.name || contact.phone || contact.email || contact.external_id, {
@@ -42,12 +44,19 @@ export const ContactInput = z
 
 /** Body of PATCH: `fields` merges by key and null removes a key, or all of them; null or an empty string clears a value; `tags` is replaced. */
 export const ContactChange = z.object({
-  external_id: clearable(externalId, ''),
-  name: clearable(name, ''),
-  phone: clearable(phone, ''),
-  email: clearable(emailOrNone, ''),
-  tags: clearable(tags, []),
-  fields: z.record(fieldName, fieldValue.nullable()).nullable().optional(),
+  external_id: clearable(externalId, '').meta({
+    description: "The contact's id in your own system; null or an empty string removes it.",
+  }),
+  name: clearable(name, '').meta({ description: 'Full name; null or an empty string removes it.' }),
+  phone: clearable(phone, '').meta({ description: `${phoneRule} Null or an empty string removes it.` }),
+  email: clearable(emailOrNone, '').meta({ description: `${emailRule} Null or an empty string removes it.` }),
+  tags: clearable(tags, []).meta({
+    description: 'All tags, in place of the former ones; null or an empty list removes them.',
+  }),
+  fields: z.record(fieldName, fieldValue.nullable()).nullable().optional().meta({
+    description:
+      'Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all.',
+  }),
 });
 
 /** Body of PUT by external id: the id comes from the path; omitted values of an existing contact are kept. */
@@ -62,50 +71,71 @@ export const WrittenContact = ContactChange.meta({ id: 'WrittenContact' });
 /** What a batch came to, entry by entry. */
 export const ContactsWritten = z
   .object({
-    created: z.int(),
-    updated: z.int(),
-    unchanged: z.int(),
-    failed: z.int(),
-    data: z.array(
-      z
-        .object({
-          index: z.int().meta({ description: 'Place in the request, from 0.' }),
-          outcome: z.enum(['created', 'updated', 'unchanged', 'failed']),
-          id: z.guid().nullable().meta({ description: 'Id of the contact; null if the entry failed.' }),
-          error: ErrorEnvelope.shape.error.nullable().meta({ description: 'Why the entry failed; otherwise null.' }),
-        })
-        .meta({ id: 'ContactOutcome' }),
-    ),
+    created: z.int().meta({ description: 'Number of entries that created a contact.' }),
+    updated: z.int().meta({ description: 'Number of entries that changed a contact.' }),
+    unchanged: z.int().meta({ description: 'Number of entries whose contact had all these values already.' }),
+    failed: z.int().meta({ description: 'Number of entries that were refused.' }),
+    data: z
+      .array(
+        z
+          .object({
+            index: z.int().meta({ description: 'Place in the request, from 0.' }),
+            outcome: z
+              .enum(['created', 'updated', 'unchanged', 'failed'])
+              .meta({ description: 'What the entry did. `unchanged`: the contact had all these values already.' }),
+            id: z.guid().nullable().meta({ description: 'Id of the contact; null if the entry failed.' }),
+            error: ErrorEnvelope.shape.error.nullable().meta({ description: 'Why the entry failed; otherwise null.' }),
+          })
+          .meta({ id: 'ContactOutcome' }),
+      )
+      .meta({ description: 'The outcome of each entry, in the order of the request.' }),
   })
   .meta({ id: 'ContactsWritten' });
 export type ContactsWritten = z.infer<typeof ContactsWritten>;
 
 export const Contact = z
   .object({
-    id: z.guid(),
+    id: z.guid().meta({ description: 'Id of the contact. After a merge it finds the surviving contact.' }),
     number: z
       .int()
       .meta({ description: 'Number of the contact, counting up within the account; shown as its id in agent plans.' }),
-    external_id: z.string().nullable(),
-    name: z.string(),
-    phone: z.string().nullable().meta({ description: 'Phone number in E.164.' }),
-    email: z.string().nullable().meta({ description: 'Email address in lower case.' }),
-    tags: z.array(z.string()),
-    fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    external_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The contact's id in your own system; null if there is none. It need not be unique." }),
+    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+    phone: z.string().nullable().meta({ description: 'Phone number in E.164; null if there is none.' }),
+    email: z.string().nullable().meta({ description: 'Email address in lower case; null if there is none.' }),
+    tags: z.array(z.string()).meta({ description: 'Tags, each once.' }),
+    fields: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .meta({ description: 'Custom fields by name: texts, numbers and booleans.' }),
     merged_into: z
       .guid()
       .nullable()
       .meta({ description: 'Always null: the id of a merged contact returns the contact it was merged into.' }),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestamp.meta({ description: 'When the contact was created.' }),
+    updated_at: timestamp.meta({ description: 'When a value of the contact last changed.' }),
   })
-  .meta({ id: 'Contact' });
+  .meta({
+    id: 'Contact',
+    description: 'A person that the account knows, with phone, email, tags and custom fields.',
+  });
 export type Contact = z.infer<typeof Contact>;
 
 /** A contact as every other module shows it; `phone` is empty if there is none. */
 export const ContactSummary = z
-  .object({ id: z.guid(), name: z.string(), phone: z.string() })
-  .meta({ id: 'ContactSummary' });
+  .object({
+    id: z.guid().meta({ description: 'Id of the contact.' }),
+    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+    phone: z.string().meta({ description: 'Phone number in E.164; empty if there is none.' }),
+  })
+  .meta({ id: 'ContactSummary', description: 'A contact in short, as resources of other modules show it.' });
 export type ContactSummary = z.infer<typeof ContactSummary>;
 
-export const contactPath = z.object({ contact_id: uuid.meta({ param: { id: 'ContactId' } }) });
+export const contactPath = z.object({
+  contact_id: uuid.meta({
+    description: 'Id of the contact; that of a merged contact finds the contact that it was merged into.',
+    param: { id: 'ContactId' },
+  }),
+});

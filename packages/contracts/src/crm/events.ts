@@ -3,7 +3,7 @@ import { eventsOf, previous } from '../core/event.ts';
 import { Deal } from './resources.ts';
 
 const { publicEvent, internalEvent } = eventsOf('crm');
-const changed = z.object({ deal: Deal, previous });
+const changed = z.object({ deal: Deal.meta({ description: 'The deal after the change.' }), previous });
 
 export const dealCreated = publicEvent('deal.created', z.object({ deal: Deal }), 'A deal was created.');
 export const dealUpdated = publicEvent(
@@ -19,14 +19,14 @@ export const dealStageChanged = publicEvent(
 export const dealWon = publicEvent('deal.won', changed, 'An open deal was won.');
 export const dealLost = publicEvent(
   'deal.lost',
-  changed.extend({ reason: z.string() }),
+  changed.extend({ reason: z.string().meta({ description: 'The reason that was given; empty if none was.' }) }),
   'An open deal was lost, with the reason that was given.',
 );
 export const dealReopened = publicEvent('deal.reopened', changed, 'A won or lost deal was opened again.');
 
 export const dealDeleted = publicEvent(
   'deal.deleted',
-  z.object({ deal: Deal.pick({ id: true, title: true }) }),
+  z.object({ deal: Deal.pick({ id: true, title: true }).meta({ description: 'The deal that was deleted.' }) }),
   'A deal was deleted.',
 );
 /** The same for other modules, which drop their references to the deal. */

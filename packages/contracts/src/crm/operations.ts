@@ -97,10 +97,12 @@ export const listDeals = operation('listDeals', {
   summary: 'List deals',
   description: 'Newest first. A deal is listed if it matches every filter given.',
   query: z.object({
-    pipeline: integerId.optional(),
-    stage: integerId.optional(),
-    status: dealStatus.optional(),
-    contact: uuid.optional(),
+    pipeline: integerId.optional().meta({ description: 'Only deals of the pipeline with this id.' }),
+    stage: integerId.optional().meta({ description: 'Only deals in the stage with this id.' }),
+    status: dealStatus.optional().meta({ description: 'Only deals with this status.' }),
+    contact: uuid.optional().meta({
+      description: 'Only deals of the contact with this id, and of contacts that were merged into it.',
+    }),
     ...updatedSinceQuery,
     ...pageQuery,
   }),
@@ -168,7 +170,7 @@ export const moveDeal = operation('moveDeal', {
   summary: 'Move a deal',
   description: 'Moves an open deal to another stage of its pipeline.',
   params: dealPath,
-  body: z.object({ stage: integerId }),
+  body: z.object({ stage: integerId.meta({ description: "Id of a stage of the deal's pipeline." }) }),
   status: 200,
   response: Deal,
   errors: ['not_found', 'invalid_state'],
@@ -196,7 +198,11 @@ export const loseDeal = operation('loseDeal', {
   summary: 'Lose an open deal',
   description: 'The reason is sent with the event `deal.lost`.',
   params: dealPath,
-  body: z.object({ reason: text(500).default('') }),
+  body: z.object({
+    reason: text(500)
+      .default('')
+      .meta({ description: 'Why it was lost. It is sent with `deal.lost`; the deal does not keep it.' }),
+  }),
   status: 200,
   response: Deal,
   errors: ['not_found', 'invalid_state'],

@@ -2,22 +2,32 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { clearable, currency, integerId, text, timestamp, uuid } from '../core/fields.ts';
 
-const pipelineName = text(120, 1);
+const pipelineName = text(120, 1).meta({ description: 'Name of the pipeline; it need not be unique.' });
 const stageName = text(120, 1);
 const maxStages = 50;
 
-export const Stage = z.object({ id: integerId, name: z.string(), order: z.int() }).meta({ id: 'PipelineStage' });
+export const Stage = z
+  .object({
+    id: integerId.meta({ description: 'Id of the stage, which stays when it is renamed or moved.' }),
+    name: z.string().meta({ description: 'Name of the stage.' }),
+    order: z.int().meta({ description: 'Place in the pipeline, from 1.' }),
+  })
+  .meta({ id: 'PipelineStage' });
 export type Stage = z.infer<typeof Stage>;
 
 export const Pipeline = z
-  .object({ id: integerId, name: z.string(), stages: z.array(Stage).meta({ description: 'Stages in order, from 1.' }) })
-  .meta({ id: 'Pipeline' });
+  .object({
+    id: integerId.meta({ description: 'Id of the pipeline.' }),
+    name: z.string().meta({ description: 'Name of the pipeline; it need not be unique.' }),
+    stages: z.array(Stage).meta({ description: 'Stages in order, from 1.' }),
+  })
+  .meta({ id: 'Pipeline', description: 'A sequence of stages through which deals move.' });
 export type Pipeline = z.infer<typeof Pipeline>;
 
 export const PipelineInput = z.object({
   name: pipelineName,
   stages: z
-    .array(z.object({ name: stageName }).meta({ id: 'NewStage' }))
+    .array(z.object({ name: stageName.meta({ description: 'Name of the stage.' }) }).meta({ id: 'NewStage' }))
     .min(1)
     .max(maxStages)
     .meta({ description: 'Stages in order.' }),
@@ -28,7 +38,12 @@ export const PipelineChange = z.object({
   stages: z
     .array(
       z
-        .object({ id: integerId.optional(), name: stageName.optional() })
+        .object({
+          id: integerId.optional().meta({ description: 'Id of a stage to keep; left out for a new stage.' }),
+          name: stageName.optional().meta({
+            description: 'Name of the stage; required for a new one. A stage that is kept has its old name by default.',
+          }),
+        })
         .refine(({ id, name }) => id ?? name, {
           error: 'must have an id, a name, or both',
         })
@@ -43,65 +58,73 @@ export const PipelineChange = z.object({
     }),
 });
 
-export const dealStatus = z.enum(['open', 'won', 'lost']);
+export const dealStatus = z.enum(['open', 'won', 'lost']).meta({
+  description: '`open`, or how the deal was closed. The operations win, lose and reopen change it.',
+});
 export type DealStatus = z.infer<typeof dealStatus>;
 
-const title = text(200, 1);
+const title = text(200, 1).meta({ description: 'Title of the deal.' });
 export const maxDealNotes = 5_000;
 const notes = text(maxDealNotes);
-const valueMinor = z.int().min(0).meta({ description: "Amount in the currency's minor unit." });
-
-const Named = z.object({ id: integerId, name: z.string() });
+const valueRule = "Value of the deal in the currency's minor unit, such as cents.";
+const valueMinor = z.int().min(0).meta({ description: valueRule });
 
 export const Deal = z
   .object({
-    id: z.guid(),
-    title: z.string(),
-    pipeline: Named,
-    stage: Named,
+    id: z.guid().meta({ description: 'Id of the deal.' }),
+    title: z.string().meta({ description: 'Title of the deal.' }),
+    pipeline: Pipeline.pick({ id: true, name: true }).meta({ description: 'The pipeline, which never changes.' }),
+    stage: Stage.pick({ id: true, name: true }).meta({
+      description: 'The stage of the pipeline that the deal is in. A closed deal keeps it.',
+    }),
     status: dealStatus,
-    value_minor: z.int(),
-    currency: z.string(),
-    contact: ContactSummary.nullable(),
-    notes: z.string(),
-    stage_entered_at: timestamp,
+    value_minor: z.int().meta({ description: valueRule }),
+    currency: z.string().meta({ description: 'Currency of the value: an ISO 4217 code.' }),
+    contact: ContactSummary.nullable().meta({
+      description: 'The contact, or the surviving contact after a merge; null if the deal has none.',
+    }),
+    notes: z.string().meta({ description: 'Free text about the deal. Notes that agents add are appended to it.' }),
+    stage_entered_at: timestamp.meta({ description: 'When the deal reached its stage.' }),
     closed_at: timestamp.nullable().meta({ description: 'When the deal was won or lost; null while open.' }),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestamp.meta({ description: 'When the deal was created.' }),
+    updated_at: timestamp.meta({ description: 'When the deal last changed.' }),
   })
-  .meta({ id: 'Deal' });
+  .meta({ id: 'Deal', description: 'A possible sale, in a stage of a pipeline.' });
 export type Deal = z.infer<typeof Deal>;
 
 export const DealInput = z.object({
   title,
   pipeline: integerId
     .optional()
-    .meta({ description: "Default: the stage's pipeline, otherwise the account's first pipeline." }),
-  stage: integerId.optional().meta({ description: 'A stage of the pipeline; default: its first stage.' }),
+    .meta({ description: "Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline." }),
+  stage: integerId.optional().meta({ description: 'Id of a stage of the pipeline; default: its first stage.' }),
   value_minor: valueMinor.default(0),
-  currency: currency.optional().meta({ description: "Default: the account's setting." }),
-  contact: uuid.optional(),
-  notes: notes.default(''),
+  currency: currency.optional().meta({ description: "ISO 4217 code; default: the account's currency." }),
+  contact: uuid.optional().meta({ description: 'Id of the contact; a deal need not have one.' }),
+  notes: notes.default('').meta({ description: 'Free text about the deal.' }),
 });
 
-const elsewhere = (name: string) =>
+const elsewhere = (rule: string) =>
   z
     .unknown()
     .optional()
-    .refine((value) => value === undefined, { error: `must be left out: ${name}` });
+    .refine((value) => value === undefined, { error: `must be left out: ${rule}` })
+    .meta({ description: `Refused: ${rule}.` });
 
 export const DealChange = z.object({
   title: title.optional(),
   value_minor: valueMinor.optional(),
-  currency: currency.optional(),
+  currency: currency.optional().meta({ description: 'ISO 4217 code. The value is not converted.' }),
   contact: clearable(uuid.or(z.literal('')), '').meta({
     description: 'Id of a contact; null or an empty string removes it.',
   }),
-  notes: clearable(notes, ''),
+  notes: clearable(notes, '').meta({ description: 'Free text about the deal; null or an empty string removes it.' }),
   stage: elsewhere('POST …/move changes the stage'),
   pipeline: elsewhere('a deal stays in its pipeline'),
   status: elsewhere('POST …/win, /lose and /reopen change the status'),
 });
 
-export const pipelinePath = z.object({ pipeline_id: integerId.meta({ param: { id: 'PipelineId' } }) });
-export const dealPath = z.object({ deal_id: uuid.meta({ param: { id: 'DealId' } }) });
+export const pipelinePath = z.object({
+  pipeline_id: integerId.meta({ description: 'Id of the pipeline.', param: { id: 'PipelineId' } }),
+});
+export const dealPath = z.object({ deal_id: uuid.meta({ description: 'Id of the deal.', param: { id: 'DealId' } }) });
