@@ -71,6 +71,8 @@ export const parameterExamples: Readonly<Record<string, string | number>> = {
   endpoint_id: webhookExamples.getEndpoint.response.id,
   event_id: webhookExamples.getEvent.response.id,
   external_id: 'till-1042',
+  key_id: accountExamples.createApiKey.response.id,
+  member_id: accountExamples.addTeamMember.response.id,
   message_id: messagingExamples.getMessage.response.id,
   number: agentExamples.publishWorkflow.response.number,
   order_id: catalogueExamples.getOrder.response.id,
