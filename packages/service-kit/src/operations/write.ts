@@ -45,7 +45,10 @@ export async function write<Resources>(
   let [rollbacks, waits, waitedSinceMs] = [0, 0, 0];
   for (let work: PrefetchNeeded['work'] | undefined; ; ) {
     try {
-      return await attempt(call, work);
+      const served = await attempt(call, work);
+      if (served.isReplay && served.status < 300)
+        steps.implementation.replayed?.(account, JSON.parse(served.body ?? 'null'));
+      return served;
     } catch (error) {
       work = error instanceof PrefetchNeeded ? error.work : undefined;
       if (error instanceof KeyRunning) {
@@ -83,7 +86,8 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
   const events: OutboxRow[] = [];
   const work = (tx: Sql) => runIn(tx, call, context.clock(), events);
   const commitsByItself = call.claim === undefined && implementation.isOneStatement === true;
-  const served = commitsByItself ? await work(context.sql)
+  const served = commitsByItself
+    ? await work(context.sql)
     : await inTransaction(context.sql, work, holdOfChanges(call.account.id));
   if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();
