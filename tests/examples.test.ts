@@ -138,6 +138,10 @@ it('calendar', async () => {
   await send('markNoShow');
 });
 
+it('team and keys', async () => {
+  await send('addTeamMember', 'createApiKey', 'rotateApiKey');
+});
+
 it('the clock', async () => {
   const { now } = await account.testClient.getSandboxClock();
   const { advance_to } = examples.advanceSandboxClock!.body as { advance_to: string };

@@ -73,6 +73,12 @@ async function setUpSms(client: TestAccount['client']): Promise<void> {
 }
 
 const makers: Record<string, Make> = {
+  member_id: async (client) => {
+    return (await client.addTeamMember({ body: { name: 'Bo', email: 'bo@example.com' } })).id;
+  },
+  key_id: async (client) => {
+    return (await client.createApiKey({ body: { name: 'Seed', mode: 'live', scopes: ['calendar:read'] } })).id;
+  },
   contact_id: async (client) => (await client.createContact({ body: contact })).id,
   external_id: async (_client, id) => {
     await id('contact_id');

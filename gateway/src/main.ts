@@ -31,7 +31,7 @@ import { InboundWebhooks } from './public/inbound-webhooks.ts';
 import { publicHandler } from './public/public-handler.ts';
 import { StreamRoutes } from './public/stream-routes.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
-import { openSandboxClocks } from './sandbox-clock/serve-clock.ts';
+import { openOwnOperations } from './self-service/serve-own.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
 
 const migrations = new URL('../migrations/', import.meta.url);
@@ -68,7 +68,8 @@ export async function startGateway(
   const adminApp = controlPlane(foundation, Object.values(adminOperations), resources, parts);
   const admin = await listenWithEnvelopes(adminApp, { port: config.ADMIN_PORT, host: config.ADMIN_HOST, log });
   const upstreams = openUpstreams(config, log);
-  const sandboxClocks = openSandboxClocks(foundation, [...upstreams.services.keys()]);
+  const own = openOwnOperations(foundation, changes, [...upstreams.services.keys()]);
+  const isReady = () => !isStopping && (!config.READY_FILE || existsSync(config.READY_FILE));
   const bodies = new BodyIntake(bodyBounds(config), log);
   const handler = publicHandler({
     ...admission,
@@ -80,8 +81,8 @@ export async function startGateway(
     streams,
     hooks: upstreams.hooks && new InboundWebhooks(upstreams.hooks, bodies, config),
     addressOf,
-    serveHealth: healthServer(foundation.health, () => !isStopping && isThere(config.READY_FILE)),
-    serveClock: sandboxClocks.serve,
+    serveHealth: healthServer(foundation.health, isReady),
+    serveOwn: own.serve,
     serveDocs: docsServer(new CurrentApiDocument(routes), log, config.DOCS_KEY_FILE),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
@@ -93,18 +94,13 @@ export async function startGateway(
     async stop() {
       isStopping = true;
       await drained([publicListener, admin, streams], config);
-      await Promise.all([changes, queueHistory, sandboxClocks, ...jobs].map((running) => running.stop()));
+      await Promise.all([changes, queueHistory, own, ...jobs].map((running) => running.stop()));
       await admission.stop();
       upstreams.close();
       await traces.thread?.stop();
       await stop();
     },
   };
-}
-
-/** Returns whether a file is there, or none is asked for. */
-function isThere(file: string | undefined): boolean {
-  return file === undefined || existsSync(file);
 }
 
 function bodyBounds(config: GatewayConfig): BodyBounds {

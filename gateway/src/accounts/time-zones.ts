@@ -7,7 +7,8 @@ const zoneless = ['BV', 'HM'];
 type LocaleWithZones = Intl.Locale & { getTimeZones?(): string[] | undefined };
 
 /** Codes that look like a country's: AA to ZZ, in order. */
-const codes = letterPairs();
+const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const codes = letters.flatMap((first) => letters.map((second) => first + second));
 
 /** Countries by zone, of those that were read so far: reading the zones of all takes a tenth of a second. */
 const ofZones = new Map<string, string>();
@@ -35,11 +36,6 @@ export function isCountry(code: string): boolean {
 function zonesOf(code: string): string[] {
   const locale = new Intl.Locale(`und-${code}`) as LocaleWithZones;
   return locale.region === code ? (locale.getTimeZones?.() ?? []) : [];
-}
-
-function letterPairs(): string[] {
-  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-  return letters.flatMap((first) => letters.map((second) => first + second));
 }
 
 let names: Map<string, string> | undefined;

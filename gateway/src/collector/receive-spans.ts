@@ -54,7 +54,10 @@ export class SpanReceiver {
       const refusal = tokenRefusal(request, 'trace', 'TRACE_TOKEN');
       return this.#wrongTokens.refuse(addressOf(request), refusal, response, () => sendError(response, refusal, log));
     }
-    if (this.#underWay >= maxExports) throw tooMany();
+    if (this.#underWay >= maxExports) {
+      limitReached('trace_exports');
+      throw serviceUnavailable('Too many spans arrive; the export is to be sent again later');
+    }
     this.#underWay++;
     let rejected: number;
     try {
@@ -70,11 +73,6 @@ export class SpanReceiver {
 
 function isToken(given: string, token: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
-}
-
-function tooMany(): ApiError {
-  limitReached('trace_exports');
-  return serviceUnavailable('Too many spans arrive; the export is to be sent again later');
 }
 
 /** OTLP's response to an export of which a part was rejected; it is not sent again, and exporters log the message. */

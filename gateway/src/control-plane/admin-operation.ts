@@ -1,12 +1,4 @@
-import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
-import {
-  type Bus,
-  type EventAccount,
-  implementer,
-  outboxRow,
-  type Sql,
-  writeOutbox,
-} from '@customer-platform/service-kit';
+import { type Bus, implementer } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import type { Traces } from '../collector/traces.ts';
 import type { InvalidKeys } from '../limits/invalid-keys.ts';
@@ -28,16 +20,3 @@ export interface AdminResources {
 
 /** Binds an admin operation to its contract. */
 export const implement = implementer<AdminResources>();
-
-/**
- * Publishes an event with the transaction, on behalf of the account that it is about: the caller of an admin operation
- * is the operator, who has no account.
- */
-export async function emitFor<Event extends EventDefinition>(
-  { tx, now }: { tx: Sql; now: Date },
-  event: Event,
-  account: EventAccount,
-  data: EventData<Event>,
-): Promise<void> {
-  await writeOutbox(tx, [outboxRow(event, account, data, now)]);
-}

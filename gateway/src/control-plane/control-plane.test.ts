@@ -201,10 +201,12 @@ describe('an account', () => {
 
   it('stays as it is, and nothing is published, where nothing changes', async () => {
     const account = await make();
-    for (const body of [{}, { name: 'Acme', plan: { api: true }, modules: { cdp: { on: true } } }, { name: null }]) {
+    for (const body of [{}, { name: 'Acme', plan: { api: true }, modules: { cdp: { on: true } } }]) {
       const response = await platform.admin('PATCH', `/admin/accounts/${account.id}`, body);
       expect([response.status, response.body]).toEqual([200, account]);
     }
+    const cleared = await platform.admin('PATCH', `/admin/accounts/${account.id}`, { name: null });
+    expectRefusal(cleared, 400, 'invalid_request', 'name');
     await platform.admin('PATCH', `/admin/accounts/${account.id}`, { name: 'Last' });
     await platform.event(account.id, 'account.updated');
     expect(platform.events(account.id).map((event) => event.type)).toEqual(['account.created', 'account.updated']);

@@ -95,6 +95,11 @@ export function serviceNamed(name: string): ServiceName {
   return service;
 }
 
+/** The refusal for a queue that is not there: it says which are. */
+export function noSuchQueue(service: ServiceName, queue: string, queues: readonly string[]): ApiError {
+  return new ApiError('not_found', `${service} has no queue ${queue}; it has: ${[...queues].sort().join(', ')}`);
+}
+
 /** The refusal of a request for a service that is gone. */
 export const gone = (service: ServiceName) =>
   serviceUnavailable(`${service} does not respond; try again once it is running`);

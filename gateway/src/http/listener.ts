@@ -45,7 +45,8 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
     }
     unread.begin(request.socket, response);
     response.once('close', () => unread.end(request.socket, response));
-    setProtectiveHeaders(response);
+    // Those of every response but the pages and files of the documentation.
+    response.setHeader('Cache-Control', 'no-store').setHeader('X-Content-Type-Options', 'nosniff');
     const refusal = headRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);
     else handle(request, response, continues);
@@ -78,12 +79,6 @@ export function refuse(response: ServerResponse, error: unknown, log: Logger): v
   }
   log.error({ err: error, request_id: response.getHeader('request-id') }, 'request failed');
   sendRefusal(response, internalError());
-}
-
-/** Sets the headers of every response but the pages and files of the documentation. */
-export function setProtectiveHeaders(response: ServerResponse): void {
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
 }
 
 /** Time in which a refused client may go on sending before its connection is cut: it gets to read the response. */

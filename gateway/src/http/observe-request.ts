@@ -77,7 +77,12 @@ function endSpan(
   const { method, url, response, call } = served;
   const route = routeOf(call);
   if (route) span.updateName(`${method} ${route}`);
-  span.setAttributes({ ...callAttributes(call), ...(call.hook ? {} : { 'url.path': pathInSpan(url, call) }) });
+  span.setAttributes({
+    'http.route': route,
+    'platform.operation': operationOf(call),
+    'platform.account': call.accountId,
+    'url.path': call.hook ? undefined : pathInSpan(url, call),
+  });
   if (isClientGone(response)) markFailed(span, 'client_gone');
   else setHttpStatus(span, response.statusCode);
   span.end();
@@ -98,16 +103,6 @@ function routeAttributes(method: string, call: PublicCall, status: number): Attr
     'http.request.method': method,
     'http.response.status_code': status,
     ...(route ? { 'http.route': route } : {}),
-  };
-}
-
-function callAttributes(call: PublicCall): Attributes {
-  const route = routeOf(call);
-  const operation = operationOf(call);
-  return {
-    ...(route ? { 'http.route': route } : {}),
-    ...(operation ? { 'platform.operation': operation } : {}),
-    ...(call.accountId ? { 'platform.account': call.accountId } : {}),
   };
 }
 

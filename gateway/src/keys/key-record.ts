@@ -1,3 +1,4 @@
+import type { AccountContext } from '@customer-platform/contracts/core';
 import { contextSigner } from '@customer-platform/service-kit';
 import { toContext } from '../accounts/account-shape.ts';
 import { parseRange } from '../http/request-head.ts';
@@ -13,6 +14,7 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
   const rateLimit = { per_minute: row.key_per_minute ?? row.per_minute, burst: row.key_burst ?? row.burst };
   return {
     keyId: row.key_id,
+    last4: row.last4,
     /** The account that the key was issued to; `account` is the one it acts as. */
     ownerId: row.owner_id,
     account,
@@ -30,3 +32,13 @@ export function toKeyRecord(row: KeyWithAccount, contextSecret: string) {
     signer: contextSigner(contextSecret, account),
   };
 }
+
+/** The account that a key acts as, with the key, and named as the audit log names the key. */
+interface ActingAccount extends AccountContext {
+  key: KeyRecord;
+}
+
+export const accountOf = (key: KeyRecord): ActingAccount => ({ ...key.account, name: `key:…${key.last4}`, key });
+
+/** Returns the key of an account that `accountOf` returned. */
+export const keyOf = (account: AccountContext): KeyRecord => (account as ActingAccount).key;

@@ -18,7 +18,9 @@ export interface KeyRow
 }
 
 /** A key with the account that it acts as, which for a test key is the sandbox of its own. */
-export interface KeyWithAccount extends AccountRow, Pick<KeyRow, 'scopes' | 'allowed_addresses' | 'revoked_at'> {
+export interface KeyWithAccount
+  extends AccountRow,
+    Pick<KeyRow, 'scopes' | 'allowed_addresses' | 'last4' | 'revoked_at'> {
   key_id: string;
   owner_id: string;
   key_per_minute: number | null;
@@ -36,7 +38,7 @@ export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAcco
     select acting.account_id, acting.parent_id, acting.name, acting.status, acting.timezone, acting.country, acting.language, acting.currency,
       acting.plan_name, acting.plan_api, acting.plan_modules, acting.modules_off, acting.per_minute, acting.burst,
       acting.created_at, acting.updated_at,
-      keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses, keys.hash,
+      keys.id as key_id, keys.account_id as owner_id, keys.scopes, keys.allowed_addresses, keys.last4, keys.hash,
       keys.per_minute as key_per_minute, keys.burst as key_burst,
       least(keys.expires_at, keys.retires_at) as ends_at, keys.revoked_at
     from keys
@@ -63,14 +65,24 @@ export async function insertKey(
   return row!;
 }
 
-/**
- * Returns a key by id, locked until the transaction ends: of two that rotate or revoke it, the second sees what the
- * first did.
- */
-export async function lockKey(tx: Sql, id: string): Promise<KeyRow | undefined> {
-  const [row] = await tx<KeyRow[]>`select * from keys where id = ${id} for update`;
+/** The keys that somebody sees: those of an account, or of them those of one mode. */
+export interface SeenKeys {
+  account_id: string;
+  mode?: KeyRow['mode'] | undefined;
+}
+
+const isSeen = (sql: Sql, { account_id, mode }: SeenKeys) =>
+  sql`account_id = ${account_id} ${mode ? sql`and mode = ${mode}` : sql``}`;
+
+/** Returns a key by id: one that somebody sees, where `seen` says so. */
+export async function findKey(sql: Sql, id: string, seen?: SeenKeys, lock = sql``): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    select * from keys where id = ${id} ${seen ? sql`and ${isSeen(sql, seen)}` : sql``} ${lock}`;
   return row;
 }
+
+/** Does the same, and locks it until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
+export const lockKey = (tx: Sql, id: string, seen?: SeenKeys) => findKey(tx, id, seen, tx`for update`);
 
 /** Ends a key at once. */
 export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<void> {
@@ -84,23 +96,13 @@ export async function retireKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
     where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Lists keys newest first; `after` is a key of this account. */
-export async function selectKeys(
-  sql: Sql,
-  accountId: string,
-  limit: number,
-  after: KeyRow | undefined,
-): Promise<KeyRow[]> {
+/** Lists keys newest first; `after` is one of them. */
+export async function selectKeys(sql: Sql, seen: SeenKeys, limit: number, after?: KeyRow): Promise<KeyRow[]> {
   return await sql<KeyRow[]>`
     select * from keys
-    where account_id = ${accountId}
+    where ${isSeen(sql, seen)}
       ${after ? sql`and (created_at, id) < (${after.created_at}, ${after.id})` : sql``}
     order by created_at desc, id desc limit ${limit}`;
-}
-
-export async function findKeyOfAccount(sql: Sql, accountId: string, id: string): Promise<KeyRow | undefined> {
-  const [row] = await sql<KeyRow[]>`select * from keys where account_id = ${accountId} and id = ${id}`;
-  return row;
 }
 
 /** Writes when keys were last used, in one statement for any number; a later time never gives way to an earlier. */

@@ -116,12 +116,8 @@ const retryDelayMs = (times: number) => Math.min(50 * times, 500);
  */
 export function openRedis(settings: RedisSettings, report: (error: unknown) => void): GatewayRedis {
   const { REDIS_MODE, REDIS_TIMEOUT_MS } = settings;
-  const redis =
-    REDIS_MODE === 'cluster'
-      ? openCluster(settings)
-      : REDIS_MODE === 'sentinel'
-        ? openBySentinels(settings)
-        : openSingle(settings);
+  const open = { single: openSingle, cluster: openCluster, sentinel: openBySentinels };
+  const redis = open[REDIS_MODE](settings);
   redis.on('error', report);
   redis.on('node error', report);
   const shards = REDIS_MODE === 'cluster' ? clusterShards : 1;

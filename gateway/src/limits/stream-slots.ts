@@ -36,13 +36,13 @@ export class StreamSlots {
   async take(keyId: string): Promise<Slot> {
     const slot = { keyId, id: randomUUID() };
     const own = this.#byKey.get(keyId) ?? new Set();
-    if (own.size >= maxOfKey) throw refusal();
+    if (own.size >= maxOfKey) throw tooManyStreams('key', maxOfKey);
     // Counted from here on: others that ask meanwhile find it.
     this.#byKey.set(keyId, own.add(slot));
     const isGranted = await this.#hold(slot, maxOfKey).catch(() => this.#isInOwnPart(slot, own));
     if (isGranted) return slot;
     this.giveBack(slot);
-    throw refusal();
+    throw tooManyStreams('key', maxOfKey);
   }
 
   /** Gives a slot back; idempotent. */
@@ -82,10 +82,6 @@ export class StreamSlots {
 
 function nameOf({ keyId }: Slot): string {
   return `streams:${keyId}`;
-}
-
-function refusal() {
-  return tooManyStreams('key', maxOfKey);
 }
 
 /** Returns the refusal of one stream more than a key or an account may have: 429 with Retry-After. */

@@ -19,7 +19,7 @@ import { requestLog } from '../http/request-log.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
-import type { openSandboxClocks } from '../sandbox-clock/serve-clock.ts';
+import type { openOwnOperations } from '../self-service/serve-own.ts';
 import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
 import type { InboundWebhooks } from './inbound-webhooks.ts';
 import { sendMe } from './me.ts';
@@ -47,7 +47,7 @@ export interface PublicParts extends AdmissionParts {
   /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
-  serveClock: ReturnType<typeof openSandboxClocks>['serve'];
+  serveOwn: ReturnType<typeof openOwnOperations>['serve'];
 }
 
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
@@ -57,15 +57,11 @@ export function publicHandler(parts: PublicParts): RequestHandler {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
     const call: PublicCall = { requestId, continues };
+    const path = pathOf(request);
     // Probes come every few seconds, and say nothing.
-    if (isProbe(request)) void serve(parts, request, response, call);
+    if (path === '/healthz' || path === '/readyz') void serve(parts, request, response, call);
     else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
   };
-}
-
-function isProbe(request: IncomingMessage): boolean {
-  const path = pathOf(request);
-  return path === '/healthz' || path === '/readyz';
 }
 
 /** Serves one request; notes in `call` what it finds out. */
@@ -103,9 +99,9 @@ async function serve(
     const admitted = { record, operation, address };
     if (operation.key === getMe.key) sendMe(request, response, record);
     else if (operation.service === 'gateway') {
-      const takeBody = async () => (await takeWhole(parts, request, response, { ...admitted, continues })).body;
+      const whole = await takeWhole(parts, request, response, { ...admitted, continues });
       request.url = path!.target;
-      await parts.serveClock(request, response, { record, operation, requestId, takeBody });
+      await parts.serveOwn(request, response, { ...whole, operation, requestId });
     } else {
       const { service } = operation;
       const upstream = parts.upstreams.services.get(service);
@@ -115,7 +111,7 @@ async function serve(
         const scope = { service, method: request.method!, target };
         const context = signContext(signer, scope, Date.now() + contextLifetimeMs);
         request.url = target;
-        setHeaders(request, { context, requestId, trace: call.trace });
+        request.headers = forwardedHeaders(request.headers, { context, requestId, trace: call.trace });
       };
       if (operation.streams) {
         limitBody(request, bodyLimitOf(operation));
@@ -169,11 +165,8 @@ async function forwardHook(
   const path = target.split('?', 1)[0]!;
   if (!call.hook!.form.test(path) || !parts.hooks) throw new ApiError('not_found', 'No hook exists at this URL');
   await parts.hooks.pass({ ...call, request, response, path }, () => {
+    const { requestId, trace } = call;
     request.url = target;
-    setHeaders(request, { context: undefined, requestId: call.requestId, trace: call.trace });
+    request.headers = forwardedHeaders(request.headers, { context: undefined, requestId, trace });
   });
-}
-
-function setHeaders(request: IncomingMessage, ours: Parameters<typeof forwardedHeaders>[1]): void {
-  request.headers = forwardedHeaders(request.headers, ours);
 }

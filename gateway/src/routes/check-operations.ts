@@ -13,14 +13,8 @@ export interface RefusedRoute {
   reason: string;
 }
 
-/** The operations of an announcement that can be routed by, and the others with what is wrong with each. */
-export interface CheckedOperations {
-  operations: RoutedOperation[];
-  refused: RefusedRoute[];
-}
-
-/** Checks announced operations one by one: a wrong one leaves the rest as they are. */
-export function checkOperations(service: ServiceName, announced: readonly unknown[]): CheckedOperations {
+/** Checks announced operations one by one: returns those that can be routed by, and the others with what is wrong with each. */
+export function checkOperations(service: ServiceName, announced: readonly unknown[]) {
   const operations = new Map<string, RoutedOperation>();
   const keys = new Set<string>();
   const refused: RefusedRoute[] = [];

@@ -73,9 +73,9 @@ merges by key.`;
 
 const authentication = `## Authentication
 
-Send an API key with each request: \`Authorization: Bearer cp_live_…\`. The operator of your installation issues keys and their scopes. Each
-operation says which scope it needs; a scope to write does not include the one to read. A key may be bound to IP addresses and may expire;
-a revoked one stops working within a second.
+Send an API key with each request: \`Authorization: Bearer cp_live_…\`. The operator of your installation issues the first key; one with
+\`account:write\` issues others. Each operation says which scope it needs; a scope to write does not include the one to read. A key may be bound to
+IP addresses and may expire; a revoked one stops working within a second.
 
 A key that begins with \`cp_test_\` acts on the account's **sandbox**, an account of its own: no message reaches anybody, no AI is billed, and
 everything else works as it does live.`;

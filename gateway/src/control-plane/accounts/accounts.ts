@@ -7,7 +7,7 @@ import {
   defaultRateLimit,
 } from '@customer-platform/contracts/accounts';
 import { type ModuleName, moduleNames } from '@customer-platform/contracts/core';
-import { fewBytes, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, outboxRow, readPage, uuidPosition, writeOutbox } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { toAccount, toContext } from '../../accounts/account-shape.ts';
 import {
@@ -22,8 +22,8 @@ import {
   updateAccountRows,
 } from '../../accounts/accounts.sql.ts';
 import { countryOfZone, isCountry, timezoneName } from '../../accounts/time-zones.ts';
-import { emitFor, implement } from '../admin-operation.ts';
-import { differenceOf, recordChange } from '../audit/record-change.ts';
+import { differenceOf, recordChange } from '../../audit/record-change.ts';
+import { implement } from '../admin-operation.ts';
 
 /** Creates an account and its sandbox. */
 export const createAccount = implement(adminOperations.createAccount, {
@@ -49,9 +49,9 @@ export const createAccount = implement(adminOperations.createAccount, {
     const account = await insertAccount(tx, wanted, now);
     const twin = { ...wanted, parent_id: account.account_id, name: sandboxName(body.name) };
     const sandbox = await insertAccount(tx, twin, now);
-    for (const context of [toContext(account), toContext(sandbox)]) {
-      await emitFor(call, accountCreated, context, { account: context });
-    }
+    const contexts = [account, sandbox].map(toContext);
+    const events = contexts.map((context) => outboxRow(accountCreated, context, { account: context }, now));
+    await writeOutbox(tx, events);
     const created = toAccount({ ...account, sandbox_id: sandbox.account_id });
     const { id } = created;
     await recordChange(call, { action: 'accounts.create', target: `accounts/${id}`, account: id }, { after: created });
@@ -93,10 +93,9 @@ export const updateAccount = implement(adminOperations.updateAccount, {
     const settings = merged(found, body);
     if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found);
     const rows = await updateAccountRows(tx, found.account_id, settings, now);
-    for (const row of rows) {
-      const account = toContext(row);
-      await emitFor(call, accountUpdated, account, { account });
-    }
+    const contexts = rows.map(toContext);
+    const events = contexts.map((context) => outboxRow(accountUpdated, context, { account: context }, now));
+    await writeOutbox(tx, events);
     await resources.changes.record(tx, found.account_id);
     const row = rows.find((one) => one.account_id === found.account_id)!;
     const account = toAccount({ ...row, sandbox_id: found.sandbox_id });

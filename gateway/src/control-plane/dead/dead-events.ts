@@ -2,11 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { type AuditEntry, adminOperations, type DeadEvent } from '@customer-platform/contracts/accounts';
 import { ApiError, type DeadRecord, type ServiceName, uuid } from '@customer-platform/contracts/core';
 import { fewBytes, type PrefetchCall, readPage } from '@customer-platform/service-kit';
+import { recordAround } from '../../audit/record-change.ts';
 import { implement } from '../admin-operation.ts';
-import { recordAround } from '../audit/record-change.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
-import { noSuchQueue } from '../queues/queues.ts';
-import { gone, requireAccount, type Services } from '../services.ts';
+import { gone, noSuchQueue, requireAccount, type Services } from '../services.ts';
 
 type Row = DeadRecord & { service: ServiceName };
 

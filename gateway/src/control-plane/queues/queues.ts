@@ -2,9 +2,9 @@ import { type AuditEntry, adminOperations } from '@customer-platform/contracts/a
 import { ApiError, type QueuePart, type ServiceName } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import type { PrefetchCall } from '@customer-platform/service-kit';
+import { type Done, recordAround } from '../../audit/record-change.ts';
 import { implement } from '../admin-operation.ts';
-import { type Done, recordAround } from '../audit/record-change.ts';
-import { requireAccount, type Services, serviceNamed } from '../services.ts';
+import { noSuchQueue, requireAccount, type Services, serviceNamed } from '../services.ts';
 import { readQueues, toOwners, toQueue } from './queue-shape.ts';
 
 /** Lists the queues of every service that replies: all, or those that need attention. */
@@ -122,9 +122,4 @@ async function changeQueue(
       ...(after && { after }),
     };
   });
-}
-
-/** The refusal for a queue that is not there: it says which are. */
-export function noSuchQueue(service: ServiceName, queue: string, queues: readonly string[]): ApiError {
-  return new ApiError('not_found', `${service} has no queue ${queue}; it has: ${[...queues].sort().join(', ')}`);
 }

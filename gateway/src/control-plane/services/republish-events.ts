@@ -1,8 +1,8 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import { ApiError, type ServiceName } from '@customer-platform/contracts/core';
 import { publishedRetentionMs, serviceUnavailable } from '@customer-platform/service-kit';
+import { recordAround } from '../../audit/record-change.ts';
 import { implement } from '../admin-operation.ts';
-import { recordAround } from '../audit/record-change.ts';
 import type { Services } from '../services.ts';
 
 /**

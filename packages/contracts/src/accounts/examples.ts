@@ -22,7 +22,7 @@ const member: Member = {
 const key: Key = {
   id: '019a9c02-3c4d-7e5f-8a6b-7c8d9e0f1a2b',
   name: 'Website',
-  mode: 'live',
+  mode: 'test',
   scopes: ['cdp.contacts:read', 'cdp.contacts:write'],
   allowed_addresses: [],
   rate_limit: null,
@@ -48,12 +48,12 @@ export const accountExamples: ExamplesOf<typeof operations> = {
   addTeamMember: { body: { name: member.name, email: member.email }, response: member },
   listApiKeys: { response: { data: [key], has_more: false, next: null } },
   createApiKey: {
-    body: { name: key.name, mode: 'live', scopes: key.scopes as ['cdp.contacts:read'] },
-    response: { ...key, last_used_at: null, key: 'cp_live_…' },
+    body: { name: key.name, mode: key.mode, scopes: key.scopes as ['cdp.contacts:read'] },
+    response: { ...key, last_used_at: null, key: 'cp_test_…' },
   },
   rotateApiKey: {
     body: { overlap_seconds: 3_600 },
-    response: { ...key, id: '019a9c02-4d5e-7f60-8a7b-8c9d0e1f2a3b', last_used_at: null, key: 'cp_live_…' },
+    response: { ...key, id: '019a9c02-4d5e-7f60-8a7b-8c9d0e1f2a3b', last_used_at: null, key: 'cp_test_…' },
   },
   getSandboxClock: { response: advancing },
   advanceSandboxClock: { body: { advance_to: advancing.target! }, response: advancing },

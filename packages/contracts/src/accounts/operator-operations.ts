@@ -191,7 +191,7 @@ export const operatorOperations = {
     method: 'GET',
     path: '/admin/audit',
     scope: null,
-    summary: 'List the changes that operators made',
+    summary: 'List changes made by operators and API keys',
     description: 'Newest first. What was refused, changed nothing or only read is not in it.',
     query: auditQuery,
     status: 200,

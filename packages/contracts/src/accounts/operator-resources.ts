@@ -234,12 +234,15 @@ export const auditActions = [
   'members.remove',
 ] as const;
 
-/** A change that an operator made. */
+/** A change that an operator, or a customer's API key, made. */
 export const AuditEntry = z
   .object({
     id: z.guid(),
     at: timestamp,
-    actor: z.string().meta({ description: 'A name of ADMIN_TOKENS; `admin` for ADMIN_TOKEN.' }),
+    actor: z.string().meta({
+      description:
+        'A name of ADMIN_TOKENS; `admin` for ADMIN_TOKEN; for an API key `key:…` with its last four characters.',
+    }),
     action: z.enum(auditActions),
     account: z.guid().optional(),
     target: z.string().meta({ examples: ['webhooks/deliveries', 'accounts/0198a1b2-…'] }),

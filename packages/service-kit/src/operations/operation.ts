@@ -87,6 +87,11 @@ export interface Implementation<O extends Operation, Found, Resources> {
   /** Runs after the commit of an account's write that was not a replay: to wake work, never to change data. */
   committed?(resources: Resources, account: AccountContext): void;
   /**
+   * Called before a stored response is sent to a repeated Idempotency-Key, unless that is a refusal: throws ApiError where this caller may not
+   * have what another one of the account was sent.
+   */
+  replayed?(account: AccountContext, response: ResponseOf<O>): void;
+  /**
    * All that it writes is one statement, and it emits nothing: without an Idempotency-Key it commits by itself, and two round trips to
    * the database are saved.
    */

@@ -45,7 +45,10 @@ export async function write<Resources>(
   let [rollbacks, waits, waitedSinceMs] = [0, 0, 0];
   for (let work: PrefetchNeeded['work'] | undefined; ; ) {
     try {
-      return await attempt(call, work);
+      const served = await attempt(call, work);
+      if (served.isReplay && served.status < 300)
+        steps.implementation.replayed?.(account, JSON.parse(served.body ?? 'null'));
+      return served;
     } catch (error) {
       work = error instanceof PrefetchNeeded ? error.work : undefined;
       if (error instanceof KeyRunning) {

@@ -1,12 +1,12 @@
 import { type AuditEntry, adminOperations } from '@customer-platform/contracts/accounts';
 import { fewBytes, formatInstant, readPage, uuidPosition } from '@customer-platform/service-kit';
-import { implement } from '../admin-operation.ts';
-import { type AuditRow, hasChange, selectChanges } from './audit.sql.ts';
+import { type AuditRow, hasChange, selectChanges } from '../audit/audit.sql.ts';
+import { implement } from './admin-operation.ts';
 
 /** Time after which a change without a reply counts as made: longer than any is waited for. */
 const unsettledMs = 60_000;
 
-/** Lists the changes that operators made, newest first. */
+/** Lists the changes that operators and keys made, newest first. */
 export const listAudit = implement(adminOperations.listAudit, {
   async handle({ tx, query, now }) {
     const certainSince = new Date(now.getTime() - unsettledMs);

@@ -3,10 +3,11 @@ import { type AccountContext, ApiError } from '@customer-platform/contracts/core
 import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { confirmChange, type Difference, deleteChange, insertChange } from './audit.sql.ts';
 
-/** Part of a call that says who acts, and when; at the control plane an account's name is that of the operator. */
-interface Acting {
-  account: AccountContext;
+/** Part of a call that says who acts, and when: its account has the name of the operator, or of the key, that the audit log shows. */
+export interface Acting {
+  account: Pick<AccountContext, 'name'>;
   now: Date;
+  tx: Sql;
 }
 
 /** A change in the words of the audit log. */
@@ -15,13 +16,8 @@ export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
 }
 
 /** Records a change of the gateway's own data, in its transaction. */
-export async function recordChange(
-  call: Acting & { tx: Sql },
-  changed: Changed,
-  difference: Difference = {},
-): Promise<void> {
-  const change = { ...changed, actor: call.account.name, at: call.now };
-  await insertChange(call.tx, change, difference, true);
+export async function recordChange(call: Acting, changed: Changed, difference: Difference): Promise<void> {
+  await insertChange(call.tx, { ...changed, actor: call.account.name, at: call.now }, difference, true);
 }
 
 /** The result of a change elsewhere; `isChanged` says that there was one. */
@@ -35,7 +31,7 @@ export interface Done<Result> extends Difference {
  * refused, the note is deleted; where nobody knows, since there was no reply, it stays.
  */
 export async function recordAround<Result>(
-  call: Acting & Pick<PrefetchCall, 'onConnection'>,
+  call: Pick<PrefetchCall, 'account' | 'now' | 'onConnection'>,
   changed: Changed,
   work: () => Promise<Done<Result>>,
 ): Promise<Result> {

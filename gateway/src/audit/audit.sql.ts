@@ -14,14 +14,7 @@ export interface Difference {
   after?: Record<string, unknown> | undefined;
 }
 
-export interface AuditRow extends Difference {
-  id: string;
-  at: Date;
-  actor: string;
-  action: AuditEntry['action'];
-  account: string | null;
-  target: string;
-}
+export type AuditRow = Omit<Change, 'account'> & Difference & { id: string; account: string | null };
 
 /** Writes a change; returns its id. */
 export async function insertChange(

@@ -1,0 +1,85 @@
+import * as contract from '@customer-platform/contracts/accounts';
+import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
+import { implementer, type Sql } from '@customer-platform/service-kit';
+import { joinTeam, leaveTeam, pageOfMembers } from '../accounts/change-members.ts';
+import { lockMember } from '../accounts/members.sql.ts';
+import type { ChangeFeed } from '../changes/change-feed.ts';
+import { endKey, issueKey, pageOfKeys, replaceKey } from '../keys/change-keys.ts';
+import { keyOf } from '../keys/key-record.ts';
+import { lockKey } from '../keys/keys.sql.ts';
+
+const implement = implementer<{ changes: ChangeFeed; eventsCommitted(): void }>();
+
+/** Lists the team of the account that the key acts as. */
+export const listTeamMembers = implement(contract.listTeamMembers, {
+  handle: async ({ tx, account, query }) => await pageOfMembers(tx, account.id, query),
+});
+
+export const addTeamMember = implement(contract.addTeamMember, {
+  handle: async (call) => await joinTeam(call, call.account, call.body),
+  committed: ({ eventsCommitted }) => eventsCommitted(),
+});
+
+export const removeTeamMember = implement(contract.removeTeamMember, {
+  find: ({ tx, account, params }) => lockMember(tx, account.id, params.member_id),
+  handle: async (call) => await leaveTeam(call, call.account, call.found),
+  committed: ({ eventsCommitted }) => eventsCommitted(),
+});
+
+/** Lists the keys of the account; for a test key its test keys. */
+export const listApiKeys = implement(contract.listApiKeys, {
+  handle: async ({ tx, account, query }) => await pageOfKeys(tx, seenBy(account), query),
+});
+
+/** Issues a key that may do no more than the one that makes it. */
+export const createApiKey = implement(contract.createApiKey, {
+  async handle(call) {
+    const { account, body, fail } = call;
+    if (account.mode === 'test' && body.mode === 'live')
+      fail('invalid_request', 'mode must be test: a test key makes test keys only', 'mode');
+    const missing = missingOf(account, body.scopes);
+    if (missing.length > 0)
+      fail('invalid_request', `scopes must be among those of your key, which lacks ${missing.join(', ')}`, 'scopes');
+    return await issueKey(call, seenBy(account), body);
+  },
+  replayed: (account, { scopes }) => requireScopes(account, scopes),
+});
+
+export const rotateApiKey = implement(contract.rotateApiKey, {
+  find: findChangeable,
+  handle: async (call) => await replaceKey(call, call.found, call.body, call.account.timezone),
+  committed: ({ changes }) => changes.announce(),
+  replayed: (account, { scopes }) => requireScopes(account, scopes),
+});
+
+export const revokeApiKey = implement(contract.revokeApiKey, {
+  find: findChangeable,
+  handle: async (call) => await endKey(call, call.found),
+  committed: ({ changes }) => changes.announce(),
+});
+
+/** Returns the keys that the key of a call sees: those of the account that it was issued to, of which a test key sees test keys. */
+function seenBy(account: AccountContext) {
+  const { mode, timezone } = account;
+  return { account_id: keyOf(account).ownerId, parent_id: null, timezone, mode: mode === 'test' ? mode : undefined };
+}
+
+/** Finds a key to rotate or revoke. Throws 403 where the key of the call lacks scopes of it. */
+async function findChangeable(call: { tx: Sql; account: AccountContext; params: { key_id: string } }) {
+  const found = await lockKey(call.tx, call.params.key_id, seenBy(call.account));
+  if (found) requireScopes(call.account, found.scopes);
+  return found;
+}
+
+/** Throws 403 scope_missing where the key of a call lacks any of the scopes of another. */
+function requireScopes(account: AccountContext, scopes: readonly string[]): void {
+  const missing = missingOf(account, scopes);
+  if (missing.length > 0)
+    throw new ApiError('scope_missing', `Your key has fewer scopes than that one: it lacks ${missing.join(', ')}`);
+}
+
+/** Returns the scopes that the key of a call lacks. `*` is every scope, later ones too: only `*` has it. */
+function missingOf(account: AccountContext, scopes: readonly string[]): string[] {
+  const own: ReadonlySet<string> = keyOf(account).scopes;
+  return own.has('*') ? [] : scopes.filter((scope) => !own.has(scope));
+}
