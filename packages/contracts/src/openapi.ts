@@ -183,7 +183,7 @@ const webhookHeaders = z.object({
 
 /** Describes an event with its envelope as a response, where zod-openapi expects what we send; `asRequests` moves it to the request. */
 function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
-  const own = z.object({ type: z.literal(event.kind), data: event.data });
+  const own = envelopeOf(event.kind, event.data).pick({ type: true, data: true });
   return {
     post: {
       operationId: event.kind,
