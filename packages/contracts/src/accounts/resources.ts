@@ -151,7 +151,7 @@ export const KeyWithSecret = Key.extend({
 
 /** Body of POST /admin/accounts/{id}/members. Emails appear in paths, so a slash is refused. */
 export const MemberInput = z.object({
-  name: name(120).meta({ description: 'Name that bookings show. Of an existing member it replaces the name.' }),
+  name: name(120).meta({ description: 'Name that bookings show; it replaces that of an existing member.' }),
   email: email
     .refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' })
     .meta({ description: 'Identifies the member throughout the API, such as in `staff`; kept in lower case.' }),

@@ -3,7 +3,7 @@ import { clearable, integerId, maxIntegerId, text, timestamp } from '../core/fie
 
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']).meta({
   description:
-    '`draft` until it first goes live. A `live` agent makes plans, a `paused` one makes no new plans. An `archived` one was deleted after it had been live.',
+    '`draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live.',
 });
 export type AgentStatus = z.infer<typeof agentStatus>;
 
@@ -25,11 +25,10 @@ const role = text(500, 1).meta({
   description: 'Who the agent is to customers and what it should do; part of every prompt.',
 });
 const model = text(200).meta({ description: "The AI provider's name of a model, such as `gpt-5-mini`." });
-const dailyLimit = z
-  .int()
-  .min(1)
-  .nullable()
-  .meta({ description: "Maximum AI tokens per day in the account's timezone; null: no limit." });
+const dailyLimit = z.int().min(1).nullable().meta({
+  description:
+    "Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.",
+});
 const approvalTimeout = z
   .int()
   .min(5)
@@ -135,20 +134,21 @@ const modelKey = text(200, 1);
 export const AgentSettings = z
   .object({
     provider: aiProvider,
-    base_url: z
-      .string()
-      .meta({
-        description:
-          'Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none.',
-      }),
+    base_url: z.string().meta({
+      description:
+        'Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none.',
+    }),
     api_key_set: z.boolean().meta({ description: 'Whether an API key is stored; the key is never returned.' }),
     model: z.string().meta({
       description: 'Model of agents that have none of their own; empty: none, and their plans fail.',
     }),
     daily_budget: z.int().nullable().meta({
-      description: "Maximum AI tokens per day in the account's timezone, for all agents together; null: no budget.",
+      description:
+        "Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.",
     }),
-    pipeline_budgets: z.record(z.string(), z.int()).meta({ description: 'AI tokens per day, by pipeline id.' }),
+    pipeline_budgets: z
+      .record(z.string(), z.int())
+      .meta({ description: 'Maximum AI tokens per day, by pipeline id; other pipelines have no budget.' }),
     prices: z.record(z.string(), Price).meta({ description: 'USD per million tokens, by model.' }),
   })
   .meta({ id: 'AgentSettings', description: 'AI provider, budgets and prices of the account.' });
@@ -167,7 +167,7 @@ export const AgentSettingsChange = z.object({
   daily_budget: tokens.nullable().optional().meta({ description: AgentSettings.shape.daily_budget.description }),
   pipeline_budgets: z.record(pipelineKey, tokens.nullable()).nullable().optional().meta({
     description:
-      'AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
+      'Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
   }),
   prices: z.record(modelKey, Price.nullable()).nullable().optional().meta({
     description:

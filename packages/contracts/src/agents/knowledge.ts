@@ -47,17 +47,11 @@ export const CollectionInput = z.object({
   name: text(120, 1).meta({ description: 'Unique in the account, ignoring case; spaces around it are removed.' }),
 });
 
-const answerExactly = z.boolean().meta({
-  description: 'FAQ: whether agents send the answer word for word when the question matches; false unless given.',
-});
-
 const common = {
   id: z.guid().meta({ description: 'Names the source in paths, and in passages that a search finds.' }),
-  title: z
-    .string()
-    .meta({
-      description: "An article's or a file's title, an FAQ's question, a website's address without the scheme.",
-    }),
+  title: z.string().meta({
+    description: "An article's or a file's title, an FAQ's question, a website's address without the scheme.",
+  }),
   collection: Collection,
   status: sourceStatus,
   error: z
@@ -74,23 +68,25 @@ export const KnowledgeSource = z
     z
       .object({
         ...common,
-        kind: z.literal('article').meta({ description: 'A text of yours.' }),
+        kind: z.literal('article').meta({ description: 'The source is a text of yours.' }),
         body: z.string().meta({ description: 'Markdown; its headings split it into passages.' }),
       })
       .meta({ id: 'ArticleSource', description: 'A text that is split into passages by its headings.' }),
     z
       .object({
         ...common,
-        kind: z.literal('faq').meta({ description: 'A question, in `title`, with its answer.' }),
+        kind: z.literal('faq').meta({ description: 'The source is a question, in `title`, with its answer.' }),
         body: z.string().meta({ description: 'The answer.' }),
         alternates: z.array(z.string()).meta({ description: 'Other ways to ask the question.' }),
-        answer_exactly: answerExactly,
+        answer_exactly: z
+          .boolean()
+          .meta({ description: 'Whether agents send the answer word for word when the question matches.' }),
       })
       .meta({ id: 'FaqSource', description: 'A question that customers ask, with its answer.' }),
     z
       .object({
         ...common,
-        kind: z.literal('file').meta({ description: 'A file, from `POST /v1/agents/knowledge/files`.' }),
+        kind: z.literal('file').meta({ description: 'The source is a file, from `POST /v1/agents/knowledge/files`.' }),
         file_type: fileType,
         size_bytes: z.int().meta({ description: 'Size of the file, in bytes.' }),
       })
@@ -98,11 +94,11 @@ export const KnowledgeSource = z
     z
       .object({
         ...common,
-        kind: z.literal('website').meta({ description: 'One or more pages of a website.' }),
+        kind: z.literal('website').meta({ description: 'The source is one or more pages of a website.' }),
         url: z.string().meta({ description: 'URL of the website, as it was given.' }),
         refresh,
         crawl,
-        pages: z.int().meta({ description: 'Number of pages that are read.' }),
+        pages: z.int().meta({ description: 'Number of pages that are read, 50 at most.' }),
       })
       .meta({ id: 'WebsiteSource', description: 'Pages of a website, read as its robots.txt allows.' }),
   ])
@@ -125,7 +121,9 @@ export const SourceInput = z
         'Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters.',
     }),
     alternates: alternates.optional(),
-    answer_exactly: answerExactly.optional(),
+    answer_exactly: z.boolean().optional().meta({
+      description: 'FAQ: whether agents send the answer word for word when the question matches; default: false.',
+    }),
     url: url.optional().meta({ description: 'Website: required. A public URL; each website can be added once.' }),
     pages: pages.optional().meta({ description: 'Website: pages of the same site to read; default: only `url`.' }),
     crawl: crawl.optional().meta({

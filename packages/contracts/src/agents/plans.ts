@@ -5,7 +5,10 @@ import { AgentSummary, agentAction, approvalMode } from './agents.ts';
 
 export const planStatus = z
   .enum(['awaiting_approval', 'running', 'completed', 'rejected', 'expired', 'cancelled', 'failed'])
-  .meta({ description: 'Without steps, `running` means that the agent is still making the plan.' });
+  .meta({
+    description:
+      '`running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time.',
+  });
 export type PlanStatus = z.infer<typeof planStatus>;
 
 export const planTrigger = z.enum(['inbound_message', 'follow_up', 'manual']).meta({
@@ -134,9 +137,9 @@ export const Plan = z
     approval_mode: approvalMode.meta({
       description: "How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan.",
     }),
-    approval_reasons: z
-      .array(z.string())
-      .meta({ description: 'What a person should look at before approving it, in the words of the AI.' }),
+    approval_reasons: z.array(z.string()).meta({
+      description: 'What a person should look at before approving it, in the words of the AI if it gave any.',
+    }),
     created: timestamp.meta({ description: 'When it was requested or triggered.' }),
     expires_at: timestamp.nullable().meta({
       description: 'When the plan expires if undecided; null if it needs no approval, or is still being made.',

@@ -8,7 +8,9 @@ const calls = z.int().meta({ description: 'Calls of the AI provider.' });
 const plans = z
   .int()
   .meta({ description: 'Plans that were requested or triggered in the period, failed ones included.' });
-const cost = z.number().nullable().meta({ description: "In USD; null if a model's price is not in the settings." });
+const cost = z.number().nullable().meta({
+  description: "USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.",
+});
 
 const ranges = [7, 14, 30];
 export const usageDays = z

@@ -50,11 +50,10 @@ export const InboundMessage = z
     media: InboundMedia.nullable().prefault(null).meta({
       description: 'File of an image, video, audio, document or sticker; null for any other type.',
     }),
-    reaction_to: z
-      .guid()
-      .nullable()
-      .prefault(null)
-      .meta({ description: 'Our message that a reaction belongs to; null if unknown.' }),
+    reaction_to: z.guid().nullable().prefault(null).meta({
+      description:
+        'Id of the message of this account that a reaction is to; null if it is unknown, or for any other type.',
+    }),
     at: timestamp.meta({ description: 'When it was written, by the clock of the provider.' }),
   })
   .meta({ id: 'InboundMessage', description: 'What somebody wrote to the account.' });

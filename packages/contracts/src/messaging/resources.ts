@@ -13,7 +13,7 @@ export const messageStatus = z
   .enum(['scheduled', 'queued', 'sending', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'refused'])
   .meta({
     description:
-      '`scheduled` for `send_at`, `queued`, `sending`, then `sent` (accepted by a provider), `delivered`, `read`. Or it ends `failed`, `cancelled` or `refused` (no consent).',
+      '`sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent.',
   });
 export type MessageStatus = z.infer<typeof messageStatus>;
 
@@ -96,10 +96,12 @@ export const Message = z
     channel: channel.meta({ description: 'Channel of the attempt that got furthest; of equals, the later one.' }),
     purpose: messagePurpose,
     body: z.string().meta({ description: 'Text of the message on `channel`; empty where it has a template.' }),
-    template: WhatsAppTemplate.nullable().prefault(null).meta({ description: 'Template of the message on `channel`.' }),
+    template: WhatsAppTemplate.nullable()
+      .prefault(null)
+      .meta({ description: 'Template of the message on `channel`; null where it has a text.' }),
     send_at: timestamp.nullable().meta({ description: 'When it is to be sent; null: immediately.' }),
     created_at: timestamp,
-    sent_at: timestamp.nullable().meta({ description: 'When a provider first accepted it.' }),
+    sent_at: timestamp.nullable().meta({ description: 'When a provider first accepted it; null if none has.' }),
     delivered_at: timestamp.nullable().meta({
       description: 'When it reached a device or mailbox, by the receipt; null while no receipt says so.',
     }),

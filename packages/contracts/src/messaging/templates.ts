@@ -92,11 +92,9 @@ export const TemplatesChange = z.object(
       .meta({ description: 'What to change of this text; null restores its defaults.' }),
   ),
 );
-export const Templates = z
-  .object(ofEach(Template))
-  .meta({
-    id: 'MessageTemplates',
-    description:
-      'Texts for the booking and the move of an appointment, sent if confirmations are on, and for its reminders.',
-  });
+export const Templates = z.object(ofEach(Template)).meta({
+  id: 'MessageTemplates',
+  description:
+    'Texts for the booking and the move of an appointment, sent if confirmations are on, and for its reminders.',
+});
 export type Templates = z.infer<typeof Templates>;

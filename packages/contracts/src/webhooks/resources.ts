@@ -40,7 +40,7 @@ export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 export const tryError = z.enum(['timeout', 'dns', 'tls', 'refused', 'blocked', 'too_large', 'http']).meta({
   description:
-    '`timeout`: no whole response within 15 s, or as the installation says. `blocked`: the address is not public. `too_large`: more than 64 KiB. `http`: the connection broke, or it was not HTTP.',
+    '`timeout`: no whole response in time, 15 s. `blocked`: a private address. `too_large`: over 64 KiB. `http`: a broken connection.',
 });
 
 export const deliveryReason = z.enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted']).meta({
