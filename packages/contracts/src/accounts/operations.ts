@@ -129,7 +129,11 @@ export const rotateApiKey = operation('rotateApiKey', {
   description:
     'Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.',
   params: keyPath,
-  body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
+  body: z.object({
+    overlap_seconds: z.int().min(0).max(604_800).default(86_400).meta({
+      description: 'How long the old key keeps working, in seconds; 0 ends it immediately.',
+    }),
+  }),
   status: 201,
   response: KeyWithSecret,
   respondsWithSecret: true,

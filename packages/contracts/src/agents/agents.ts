@@ -1,66 +1,84 @@
 import { z } from 'zod';
 import { clearable, integerId, maxIntegerId, text, timestamp } from '../core/fields.ts';
 
-export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']);
+export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']).meta({
+  description:
+    '`draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live.',
+});
 export type AgentStatus = z.infer<typeof agentStatus>;
 
 /** Actions of a step; an agent uses those switched on for it. */
-export const agentAction = z.enum(['send_message', 'add_note', 'follow_up', 'move_stage']);
+export const agentAction = z.enum(['send_message', 'add_note', 'follow_up', 'move_stage']).meta({
+  description:
+    '`send_message` to the contact; `add_note` to the deal; `follow_up`: plan again later; `move_stage` of the deal.',
+});
 export type AgentAction = z.infer<typeof agentAction>;
 
-export const approvalMode = z.enum(['plan', 'step', 'none']);
+export const approvalMode = z.enum(['plan', 'step', 'none']).meta({
+  description:
+    '`plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.',
+});
 export type ApprovalMode = z.infer<typeof approvalMode>;
 
-const name = text(120, 1);
+const name = text(120, 1).meta({ description: 'Shown in plans, and part of every prompt.' });
 const role = text(500, 1).meta({
   description: 'Who the agent is to customers and what it should do; part of every prompt.',
 });
-const model = text(200);
-const dailyLimit = z
-  .int()
-  .min(1)
-  .nullable()
-  .meta({ description: "Maximum AI tokens per day in the account's timezone; null: no limit." });
+const model = text(200).meta({ description: "The AI provider's name of a model, such as `gpt-5-mini`." });
+const dailyLimit = z.int().min(1).nullable().meta({
+  description:
+    "Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.",
+});
 const approvalTimeout = z
   .int()
   .min(5)
   .max(2_592_000)
-  .meta({ description: 'Seconds after which an undecided plan expires.' });
-const pipelines = z.array(integerId).max(100);
-const actions = z.array(agentAction).max(agentAction.options.length);
-const collections = z.array(integerId).max(100);
+  .meta({ description: 'Seconds, counted from when the plan was made, after which it expires if undecided.' });
+const pipelines = z.array(integerId).max(100).meta({
+  description:
+    'Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request.',
+});
+const actions = z
+  .array(agentAction)
+  .max(agentAction.options.length)
+  .meta({ description: 'Actions that its plans may have.' });
+const collections = z
+  .array(integerId)
+  .max(100)
+  .meta({ description: 'Ids of the knowledge collections that it uses; empty: all.' });
 
 export const Agent = z
   .object({
-    id: integerId,
-    name: z.string(),
-    role: z.string(),
+    id: integerId.meta({ description: 'Names the agent in paths and filters.' }),
+    name: z.string().meta({ description: name.description }),
+    role: z.string().meta({ description: role.description }),
     status: agentStatus,
     model: z
       .string()
       .meta({ description: "The agent's own model, or the one in the settings; empty if neither is set." }),
-    daily_limit: z.int().nullable(),
+    daily_limit: z.int().nullable().meta({ description: dailyLimit.description }),
     approval_mode: approvalMode,
-    approval_timeout_seconds: z.int(),
-    pipelines: z.array(integerId),
-    actions: z.array(agentAction).meta({ description: 'Actions switched on for this agent.' }),
-    collections: z.array(integerId).meta({ description: 'Collections it uses; empty: all.' }),
-    live_version: z.int().nullable().meta({ description: 'Number of the live workflow version.' }),
+    approval_timeout_seconds: z.int().meta({ description: approvalTimeout.description }),
+    pipelines: z.array(integerId).meta({ description: pipelines.description }),
+    actions: z.array(agentAction).meta({ description: actions.description }),
+    collections: z.array(integerId).meta({ description: collections.description }),
+    live_version: z
+      .int()
+      .nullable()
+      .meta({ description: 'Number of the live workflow version; null until one is published.' }),
     created_at: timestamp,
   })
-  .meta({ id: 'Agent' });
+  .meta({ id: 'Agent', description: "An AI agent that makes plans for the account's contacts." });
 export type Agent = z.infer<typeof Agent>;
 
 export const AgentInput = z.object({
   name,
   role,
-  model: model.default(''),
+  model: model.default('').meta({ description: 'Model of its own; empty: the one in the settings.' }),
   daily_limit: dailyLimit.default(null),
   approval_mode: approvalMode.default('plan'),
   approval_timeout_seconds: approvalTimeout.default(259_200),
-  pipelines: pipelines
-    .default([])
-    .meta({ description: 'The agent plans for contacts with an open deal in one of these.' }),
+  pipelines: pipelines.default([]),
   actions: actions.default([...agentAction.options]),
   collections: collections.default([]),
 });
@@ -73,24 +91,39 @@ export const AgentChange = z.object({
   daily_limit: dailyLimit.optional(),
   approval_mode: approvalMode.optional(),
   approval_timeout_seconds: approvalTimeout.optional(),
-  pipelines: clearable(pipelines, []),
-  actions: clearable(actions, [...agentAction.options]).meta({ description: 'Null switches on all of them.' }),
-  collections: clearable(collections, []),
+  pipelines: clearable(pipelines, []).meta({
+    description: 'Ids of the pipelines that it plans for, replaced whole; null: none.',
+  }),
+  actions: clearable(actions, [...agentAction.options]).meta({
+    description: 'Actions that its plans may have, replaced whole; null: all.',
+  }),
+  collections: clearable(collections, []).meta({
+    description: 'Ids of the knowledge collections that it uses, replaced whole; null or empty: all.',
+  }),
 });
 
-export const agentPath = z.object({ agent_id: integerId.meta({ param: { id: 'AgentId' } }) });
+export const agentPath = z.object({
+  agent_id: integerId.meta({ description: 'Id of an agent.', param: { id: 'AgentId' } }),
+});
 
 /** An agent as other resources show it. */
 export const AgentSummary = z
-  .object({ id: integerId, name: z.string(), role: z.string() })
-  .meta({ id: 'AgentSummary' });
+  .object({ id: Agent.shape.id, name: Agent.shape.name, role: Agent.shape.role })
+  .meta({ id: 'AgentSummary', description: 'The agent, with its current name and role.' });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
-export const aiProvider = z.enum(['openai_compatible']);
+export const aiProvider = z.enum(['openai_compatible']).meta({
+  description: 'Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does.',
+});
 const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without spaces' });
 const tokens = z.int().min(1);
 const price = z.number().min(0).max(1_000_000);
-const Price = z.object({ prompt: price, completion: price }).meta({ id: 'ModelPrice' });
+const Price = z
+  .object({
+    prompt: price.meta({ description: 'USD per million tokens of prompts.' }),
+    completion: price.meta({ description: 'USD per million tokens of completions.' }),
+  })
+  .meta({ id: 'ModelPrice', description: 'What a model costs at the AI provider.' });
 const baseUrl = text(2_048);
 const pipelineKey = z
   .string()
@@ -101,17 +134,24 @@ const modelKey = text(200, 1);
 export const AgentSettings = z
   .object({
     provider: aiProvider,
-    base_url: z.string().meta({ description: 'Empty until it is set; without it, no plan can be made.' }),
+    base_url: z.string().meta({
+      description:
+        'Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none.',
+    }),
     api_key_set: z.boolean().meta({ description: 'Whether an API key is stored; the key is never returned.' }),
-    model: z.string(),
-    daily_budget: z
-      .int()
-      .nullable()
-      .meta({ description: 'AI tokens per day for all agents together; null: no budget.' }),
-    pipeline_budgets: z.record(z.string(), z.int()).meta({ description: 'AI tokens per day, by pipeline id.' }),
+    model: z.string().meta({
+      description: 'Model of agents that have none of their own; empty: none, and their plans fail.',
+    }),
+    daily_budget: z.int().nullable().meta({
+      description:
+        "Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.",
+    }),
+    pipeline_budgets: z
+      .record(z.string(), z.int())
+      .meta({ description: 'Maximum AI tokens per day, by pipeline id; other pipelines have no budget.' }),
     prices: z.record(z.string(), Price).meta({ description: 'USD per million tokens, by model.' }),
   })
-  .meta({ id: 'AgentSettings' });
+  .meta({ id: 'AgentSettings', description: 'AI provider, budgets and prices of the account.' });
 export type AgentSettings = z.infer<typeof AgentSettings>;
 
 export const AgentSettingsChange = z.object({
@@ -121,16 +161,16 @@ export const AgentSettingsChange = z.object({
       'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given.',
   }),
   api_key: clearable(apiKey, '').meta({ description: 'Write-only; null or an empty string removes it.' }),
-  model: clearable(model, ''),
-  daily_budget: tokens.nullable().optional(),
-  pipeline_budgets: z
-    .record(pipelineKey, tokens.nullable())
-    .nullable()
-    .optional()
-    .meta({ description: 'Merged by key; null removes a key, or all of them.' }),
-  prices: z
-    .record(modelKey, Price.nullable())
-    .nullable()
-    .optional()
-    .meta({ description: 'Merged by key; null removes a key, or all of them.' }),
+  model: clearable(model, '').meta({
+    description: 'Model of agents that have none of their own; null or an empty string removes it.',
+  }),
+  daily_budget: tokens.nullable().optional().meta({ description: AgentSettings.shape.daily_budget.description }),
+  pipeline_budgets: z.record(pipelineKey, tokens.nullable()).nullable().optional().meta({
+    description:
+      'Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
+  }),
+  prices: z.record(modelKey, Price.nullable()).nullable().optional().meta({
+    description:
+      'Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
+  }),
 });

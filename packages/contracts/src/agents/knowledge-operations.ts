@@ -28,7 +28,11 @@ export const listSources = operation('listSources', {
   summary: 'List knowledge sources',
   description:
     'Newest first, with those that are being read and those that failed. A source is listed if it matches every filter given.',
-  query: z.object({ kind: sourceKind.optional(), collection: integerId.optional(), ...pageQuery }),
+  query: z.object({
+    kind: sourceKind.optional().meta({ description: 'Only sources of this kind.' }),
+    collection: integerId.optional().meta({ description: 'Only sources of the collection with this id.' }),
+    ...pageQuery,
+  }),
   status: 200,
   response: pageOf(KnowledgeSource),
   errors: [],
@@ -155,6 +159,6 @@ export const searchKnowledge = operation('searchKnowledge', {
   description: 'Returns the passages that agents would use, best match first.',
   body: SearchInput,
   status: 200,
-  response: z.object({ data: z.array(SearchResult) }),
+  response: z.object({ data: z.array(SearchResult).meta({ description: 'Passages, best match first.' }) }),
   errors: [],
 });

@@ -111,7 +111,11 @@ export const deleteAgent = operation('deleteAgent', {
     'An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 10,000 open plans is refused with 409 invalid_state.',
   params: agentPath,
   status: 200,
-  response: z.object({ outcome: z.enum(['deleted', 'archived']) }),
+  response: z.object({
+    outcome: z.enum(['deleted', 'archived']).meta({
+      description: '`deleted`: it had never been live, and is gone. `archived`: its history can still be read.',
+    }),
+  }),
   errors: ['not_found', 'invalid_state'],
 });
 

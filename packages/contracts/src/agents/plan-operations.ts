@@ -20,8 +20,10 @@ export const listPlans = operation('listPlans', {
     status: z.enum(['awaiting', 'open']).optional().meta({
       description: 'awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead.',
     }),
-    agent: integerId.optional(),
-    contact: uuid.optional(),
+    agent: integerId.optional().meta({ description: 'Only plans of the agent with this id.' }),
+    contact: uuid.optional().meta({
+      description: 'Only plans for the contact with this id, and for contacts merged into it.',
+    }),
     ...pageQuery,
   }),
   status: 200,

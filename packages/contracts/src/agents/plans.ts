@@ -3,119 +3,193 @@ import { channel } from '../core/channel.ts';
 import { integerId, text, timestamp, uuid } from '../core/fields.ts';
 import { AgentSummary, agentAction, approvalMode } from './agents.ts';
 
-export const planStatus = z.enum([
-  'awaiting_approval',
-  'running',
-  'completed',
-  'rejected',
-  'expired',
-  'cancelled',
-  'failed',
-]);
+export const planStatus = z
+  .enum(['awaiting_approval', 'running', 'completed', 'rejected', 'expired', 'cancelled', 'failed'])
+  .meta({
+    description:
+      '`running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time.',
+  });
 export type PlanStatus = z.infer<typeof planStatus>;
 
-export const planTrigger = z.enum(['inbound_message', 'follow_up', 'manual']);
+export const planTrigger = z.enum(['inbound_message', 'follow_up', 'manual']).meta({
+  description:
+    '`inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`.',
+});
 export type PlanTrigger = z.infer<typeof planTrigger>;
 
-export const stepStatus = z.enum(['pending', 'awaiting_approval', 'running', 'done', 'skipped', 'cancelled', 'failed']);
+export const stepStatus = z
+  .enum(['pending', 'awaiting_approval', 'running', 'done', 'skipped', 'cancelled', 'failed'])
+  .meta({
+    description:
+      '`pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before it.',
+  });
 export type StepStatus = z.infer<typeof stepStatus>;
 
 const messageBody = text(4_096, 1);
 const noteBody = text(2_000, 1);
 const goal = text(500, 1);
+const sentOn = channel.meta({ description: 'Channel of the message: one that is set up and reaches the contact.' });
 
 export const SendMessageParams = z
   .object({
-    channel,
-    body: messageBody,
-    channel_locked: z.boolean().meta({ description: 'Whether it replies to a message received on this channel.' }),
+    channel: sentOn,
+    body: messageBody.meta({ description: 'Text of the message, sent word for word.' }),
+    channel_locked: z.boolean().meta({
+      description: 'Whether it replies to a message received on this channel, which then cannot be changed.',
+    }),
   })
-  .meta({ id: 'SendMessageParams' });
-export const AddNoteParams = z.object({ body: noteBody }).meta({ id: 'AddNoteParams' });
-export const FollowUpParams = z.object({ goal }).meta({ id: 'FollowUpParams' });
-export const MoveStageParams = z.object({ stage: integerId }).meta({ id: 'MoveStageParams' });
+  .meta({ id: 'SendMessageParams', description: 'Params of `send_message`.' });
+export const AddNoteParams = z
+  .object({ body: noteBody.meta({ description: 'Text that is added to the notes of the deal.' }) })
+  .meta({ id: 'AddNoteParams', description: 'Params of `add_note`.' });
+export const FollowUpParams = z
+  .object({ goal: goal.meta({ description: 'Goal of the plan that the agent then makes.' }) })
+  .meta({ id: 'FollowUpParams', description: 'Params of `follow_up`.' });
+export const MoveStageParams = z
+  .object({ stage: integerId.meta({ description: "Id of the stage to move the deal to, one of its pipeline's." }) })
+  .meta({ id: 'MoveStageParams', description: 'Params of `move_stage`.' });
 
 export const PlanStep = z
   .object({
-    id: integerId,
+    id: integerId.meta({ description: 'Names the step in paths.' }),
     order: z
       .int()
       .meta({ description: 'Position, from 1. A step starts when it is due and all earlier steps have ended.' }),
     action: agentAction,
-    title: z.string(),
-    body: z.string().nullable().meta({ description: 'Text the step sends or writes.' }),
-    detail: z.string().nullable().meta({ description: 'The channel, the goal of a follow-up, or the stage.' }),
-    reason: z.string(),
+    title: z.string().meta({ description: 'What the step does, in a few words of the AI.' }),
+    body: z.string().nullable().meta({ description: 'Text that the step sends or writes; null if it has none.' }),
+    detail: z.string().nullable().meta({
+      description: 'The channel, the goal of a follow-up, or the name of the stage; null for a note.',
+    }),
+    reason: z.string().meta({ description: 'Why the AI chose the step; may be empty.' }),
     run_at: timestamp.meta({
       description: 'When it is due: its delay after its approval, or after the planning where none is asked.',
     }),
-    requires_approval: z.boolean(),
+    requires_approval: z.boolean().meta({
+      description: 'Whether the step is decided on its own, which is so in plans with approval_mode `step`.',
+    }),
     status: stepStatus,
     result: z
       .record(z.string(), z.unknown())
-      .meta({ id: 'PlanStepResult' })
+      .meta({ id: 'PlanStepResult', description: 'Outcome of a step.' })
       .nullable()
-      .meta({ description: 'Outcome: {message}, {deal}, {plan} or {error}.' }),
+      .meta({
+        description:
+          'Ids of what it led to, {message}, {deal} or {plan}; or why it failed or expired, {error}. Null until then.',
+      }),
     editable: z.array(z.string()).meta({ description: 'Params that can be changed until the step is decided.' }),
-    params: z.union([SendMessageParams, AddNoteParams, FollowUpParams, MoveStageParams]),
+    params: z
+      .union([SendMessageParams, AddNoteParams, FollowUpParams, MoveStageParams])
+      .meta({ description: 'What exactly the step does; the fields depend on `action`.' }),
   })
-  .meta({ id: 'PlanStep' });
+  .meta({ id: 'PlanStep', description: 'One action of a plan.' });
 export type PlanStep = z.infer<typeof PlanStep>;
 
 export const Plan = z
   .object({
-    id: integerId,
+    id: integerId.meta({ description: 'Names the plan in paths; its messages have the reference `plan-{id}`.' }),
     agent: AgentSummary,
-    scope: z.enum(['contact']),
-    campaign_id: z.int().nullable(),
+    scope: z.enum(['contact']).meta({ description: 'Always `contact`: a plan is for one contact.' }),
+    campaign_id: z.int().nullable().meta({ description: 'Always null.' }),
     contact: z
       .object({
         id: z.int().meta({ description: "The contact's number." }),
-        uuid: z.guid(),
-        name: z.string(),
-        msisdn: z.string(),
+        uuid: z.guid().meta({ description: "The contact's id, as other operations take it." }),
+        name: z.string().meta({ description: "The contact's current name; may be empty." }),
+        msisdn: z
+          .string()
+          .meta({ description: "The contact's current phone number in E.164; empty if there is none." }),
       })
-      .meta({ id: 'PlanContact' }),
+      .meta({
+        id: 'PlanContact',
+        description: 'The contact that the plan is for: the surviving one if it was merged.',
+      }),
     deal: z
-      .object({ id: z.int().meta({ description: "The deal's number." }), title: z.string(), stage: z.string() })
-      .meta({ id: 'PlanDeal' })
+      .object({
+        id: z.int().meta({ description: "The deal's number." }),
+        title: z.string().meta({ description: "The deal's title when the plan was made." }),
+        stage: z.string().meta({ description: "Name of the deal's stage when the plan was made." }),
+      })
+      .meta({ id: 'PlanDeal', description: 'A deal, as it was when the plan was made.' })
       .nullable()
-      .meta({ description: 'The deal when the plan was made; null if the contact had no open deal.' }),
-    pipeline: z.object({ id: integerId, name: z.string() }).meta({ id: 'PlanPipeline' }).nullable(),
+      .meta({
+        description:
+          "The contact's newest open deal in a pipeline of the agent, as it was when the plan was made; null if there was none.",
+      }),
+    pipeline: z
+      .object({
+        id: integerId.meta({ description: 'Id of the pipeline.' }),
+        name: z.string().meta({ description: "The pipeline's name when the plan was made." }),
+      })
+      .meta({ id: 'PlanPipeline', description: 'A pipeline, as it was when the plan was made.' })
+      .nullable()
+      .meta({ description: 'Pipeline of `deal`; null if there is no deal.' }),
     trigger: planTrigger,
-    trigger_excerpt: z.string().meta({ description: 'Beginning of the text that triggered the plan.' }),
-    goal: z.string(),
-    rationale: z.string(),
-    status: planStatus.meta({ description: 'running without steps: the agent is still making the plan.' }),
-    approval_mode: approvalMode,
-    approval_reasons: z.array(z.string()),
-    created: timestamp,
-    expires_at: timestamp.nullable().meta({ description: 'When the plan expires if undecided.' }),
-    next_run_at: timestamp.nullable(),
+    trigger_excerpt: z.string().meta({
+      description: 'First 200 characters of what the contact wrote, or of the goal that was given; may be empty.',
+    }),
+    goal: z.string().meta({
+      description:
+        'What the plan is to reach, in the words of the AI. Until it is made: the goal that was given, if any.',
+    }),
+    rationale: z.string().meta({ description: 'Why the AI chose these steps; empty until the plan is made.' }),
+    status: planStatus,
+    approval_mode: approvalMode.meta({
+      description: "How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan.",
+    }),
+    approval_reasons: z.array(z.string()).meta({
+      description: 'What a person should look at before approving it, in the words of the AI if it gave any.',
+    }),
+    created: timestamp.meta({ description: 'When it was requested or triggered.' }),
+    expires_at: timestamp.nullable().meta({
+      description: 'When the plan expires if undecided; null if it needs no approval, or is still being made.',
+    }),
+    next_run_at: timestamp.nullable().meta({
+      description: 'Earliest `run_at` of its pending steps; null if none is pending.',
+    }),
     tokens: z.int().meta({ description: 'AI tokens used to make the plan.' }),
-    model: z.string(),
+    model: z.string().meta({
+      description: 'Model that made the plan; `simulated` in a sandbox, empty until one was asked.',
+    }),
     decided_by: z.string().nullable().meta({ description: '`api` where a request decided; null while nobody has.' }),
-    decision_note: z.string().nullable(),
-    last_error: z.string().nullable(),
-    steps: z.array(PlanStep),
-    audience: z.null(),
-    story_id: z.null(),
+    decision_note: z.string().nullable().meta({
+      description: 'Note of the request that decided it, or why the platform cancelled it; null if there is none.',
+    }),
+    last_error: z.string().nullable().meta({ description: 'Why the plan failed; null unless it did.' }),
+    steps: z
+      .array(PlanStep)
+      .meta({ description: 'In the order in which they run, 10 at most; empty until it is made.' }),
+    audience: z.null().meta({ description: 'Always null.' }),
+    story_id: z.null().meta({ description: 'Always null.' }),
   })
-  .meta({ id: 'Plan' });
+  .meta({ id: 'Plan', description: 'What an agent is going to do for a contact, step by step.' });
 export type Plan = z.infer<typeof Plan>;
 
-export const PlanInput = z.object({ contact: uuid, goal: goal.optional() });
+export const PlanInput = z.object({
+  contact: uuid.meta({ description: 'Id of the contact to plan for.' }),
+  goal: goal.optional().meta({
+    description:
+      'What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself.',
+  }),
+});
 
-const note = text(500).optional();
+const note = text(500).optional().meta({
+  description:
+    'Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.',
+});
 export const Decision = z.object({ note });
 
 export const StepChange = z.object({
-  body: messageBody.optional(),
-  channel: channel.optional(),
+  body: messageBody.optional().meta({ description: 'Text of a message, or of a note: up to 2,000 characters.' }),
+  channel: sentOn.optional(),
   channel_locked: SendMessageParams.shape.channel_locked.optional(),
-  goal: goal.optional(),
-  stage: integerId.optional(),
+  goal: FollowUpParams.shape.goal.optional(),
+  stage: MoveStageParams.shape.stage.optional(),
 });
 
-export const planPath = z.object({ plan_id: integerId.meta({ param: { id: 'PlanId' } }) });
-export const stepPath = planPath.extend({ step_id: integerId.meta({ param: { id: 'StepId' } }) });
+export const planPath = z.object({
+  plan_id: integerId.meta({ description: 'Id of a plan.', param: { id: 'PlanId' } }),
+});
+export const stepPath = planPath.extend({
+  step_id: integerId.meta({ description: 'Id of a step of the plan.', param: { id: 'StepId' } }),
+});

@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { integerId } from '../core/fields.ts';
-import { AgentSummary } from './agents.ts';
+import { Agent, AgentSettings, AgentSummary } from './agents.ts';
 
-const tokens = z.int();
-const cost = z.number().nullable().meta({ description: "In USD; null if a model's price is not in the settings." });
+const tokens = z.int().meta({ description: 'AI tokens of the period, of prompts and completions.' });
+const tokensToday = z.int().meta({ description: "AI tokens used today, in the account's timezone." });
+const calls = z.int().meta({ description: 'Calls of the AI provider.' });
+const plans = z
+  .int()
+  .meta({ description: 'Plans that were requested or triggered in the period, failed ones included.' });
+const cost = z.number().nullable().meta({
+  description: "USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.",
+});
 
 const ranges = [7, 14, 30];
 export const usageDays = z
@@ -13,51 +20,93 @@ export const usageDays = z
 
 export const AgentUsage = z
   .object({
-    range_days: z.int(),
-    totals: z.object({
-      tokens,
-      prompt_tokens: tokens,
-      completion_tokens: tokens,
-      calls: z.int(),
-      plans: z.int(),
-      estimated_cost_usd: cost,
-    }),
+    range_days: z.int().meta({ description: 'Days of the period, today included: 7, 14 or 30.' }),
+    totals: z
+      .object({
+        tokens,
+        prompt_tokens: tokens.meta({ description: 'Those of `tokens` that prompts had.' }),
+        completion_tokens: tokens.meta({ description: 'Those of `tokens` that completions had, reasoning included.' }),
+        calls,
+        plans,
+        estimated_cost_usd: cost,
+      })
+      .meta({ description: 'Sums over all agents.' }),
     days: z
-      .array(z.object({ date: z.string(), by_agent: z.record(z.string(), tokens) }).meta({ id: 'DailyUsage' }))
+      .array(
+        z
+          .object({
+            date: z.string().meta({ description: "Day in the account's timezone, as YYYY-MM-DD." }),
+            by_agent: z
+              .record(z.string(), tokens)
+              .meta({ description: 'Tokens by the id of the agent; agents that used none are left out.' }),
+          })
+          .meta({ id: 'DailyUsage', description: 'Tokens of one day.' }),
+      )
       .meta({
         description: "One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id.",
       }),
-    agents: z.array(
-      z
-        .object({
-          agent: AgentSummary,
-          model: z.string(),
-          tokens_today: tokens,
-          daily_limit: z.int().nullable(),
-          tokens,
-          calls: z.int(),
-          plans: z.int(),
-        })
-        .meta({ id: 'UsageOfAgent' }),
-    ),
-    pipelines: z.array(
-      z
-        .object({ id: integerId, name: z.string(), tokens_today: tokens, daily_budget: z.int().nullable(), tokens })
-        .meta({ id: 'UsageOfPipeline' }),
-    ),
-    models: z.array(
-      z
-        .object({ provider: z.string(), model: z.string(), tokens, calls: z.int(), estimated_cost_usd: cost })
-        .meta({ id: 'UsageOfModel' }),
-    ),
+    agents: z
+      .array(
+        z
+          .object({
+            agent: AgentSummary,
+            model: Agent.shape.model,
+            tokens_today: tokensToday,
+            daily_limit: Agent.shape.daily_limit,
+            tokens,
+            calls,
+            plans,
+          })
+          .meta({ id: 'UsageOfAgent', description: 'AI tokens that an agent used.' }),
+      )
+      .meta({ description: 'By id: agents that are not archived, and archived ones with usage in the period.' }),
+    pipelines: z
+      .array(
+        z
+          .object({
+            id: integerId.meta({ description: 'Id of the pipeline.' }),
+            name: z.string().meta({ description: "The pipeline's current name, or the last one that is known." }),
+            tokens_today: tokensToday,
+            daily_budget: z.int().nullable().meta({
+              description:
+                'Maximum AI tokens per day for plans about its deals, from `pipeline_budgets`; null: no budget.',
+            }),
+            tokens,
+          })
+          .meta({ id: 'UsageOfPipeline', description: 'AI tokens that were used for deals of a pipeline.' }),
+      )
+      .meta({ description: 'By id: pipelines that agents work on, and those that tokens were used for.' }),
+    models: z
+      .array(
+        z
+          .object({
+            provider: z.string().meta({ description: '`openai_compatible`, or `simulated` in a sandbox.' }),
+            model: z.string().meta({
+              description: 'Name of the model; from the 101st of a day on `other models`.',
+            }),
+            tokens,
+            calls,
+            estimated_cost_usd: cost,
+          })
+          .meta({ id: 'UsageOfModel', description: 'AI tokens that a model used.' }),
+      )
+      .meta({ description: 'Models that were called, most tokens first.' }),
     uses: z
       .array(
         z
-          .object({ agent: z.string(), kind: z.string(), label: z.string(), tokens, calls: z.int() })
-          .meta({ id: 'UsageOfPurpose' }),
+          .object({
+            agent: z.string().meta({ description: "The agent's name." }),
+            kind: z.string().meta({ description: 'What the tokens were for: `planning`.' }),
+            label: z.string().meta({ description: '`kind` in words to show.' }),
+            tokens,
+            calls,
+          })
+          .meta({ id: 'UsageOfPurpose', description: 'AI tokens that an agent used for one purpose.' }),
       )
       .meta({ description: 'Purposes of the tokens, largest first.' }),
-    account: z.object({ tokens_today: tokens, daily_budget: z.int().nullable() }),
+    account: z
+      .object({ tokens_today: tokensToday, daily_budget: AgentSettings.shape.daily_budget })
+      .meta({ description: 'All agents together, and the budget that they share.' }),
   })
-  .meta({ id: 'AgentUsage' });
+  .meta({ id: 'AgentUsage', description: 'AI tokens that agents used, in the ways in which they can be summed.' });
 export type AgentUsage = z.infer<typeof AgentUsage>;

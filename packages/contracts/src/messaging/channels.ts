@@ -21,7 +21,7 @@ export const ChannelTest = z.object({
 
 export const MessageChannel = z
   .object({
-    channel,
+    channel: channel.meta({ description: 'Each channel of an account has one provider.' }),
     provider,
     settings: z
       .record(z.string(), z.unknown())
@@ -30,12 +30,14 @@ export const MessageChannel = z
       description: '`failing` while the provider refuses the credentials: messages wait, and one a minute tries.',
     }),
     error: z.string().nullable().meta({ description: 'What the provider responded; null while ready.' }),
-    failing_since: timestamp.nullable(),
+    failing_since: timestamp.nullable().meta({
+      description: 'When the provider first refused the credentials; null while ready.',
+    }),
     hook_url: z.string().meta({ description: 'URL to which the provider sends receipts and inbound messages.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: 'MessageChannel' });
+  .meta({ id: 'MessageChannel', description: 'A channel with the provider that sends its messages.' });
 export type MessageChannel = z.infer<typeof MessageChannel>;
 
 /** State of a channel, as its events tell of it. */
@@ -45,7 +47,9 @@ export const ChannelState = MessageChannel.pick({
   status: true,
   error: true,
   failing_since: true,
-}).meta({ id: 'MessageChannelState' });
+}).meta({ id: 'MessageChannelState', description: 'Whether a channel works.' });
 export type ChannelState = z.infer<typeof ChannelState>;
 
-export const channelPath = z.object({ channel });
+export const channelPath = z.object({
+  channel: channel.meta({ description: 'The channel: `whatsapp`, `sms` or `email`.' }),
+});

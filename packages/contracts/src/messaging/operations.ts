@@ -22,8 +22,10 @@ export const listMessages = operation('listMessages', {
   query: z.object({
     ...pageQuery,
     reference: z.string().optional().meta({ description: 'Only messages with exactly this reference.' }),
-    status: messageStatus.optional(),
-    contact: uuid.optional(),
+    status: messageStatus.optional().meta({ description: 'Only messages with this status.' }),
+    contact: uuid.optional().meta({
+      description: 'Only messages to the contact with this id, and to contacts merged into it.',
+    }),
     q: text(200, 1)
       .optional()
       .meta({ description: "Part of a reference, a number or the contact's name, ignoring case." }),

@@ -19,9 +19,11 @@ const AutomaticMessages = z
         'Seconds after which the next channel is tried if one accepted the message but did not reach anyone.',
     }),
   })
-  .meta({ id: 'AutomaticMessages' });
+  .meta({ id: 'AutomaticMessages', description: 'How confirmations, reminders and declined orders are sent.' });
 
-export const MessageSettings = z.object({ automatic: AutomaticMessages }).meta({ id: 'MessageSettings' });
+export const MessageSettings = z
+  .object({ automatic: AutomaticMessages })
+  .meta({ id: 'MessageSettings', description: 'How messages go out that the platform sends on its own.' });
 export type MessageSettings = z.infer<typeof MessageSettings>;
 
 export const defaultMessageSettings: MessageSettings = {
@@ -31,9 +33,13 @@ export const defaultMessageSettings: MessageSettings = {
 export const MessageSettingsChange = z.object({
   automatic: z
     .object({
-      fallback: clearable(fallback, defaultMessageSettings.automatic.fallback),
-      fallback_after_seconds: seconds.optional(),
+      fallback: clearable(fallback, defaultMessageSettings.automatic.fallback).meta({
+        description: 'Channels to try after the one of the booking or order, in order; null: `sms`, then `email`.',
+      }),
+      fallback_after_seconds: seconds.optional().meta({
+        description: AutomaticMessages.shape.fallback_after_seconds.description,
+      }),
     })
-    .meta({ id: 'AutomaticMessagesChange' })
+    .meta({ id: 'AutomaticMessagesChange', description: 'What to change; the rest stays as it is.' })
     .optional(),
 });

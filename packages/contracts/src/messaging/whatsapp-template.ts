@@ -19,10 +19,17 @@ export function whatsAppTemplateInput<Parameter extends z.ZodType<string>>(param
   });
 }
 
-export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta({ id: 'WhatsAppTemplateToSend' });
+export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta({
+  id: 'WhatsAppTemplateToSend',
+  description: 'A template that Meta approved, with the values of its placeholders.',
+});
 
 /** A template that a message is sent with, or a text that the platform sends on its own. */
 export const WhatsAppTemplate = z
-  .object({ name: z.string(), language: z.string(), parameters: z.array(z.string()) })
-  .meta({ id: 'WhatsAppTemplate' });
+  .object({
+    name: z.string().meta({ description: WhatsAppTemplateInput.shape.name.description }),
+    language: z.string().meta({ description: language.description }),
+    parameters: z.array(z.string()).meta({ description: WhatsAppTemplateInput.shape.parameters.description }),
+  })
+  .meta({ id: 'WhatsAppTemplate', description: 'A WhatsApp template, with the values of its placeholders.' });
 export type WhatsAppTemplate = z.infer<typeof WhatsAppTemplate>;

@@ -6,7 +6,9 @@ import { deliveryStatus, Endpoint } from './resources.ts';
 const { publicEvent } = eventsOf('webhooks');
 
 /** An endpoint in an event. Processes of the release before publish it without `paused`. */
-const EndpointOfEvent = Endpoint.extend({ paused: Endpoint.shape.paused.optional() });
+const EndpointOfEvent = Endpoint.extend({ paused: Endpoint.shape.paused.optional() }).meta({
+  description: 'The endpoint that the event is about.',
+});
 
 /** Sent to one endpoint by the test operation, regardless of its filter. */
 export const webhookTest = publicEvent(

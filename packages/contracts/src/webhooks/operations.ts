@@ -23,7 +23,7 @@ const operation = operationsOf('webhooks', null);
 const sequence = z
   .string()
   .regex(/^\d{1,100}$/, 'must be the sequence of an event: a decimal integer of 0 or more, such as 5');
-const afterSequence = sequence.meta({ description: 'Only events with a greater `sequence`.', example: '5' });
+const afterSequence = sequence.optional().meta({ description: 'Only events with a greater `sequence`.', example: '5' });
 const read = 'webhooks:read';
 const write = 'webhooks:write';
 
@@ -98,9 +98,15 @@ export const rotateEndpointSecret = operation('rotateEndpointSecret', {
   description:
     'Both secrets sign during the overlap. Earlier secrets whose overlap has not ended keep signing too, at most five in total. `overlap_seconds` 0 ends all former secrets immediately.',
   params: endpointPath,
-  body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
+  body: z.object({
+    overlap_seconds: z.int().min(0).max(604_800).default(86_400).meta({
+      description: 'How long the replaced secret signs beside the new one, in seconds.',
+    }),
+  }),
   status: 200,
-  response: z.object({ secret: z.string() }),
+  response: z.object({
+    secret: z.string().meta({ description: 'The new secret, `whsec_` and base64, shown only in this response.' }),
+  }),
   respondsWithSecret: true,
   errors: ['not_found'],
 });
@@ -127,7 +133,7 @@ export const listDeliveries = operation('listDeliveries', {
   description: 'Newest first. Each has the event, what was sent, the response and the tries.',
   params: endpointPath,
   query: z.object({
-    status: deliveryStatus.optional(),
+    status: deliveryStatus.optional().meta({ description: 'Only deliveries with this status.' }),
     event: publicKind.optional().meta({ description: 'Only events of this kind.' }),
     ...pageQuery,
   }),
@@ -171,7 +177,7 @@ export const replayDeliveries = operation('replayDeliveries', {
     'Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays.',
   params: endpointPath,
   body: z.object({
-    since: instant,
+    since: instant.meta({ description: 'Start of the period in which the deliveries were created; in the past.' }),
     until: instant.optional().meta({ description: 'End of the period, exclusive; default: now.' }),
     status: z.enum(['failed', 'all']).default('failed').meta({
       description: 'failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery.',
@@ -203,7 +209,7 @@ export const listEvents = operation('listEvents', {
     "The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.",
   query: z.object({
     type: publicKind.optional().meta({ description: 'Only events of this kind.' }),
-    after_sequence: afterSequence.optional(),
+    after_sequence: afterSequence,
     ...pageQuery,
   }),
   status: 200,
@@ -228,7 +234,7 @@ export const streamEvents = operation('streamEvents', {
       description: 'Event kinds, families such as `order.*`, or `*`, with commas between them. Default: all.',
       example: 'order.created,contact.*',
     }),
-    after_sequence: afterSequence.optional(),
+    after_sequence: afterSequence,
   }),
   status: 200,
   streams: true,
@@ -242,7 +248,7 @@ export const triggerEvent = operation('triggerEvent', {
   summary: 'Trigger an example event',
   description:
     "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.",
-  body: z.object({ type: publicKind }),
+  body: z.object({ type: publicKind.meta({ description: 'Kind of the event whose example is sent.' }) }),
   status: 202,
   response: AnyEnvelope,
   errors: ['not_found'],
@@ -256,9 +262,18 @@ export const listEventKinds = operation('listEventKinds', {
   description: 'Returns every kind with the JSON Schema of its envelope.',
   status: 200,
   response: z.object({
-    data: z.array(
-      z.object({ kind: z.string(), schema: z.record(z.string(), z.unknown()) }).meta({ id: 'DescribedEventKind' }),
-    ),
+    data: z
+      .array(
+        z
+          .object({
+            kind: z.string().meta({ description: '`type` of its events, such as `order.created`.' }),
+            schema: z
+              .record(z.string(), z.unknown())
+              .meta({ description: 'JSON Schema of the whole event, as it is sent.' }),
+          })
+          .meta({ id: 'DescribedEventKind', description: 'A kind of event.' }),
+      )
+      .meta({ description: 'All kinds, in alphabetical order.' }),
   }),
   errors: [],
 });
