@@ -40,16 +40,6 @@ export const MessageChannel = z
   .meta({ id: 'MessageChannel', description: 'A channel with the provider that sends its messages.' });
 export type MessageChannel = z.infer<typeof MessageChannel>;
 
-/** State of a channel, as its events tell of it. */
-export const ChannelState = MessageChannel.pick({
-  channel: true,
-  provider: true,
-  status: true,
-  error: true,
-  failing_since: true,
-}).meta({ id: 'MessageChannelState', description: 'Whether a channel works.' });
-export type ChannelState = z.infer<typeof ChannelState>;
-
 export const channelPath = z.object({
   channel: channel.meta({ description: 'The channel: `whatsapp`, `sms` or `email`.' }),
 });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { channel } from '../core/channel.ts';
 import { eventsOf, previous } from '../core/event.ts';
-import { ChannelState } from './channels.ts';
+import { timestamp } from '../core/fields.ts';
+import { MessageChannel } from './channels.ts';
 import { InboundMessage } from './inbound.ts';
 import { MessageWithAttempts } from './resources.ts';
 
@@ -52,14 +53,16 @@ export const messageOptedOut = internalEvent(
   z.object({ contact: z.guid(), channel, at: z.iso.datetime() }),
 );
 
-const state = z.object({ channel: ChannelState });
+const channelState = MessageChannel.pick({ channel: true, provider: true, error: true }).extend({
+  since: timestamp.meta({ description: 'Since when the channel has been failing, or ready again.' }),
+});
 export const channelFailing = publicEvent(
   'channel.failing',
-  state,
+  channelState,
   'A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one.',
 );
 export const channelRecovered = publicEvent(
   'channel.recovered',
-  state,
+  channelState,
   'A channel that was failing is ready again, and what waited on it is sent.',
 );

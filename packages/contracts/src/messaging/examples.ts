@@ -1,7 +1,7 @@
 import { lenaSummary } from '../cdp/examples.ts';
 import type { EventExamplesOf, ExamplesOf } from '../core/examples.ts';
 import { onePage } from '../core/examples.ts';
-import type { ChannelState, MessageChannel } from './channels.ts';
+import type { MessageChannel } from './channels.ts';
 import type * as events from './events.ts';
 import type * as operations from './operations.ts';
 import type { Message, MessageAttempt, MessageStatus, MessageWithAttempts } from './resources.ts';
@@ -105,13 +105,12 @@ const templates: Templates = {
 
 const settings: MessageSettings = { automatic: { fallback: ['sms', 'email'], fallback_after_seconds: 3_600 } };
 
-const failing: ChannelState = {
+const failing = {
   channel: 'whatsapp',
   provider: 'whatsapp_cloud',
-  status: 'failing',
   error: 'WhatsApp responded with 401: Error validating access token: the session has expired. (190)',
-  failing_since: '2025-11-18T09:02:20+01:00',
-};
+  since: '2025-11-18T09:02:20+01:00',
+} as const;
 
 export const messagingExamples: ExamplesOf<typeof operations> = {
   listMessages: { response: onePage(delivered) },
@@ -221,6 +220,6 @@ export const messagingEventExamples: EventExamplesOf<typeof events> = {
     },
     contact: lenaSummary,
   },
-  channelFailing: { channel: failing },
-  channelRecovered: { channel: { ...failing, status: 'ready', error: null, failing_since: null } },
+  channelFailing: failing,
+  channelRecovered: { ...failing, error: null, since: '2025-11-18T09:14:05+01:00' },
 };

@@ -1,5 +1,5 @@
-import type { AccountContext } from '@customer-platform/contracts/core';
-import type { ChannelState, MessageChannel } from '@customer-platform/contracts/messaging';
+import type { AccountContext, EventData } from '@customer-platform/contracts/core';
+import type { channelFailing, MessageChannel } from '@customer-platform/contracts/messaging';
 import { decryptSecret } from '@customer-platform/outbound';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
@@ -25,7 +25,11 @@ export function toChannel(
   const isShown = (name: string) => shown.includes(name) || !secrets.includes(name);
   const settings = Object.entries(settingsOf(row, resources)).filter(([name]) => isShown(name));
   return {
-    ...toChannelState(row, account),
+    channel: row.channel,
+    provider,
+    status: row.failing_since === null ? 'ready' : 'failing',
+    error: row.failure,
+    failing_since: row.failing_since && formatInstant(row.failing_since, account.timezone),
     settings: Object.fromEntries(settings),
     hook_url: resources.hookUrlOf(row.token),
     created_at: formatInstant(row.created_at, account.timezone),
@@ -33,14 +37,11 @@ export function toChannel(
   };
 }
 
-/** Returns the state of a channel, as its events tell of it. */
-export function toChannelState(row: ChannelRow, { timezone }: Pick<AccountContext, 'timezone'>): ChannelState {
-  const { channel, provider, failure, failing_since } = row;
-  return {
-    channel,
-    provider,
-    status: failing_since === null ? 'ready' : 'failing',
-    error: failure,
-    failing_since: failing_since && formatInstant(failing_since, timezone),
-  };
+/** Returns what the events of a channel say of it; `since` is when it began to fail, or became ready. */
+export function toChannelState(
+  { channel, provider, failure: error }: ChannelRow,
+  { timezone }: Pick<AccountContext, 'timezone'>,
+  since: Date,
+): EventData<typeof channelFailing> {
+  return { channel, provider, error, since: formatInstant(since, timezone) };
 }

@@ -36,7 +36,7 @@ export const putChannel = implement(contract.putChannel, {
     };
     const made = provider.secrets.filter((name) => given[name] === undefined && settings[name] !== undefined);
     const stored = await upsertChannel(tx, row, now);
-    if (before?.failing_since) emit(contract.channelRecovered, { channel: toChannelState(stored, account) });
+    if (before?.failing_since) emit(contract.channelRecovered, toChannelState(stored, account, now));
     return toChannel(stored, account, resources, made);
   },
 });

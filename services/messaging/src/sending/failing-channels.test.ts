@@ -60,12 +60,11 @@ it('a channel whose credentials are refused is failing, says why and tells of it
     failing_since: expect.any(String),
   });
   const { data } = await platform.event(shop.account.id, 'channel.failing');
-  expect(data.channel).toEqual({
+  expect(data).toEqual({
     channel: 'sms',
     provider: 'http',
-    status: 'failing',
     error: 'The provider responded with 401: the token has expired',
-    failing_since: (await channel()).failing_since,
+    since: (await channel()).failing_since,
   });
   for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
   const late = await send('+4930901899');
@@ -89,7 +88,8 @@ it('one message a minute tries it, and a success sends all that waited, each onc
   for (const { id } of sent) await message(shop.account, id, withStatus('sent'));
   expect(sms.received).toHaveLength(tried + 1 + sent.length);
   expect(await channel()).toMatchObject({ status: 'ready', error: null, failing_since: null });
-  expect((await platform.event(shop.account.id, 'channel.recovered')).data.channel).toMatchObject({ status: 'ready' });
+  const { data } = await platform.event(shop.account.id, 'channel.recovered');
+  expect(data).toEqual({ channel: 'sms', provider: 'http', error: null, since: expect.any(String) });
   expect(states('channel.recovered')).toHaveLength(1);
 });
 

@@ -65,13 +65,13 @@ function tellOptOuts({ emit, findAccounts }: WorkCall<unknown>, tries: readonly 
 
 /** Publishes the state of channels. */
 function tell(
-  { emit, findAccounts }: WorkCall<unknown>,
+  { emit, findAccounts, now }: WorkCall<unknown>,
   event: typeof channelFailing | typeof channelRecovered,
   channels: readonly ChannelRow[],
 ): void {
   const accounts = findAccounts(channels.map(({ account_id }) => account_id));
   for (const row of channels) {
     const account = accounts.get(row.account_id);
-    if (account) emit(event, account, { channel: toChannelState(row, account) });
+    if (account) emit(event, account, toChannelState(row, account, row.failing_since ?? now));
   }
 }
