@@ -65,6 +65,14 @@ export async function insertKey(
   return row!;
 }
 
+/** Returns whether an account has `count` keys that work, live and test ones together. */
+export async function hasKeys(sql: Sql, accountId: string, count: number, now: Date): Promise<boolean> {
+  const rows = await sql`
+    select from keys where account_id = ${accountId} and revoked_at is null and coalesce(least(expires_at, retires_at) > ${now}, true)
+    limit ${count}`;
+  return rows.length === count;
+}
+
 /** The keys that somebody sees: those of an account, or of them those of one mode. */
 export interface SeenKeys {
   account_id: string;

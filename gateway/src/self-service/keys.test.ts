@@ -120,6 +120,25 @@ describe('a key that another key makes', () => {
   });
 });
 
+it('an account makes keys until it has 1,000 that work: then 409, until one is revoked', async () => {
+  const account = await platform.account();
+  const sql = openDatabase(platform.env('gateway').DATABASE_URL!, { pool: 1, service: 'gateway' });
+  try {
+    // With the live and the test key of every account 999.
+    await sql`
+      insert into keys (account_id, name, mode, scopes, allowed_addresses, hash, last4, created_at)
+      select ${account.id}, 'Shop ' || n, 'live', '{calendar:read}', '{}', sha256((${account.id} || n)::bytea), 'abcd', now()
+      from generate_series(1, 997) as n`;
+  } finally {
+    await sql.end();
+  }
+  const last = await make(account);
+  expect(last.status).toBe(201);
+  expectRefusal(await make(account), 409, 'invalid_state');
+  await account.request('DELETE', `/v1/keys/${last.body.id}`);
+  expect((await make(account)).status).toBe(201);
+});
+
 describe('a repeated Idempotency-Key', () => {
   it('is sent the same key again, which is kept encrypted', async () => {
     const account = await platform.account();

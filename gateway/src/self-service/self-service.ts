@@ -6,7 +6,7 @@ import { lockMember } from '../accounts/members.sql.ts';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { endKey, issueKey, pageOfKeys, replaceKey } from '../keys/change-keys.ts';
 import { keyOf } from '../keys/key-record.ts';
-import { lockKey } from '../keys/keys.sql.ts';
+import { hasKeys, lockKey } from '../keys/keys.sql.ts';
 
 const implement = implementer<{ changes: ChangeFeed; eventsCommitted(): void }>();
 
@@ -31,16 +31,22 @@ export const listApiKeys = implement(contract.listApiKeys, {
   handle: async ({ tx, account, query }) => await pageOfKeys(tx, seenBy(account), query),
 });
 
+/** Most keys of an account with which its own keys make more. */
+const maxKeys = 1_000;
+
 /** Issues a key that may do no more than the one that makes it. */
 export const createApiKey = implement(contract.createApiKey, {
   async handle(call) {
-    const { account, body, fail } = call;
+    const { account, body, tx, now, fail } = call;
     if (account.mode === 'test' && body.mode === 'live')
       fail('invalid_request', 'mode must be test: a test key makes test keys only', 'mode');
     const missing = missingOf(account, body.scopes);
     if (missing.length > 0)
       fail('invalid_request', `scopes must be among those of your key, which lacks ${missing.join(', ')}`, 'scopes');
-    return await issueKey(call, seenBy(account), body);
+    const owner = seenBy(account);
+    if (await hasKeys(tx, owner.account_id, maxKeys, now))
+      fail('invalid_state', `An account has at most ${maxKeys} keys that work: revoke one that is not needed`);
+    return await issueKey(call, owner, body);
   },
   replayed: (account, { scopes }) => requireScopes(account, scopes),
 });

@@ -95,7 +95,7 @@ const step: PlanStep = {
   detail: 'whatsapp',
   reason: 'She asked whether we sell the conditioner.',
   run_at: '2025-11-18T09:12:09+01:00',
-  requires_approval: true,
+  requires_approval: false,
   status: 'pending',
   result: null,
   editable: ['body'],
@@ -138,8 +138,8 @@ const inStatus = (status: Plan['status'], stepStatus: PlanStep['status'], more: 
   ...more,
 });
 const note = 'The price is right.';
-const approved = inStatus('running', 'pending', { decision_note: note });
-const rejected = inStatus('rejected', 'cancelled', { decision_note: 'I will call her.' });
+const approved = inStatus('running', 'pending', { decided_by: 'api', decision_note: note });
+const rejected = inStatus('rejected', 'cancelled', { decided_by: 'api', decision_note: 'I will call her.' });
 const requested: Plan = {
   ...plan,
   trigger: 'manual',
