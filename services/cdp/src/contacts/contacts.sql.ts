@@ -1,6 +1,7 @@
 import type { Consent, Contact } from '@customer-platform/contracts/cdp';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import {
+  changeTime,
   type Fragment,
   type JsonValue,
   lockNumber,
@@ -10,6 +11,7 @@ import {
 } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { deleteDependents } from './deleted-contacts.sql.ts';
+import { holdLookup } from './identities.sql.ts';
 import { nextNight } from './next-night.ts';
 
 export interface ContactRow extends Omit<Contact, 'created_at' | 'updated_at'> {
@@ -23,35 +25,54 @@ export type ContactValues = Pick<ContactRow, 'external_id' | 'name' | 'phone' | 
 const columnNames = 'id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at';
 export const columns = (sql: Sql) => sql.unsafe(columnNames);
 
-/**
- * Inserts a contact under the account's next number, in one statement, with `id` as its id if given. The first contact schedules the
- * account's nightly duplicate runs.
- */
+/** Inserts a contact, like `insertContacts`. */
 export async function insertContact(
   sql: Sql,
   account: { id: string; timezone: string },
-  values: ContactValues,
+  values: ContactValues & { id?: string | undefined },
   now: Date,
-  id?: string,
 ) {
-  const [row] = await sql<ContactRow[]>`
+  const [row] = await insertContacts(sql, account, [values], now);
+  return row!;
+}
+
+const valueColumns = ['external_id', 'name', 'phone', 'email', 'tags', 'fields'] as const;
+const valueNames = (sql: Sql, table: string) => sql.unsafe(valueColumns.map((name) => `${table}.${name}`).join(', '));
+const givenNames = (sql: Sql) => sql.unsafe(['id', ...valueColumns].join(', '));
+
+/** The rows of contacts as given, as a function of a `rows from`. */
+const given = (sql: Sql, contacts: readonly ContactValues[]) => sql`
+  jsonb_to_recordset(${sql.json(contacts as unknown as JsonValue)})
+    as (id uuid, external_id text, name text, phone text, email text, tags text[], fields jsonb)`;
+
+/**
+ * Inserts contacts under the account's next numbers, in one statement and in their order, each with its `id` if given. The first contact
+ * schedules the account's nightly duplicate runs.
+ */
+export async function insertContacts(
+  sql: Sql,
+  account: { id: string; timezone: string },
+  contacts: readonly (ContactValues & { id?: string | undefined })[],
+  now: Date,
+) {
+  const time = changeTime(sql, account.id, now);
+  return await sql<ContactRow[]>`
     with next as (
-      insert into contact_numbers as known (account_id, last) values (${account.id}, 1)
-      on conflict (account_id) do update set last = known.last + 1
+      insert into contact_numbers as known (account_id, last) values (${account.id}, ${contacts.length})
+      on conflict (account_id) do update set last = known.last + excluded.last
       returning last
     ), nights as (
       insert into duplicate_runs (account_id, due_at)
-      select ${account.id}, ${nextNight(now, account.timezone)} from next where last = 1
+      select ${account.id}, ${nextNight(now, account.timezone)} from next where last = ${contacts.length}
       on conflict do nothing
     ), made as (
       insert into contacts (account_id, id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-      select ${account.id}, coalesce(${id ?? null}::uuid, uuidv7()), last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
-        ${values.tags}::text[], ${sql.json(values.fields as JsonValue)}, ${now}, ${now}
-      from next
+      select ${account.id}, coalesce(given.id, uuidv7()), last - ${contacts.length} + position, ${valueNames(sql, 'given')}, ${time}, ${time}
+      from next, rows from (${given(sql, contacts)}) with ordinality as given (${givenNames(sql)}, position)
+      order by position
       returning account_id, ${columns(sql)}
     ), marked as (${markChanged(sql, sql`select account_id, id as contact_id from made`)})
-    select ${columns(sql)} from made`;
-  return row!;
+    select ${columns(sql)} from made order by number`;
 }
 
 /**
@@ -98,7 +119,7 @@ export async function findOldestByExternalId(
   accountId: string,
   externalId: string,
 ): Promise<ContactRow | undefined> {
-  await sql`select pg_advisory_xact_lock(${lockNumber('external_id', accountId, externalId)}::bigint)`;
+  await holdLookup(sql, accountId, lockNumber('external_id', accountId, externalId));
   const [row] = await sql<ContactRow[]>`
     select ${columns(sql)} from contacts
     where account_id = ${accountId} and id = ${oldestByExternalId(sql, sql`${accountId}`, sql`${externalId}`)} for update`;
@@ -126,7 +147,7 @@ export type Address = { column: 'phone'; values: readonly string[] } | { column:
 export async function findOldestByAddress(tx: Sql, accountId: string, { column, values }: Address) {
   // One lock for a line, whichever of its numbers is asked for.
   const [first] = values.toSorted();
-  await tx`select pg_advisory_xact_lock(${lockNumber(column, accountId, first!)}::bigint)`;
+  await holdLookup(tx, accountId, lockNumber(column, accountId, first!));
   const [row] = await tx<ContactRow[]>`
     select ${columns(tx)} from contacts where account_id = ${accountId} and id = coalesce(
       ${oldestOf(tx, column, accountId, values, 'as it is')}, ${oldestOf(tx, column, accountId, values, 'merged')})`;
@@ -176,19 +197,29 @@ export async function holdNewId(tx: Sql, accountId: string, id: string): Promise
 }
 
 /** Sets all values of a contact. */
-export async function updateContactRow(
+export async function updateContactRow(sql: Sql, accountId: string, contact: ContactValues & { id: string }, now: Date) {
+  const [row] = await updateContactRows(sql, accountId, [contact], now);
+  return row!;
+}
+
+/** Sets all values of contacts, which must be locked in id order where there are several; returns them in any order. */
+export async function updateContactRows(
   sql: Sql,
   accountId: string,
-  { id, ...values }: ContactValues & { id: string },
+  contacts: readonly (ContactValues & { id: string })[],
   now: Date,
 ) {
-  const [row] = await sql<ContactRow[]>`
-    with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)})
-    update contacts set external_id = ${values.external_id}, name = ${values.name}, phone = ${values.phone},
-      email = ${values.email}, tags = ${values.tags}::text[], fields = ${sql.json(values.fields as JsonValue)}, updated_at = ${now}
-    where account_id = ${accountId} and id = ${id}
-    returning ${columns(sql)}`;
-  return row!;
+  const ids = contacts.map(({ id }) => id);
+  const marked = sql`select ${accountId}::uuid as account_id, unnest(${ids}::uuid[]) as contact_id`;
+  return await sql<ContactRow[]>`
+    with marked as (${markChanged(sql, marked)}), changed as (
+      update contacts c set (external_id, name, phone, email, tags, fields) = row (${valueNames(sql, 'given')}),
+        updated_at = ${changeTime(sql, accountId, now)}
+      from rows from (${given(sql, contacts)}) as given (${givenNames(sql)})
+      where c.account_id = ${accountId} and c.id = given.id
+      returning c.*
+    )
+    select ${columns(sql)} from changed`;
 }
 
 /** Rows of each kind that are deleted with a contact: a job deletes those beyond. */
