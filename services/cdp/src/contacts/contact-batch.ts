@@ -101,7 +101,7 @@ export function applyEntries(
     const [oldest] = values.flatMap((value) => having(column, value)).toSorted((one, other) => (one.age < other.age ? -1 : 1));
     if (oldest) return oldest;
     const survivor = values.map((value) => known.get(keyOf({ column, value }))!.survivor).find((id) => id !== null);
-    return survivor && contacts.get(survivor);
+    return survivor ? contacts.get(survivor) : undefined;
   };
   const find = (keys: Record<MatchColumn, string[]>): WrittenContact | undefined => {
     for (const column of matchColumns) {

@@ -1,6 +1,8 @@
 import type { Consent, Contact } from '@customer-platform/contracts/cdp';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import {
+  type ChangePage,
+  changePositionText,
   changeTime,
   type Fragment,
   type JsonValue,
@@ -245,63 +247,103 @@ type ContactFilter = Partial<Record<'q' | 'email' | 'external_id' | 'tag', strin
   phones?: readonly string[] | undefined;
 };
 
-/** Newest contacts that are scanned for a text or a tag before its index is used. */
-const newestScanned = 5_000;
+/** First contacts of a list that are scanned for a text or a tag before its index is used. */
+const firstScanned = 5_000;
+
+/** A contact of a list. */
+export interface ListedRow extends ContactRow {
+  bytes: number;
+  /** What continues the list after it. */
+  position: string;
+}
 
 /**
- * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
+ * Returns a page of contacts that were not merged: newest first after the contact `after`, or those of a list of changes. An external id also finds
  * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
- * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones: the offset has all of them found so, and a
+ * A frequent text or tag is found among the first contacts of the list, a rare one by the index over all others: the offset has all of them found so, and a
  * page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has four.
  */
 export async function selectContacts(
   sql: Sql,
   accountId: string,
   { q, tag, phones, email, external_id }: ContactFilter,
-  { after, limit }: PageBounds<string>,
-): Promise<(ContactRow & { bytes: number })[]> {
-  const values: (string | number | string[])[] = [];
-  const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;
+  bounds: PageBounds<string> | ChangePage,
+): Promise<ListedRow[]> {
+  const values: (string | number | string[] | Date)[] = [];
+  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
   const account = bind(accountId, 'uuid');
-  const among = `account_id = ${account} and merged_into is null
-    ${after === undefined ? '' : `and id < ${bind(after, 'uuid')}`}
+  const order = 'since' in bounds ? longestUnchangedFirst(bounds, bind) : newestFirst(bounds, bind);
+  const among = `account_id = ${account} and merged_into is null and ${order.starts}
     ${phones === undefined ? '' : `and phone in (${phones.map((phone) => bind(phone, 'text')).join()})`}
     ${email === undefined ? '' : `and email = ${bind(email, 'text')}`}
     ${external_id === undefined ? '' : `and id = any(array(${idsByExternalId(account, bind(external_id, 'text'))}))`}`;
-  const most = bind(limit, 'integer');
+  const most = bind(bounds.limit, 'integer');
   if (q === undefined && tag === undefined) {
-    const text = `select ${columnNames} from contacts where ${among} order by id desc limit ${most}`;
-    return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values, { prepare: true });
+    const text = `select ${columnNames} from contacts where ${among} order by ${order.by} limit ${most}`;
+    return await sql.unsafe<ListedRow[]>(withinPage(text, order), values as never[], { prepare: true });
   }
   const matches = `${q === undefined ? '' : containing(q, bind)}
     ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
   const text = `
-    with newest as materialized (
-      select ${columnNames}, search from contacts where ${among} order by id desc limit ${newestScanned}
+    with first as materialized (
+      select ${columnNames}, search from contacts where ${among} order by ${order.by} limit ${firstScanned}
     ), near as materialized (
-      select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
-    ), older as materialized (
+      select ${columnNames} from first where true ${matches} order by ${order.by} limit ${most}
+    ), others as materialized (
       select * from (
         select ${columnNames} from contacts
-        where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
+        where ${among} ${matches} and ${order.isBehindFirst} and (select count(*) from near) < ${most}
         offset 0
-      ) as found order by id desc limit ${most}
+      ) as found order by ${order.by} limit ${most}
     )
-    select * from near union all select * from older order by id desc limit ${most}`;
-  return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values);
+    select * from near union all select * from others order by ${order.by} limit ${most}`;
+  return await sql.unsafe<ListedRow[]>(withinPage(text, order), values as never[]);
+}
+
+type Bind = (value: string | number | string[] | Date, type: string) => string;
+
+/** Order of a list, as text. */
+interface ListOrder {
+  by: string;
+  /** Condition for its rows from a page's first on. */
+  starts: string;
+  /** Condition for those that come after the rows `first`. */
+  isBehindFirst: string;
+  /** Expression for the position of a row of `page`. */
+  position: string;
+}
+
+function newestFirst({ after }: PageBounds<string>, bind: Bind): ListOrder {
+  return {
+    by: 'id desc',
+    starts: after === undefined ? 'true' : `id < ${bind(after, 'uuid')}`,
+    isBehindFirst: 'id < (select id from first order by id limit 1)',
+    position: 'page.id',
+  };
+}
+
+function longestUnchangedFirst({ since, until, after }: ChangePage, bind: Bind): ListOrder {
+  const within = `updated_at >= ${bind(since, 'timestamptz')} and updated_at <= ${bind(until, 'text')}::timestamptz`;
+  const behind = after && `(updated_at, id) > (${bind(after.at, 'text')}::timestamptz, ${bind(after.id, 'uuid')})`;
+  return {
+    by: 'updated_at, id',
+    starts: behind === undefined ? within : `${within} and ${behind}`,
+    isBehindFirst: '(updated_at, id) > (select updated_at, id from first order by updated_at desc, id desc limit 1)',
+    position: changePositionText('page'),
+  };
 }
 
 /** Does what the kit's `withinPageBytes` does, for a statement that is a text. */
-const withinPage = (page: string) => `
-  select * from (
+const withinPage = (page: string, { by, position }: ListOrder) => `
+  select *, ${position} as position from (
     select *, sum(least(bytes, ${maxPageBytes}))
-      over (order by id desc rows between unbounded preceding and 1 preceding) as bytes_before
+      over (order by ${by} rows between unbounded preceding and 1 preceding) as bytes_before
     from (
       select *, octet_length(fields::text) + octet_length(array_to_string(tags, ',')) as bytes from (${page}) as page
     ) as page
   ) as page
-  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by id desc`;
+  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${by}`;
 
 /** Returns whether very many contacts, those merged away as well, have an external id. */
 export async function hasManyOf(sql: Sql, accountId: string, externalId: string): Promise<boolean> {
@@ -318,7 +360,7 @@ const idsByExternalId = (account: string, externalId: string) =>
  * an email's @, the index is used for these alone: the rest of it is part of nearly every contact and costs a hundred
  * times as much to find.
  */
-function containing(q: string, bind: (value: string, type: string) => string): string {
+function containing(q: string, bind: Bind): string {
   const digits = /\d{5,7}(?=(@[^@]*)?$)/.exec(q);
   if (!digits) return `and search like '%' || lower(${bind(escapeLike(q), 'text')}) || '%'`;
   return `and search like ${bind(`%${digits[0]}%`, 'text')} and position(lower(${bind(q, 'text')}) in search) > 0`;
