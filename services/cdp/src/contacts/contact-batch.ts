@@ -98,7 +98,9 @@ export function applyEntries(
     return found;
   };
   const oldestWith = (column: MatchColumn, values: readonly string[]): WrittenContact | undefined => {
-    const [oldest] = values.flatMap((value) => having(column, value)).toSorted((one, other) => (one.age < other.age ? -1 : 1));
+    const [oldest] = values
+      .flatMap((value) => having(column, value))
+      .toSorted((one, other) => (one.age < other.age ? -1 : 1));
     if (oldest) return oldest;
     const survivor = values.map((value) => known.get(keyOf({ column, value }))!.survivor).find((id) => id !== null);
     return survivor ? contacts.get(survivor) : undefined;

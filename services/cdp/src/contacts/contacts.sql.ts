@@ -199,7 +199,12 @@ export async function holdNewId(tx: Sql, accountId: string, id: string): Promise
 }
 
 /** Sets all values of a contact. */
-export async function updateContactRow(sql: Sql, accountId: string, contact: ContactValues & { id: string }, now: Date) {
+export async function updateContactRow(
+  sql: Sql,
+  accountId: string,
+  contact: ContactValues & { id: string },
+  now: Date,
+) {
   const [row] = await updateContactRows(sql, accountId, [contact], now);
   return row!;
 }

@@ -3,7 +3,14 @@ import { type AccountContext, ApiError } from '@customer-platform/contracts/core
 import { jsonBytes, type Sql } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toContact } from './contact.ts';
-import { applyEntries, lookupsOf, type Outcome, type ReadEntry, readEntries, type WrittenContact } from './contact-batch.ts';
+import {
+  applyEntries,
+  lookupsOf,
+  type Outcome,
+  type ReadEntry,
+  readEntries,
+  type WrittenContact,
+} from './contact-batch.ts';
 import { type ContactRow, insertContacts, updateContactRows } from './contacts.sql.ts';
 import { lockLookups } from './identities.sql.ts';
 import { lockWithin, selectMatches } from './matches.sql.ts';
@@ -70,7 +77,12 @@ async function write(tx: Sql, account: AccountContext, outcomes: readonly Outcom
   const changed = contacts.flatMap(({ before, values }) => (before ? [{ ...values, id: before.id }] : []));
   const rows = new Map<WrittenContact, ContactRow>();
   if (made.length > 0) {
-    const inserted = await insertContacts(tx, account, made.map(({ values }) => values), now);
+    const inserted = await insertContacts(
+      tx,
+      account,
+      made.map(({ values }) => values),
+      now,
+    );
     for (const [place, row] of inserted.entries()) rows.set(made[place]!, row);
   }
   if (changed.length > 0) {
