@@ -4,7 +4,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { addAudience, during, refusal } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 
-const platform = await startPlatform({ services: ['cdp'] });
+const platform = await startPlatform({ services: ['cdp', 'webhooks'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
 
@@ -18,6 +18,19 @@ it('a deleted contact leaves its audiences, which count one member less and tell
   expect(data).toMatchObject({ audience: { id: audience }, contact: { id, name: 'Ada', phone: '' } });
   expect(await sql`select members from audiences where account_id = ${accountId}`).toEqual([{ members: 2 }]);
   expect(await sql`select 1 from audience_members where account_id = ${accountId}`).toHaveLength(0);
+});
+
+it('a deletion is a public event with what names the contact, and nothing else of it', async () => {
+  const { client } = await platform.account();
+  const body = { name: 'Ada', email: 'ada@example.com', external_id: 'a' };
+  const { id, number } = await client.createContact({ body });
+  await client.deleteContact({ params: { contact_id: id } });
+  const event = await waitFor('the event', async () => {
+    const { data } = await client.listEvents({ query: { type: 'contact.deleted' } });
+    return data[0];
+  });
+  expect(event).toMatchObject({ type: 'contact.deleted', data: { contact: { id, number, external_id: 'a' } } });
+  expect(Object.keys(event.data.contact as object)).toEqual(['id', 'number', 'external_id']);
 });
 
 it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {
