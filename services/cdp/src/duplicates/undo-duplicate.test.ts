@@ -269,7 +269,7 @@ describe('undoing', () => {
     const statuses = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 200 : outcome.reason.status));
     expect(statuses.sort()).toEqual([200, 409, 409]);
     // Emitted after all of that: a second event would have come before it.
-    const marker = await add({});
+    const marker = await add({ name: 'Somebody' });
     await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
     expect(platform.events(account.id).filter(({ type }) => type === 'contact.unmerged')).toHaveLength(1);
   });
