@@ -93,7 +93,10 @@ function publicEvents(): EventDefinition[] {
   return events.filter((event) => event.audience === 'public');
 }
 
-/** Entries that are taken or refused by themselves, which no body's schema has. What a transform makes has no schema: that of a written contact is what is given. */
+/**
+ * Entries that are taken or refused by themselves, which no body's schema has. What a transform makes has no schema: that of a written contact is of what
+ * is given.
+ */
 function entrySchemas() {
   const { $schema: _, ...written } = z.toJSONSchema(WrittenContact, { io: 'input' });
   return { ContactEvent: ContactEventInput, WrittenContact: written as oas31.SchemaObject };

@@ -1,4 +1,4 @@
-import type { ContactsWritten, updateContact } from '@customer-platform/contracts/cdp';
+import { type ContactsWritten, maxBatch, type updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body, type ListEntry } from '@customer-platform/contracts/core';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import { applyValues, changedContact, newValues, parsePhone, valuesOf } from './contact.ts';
@@ -30,8 +30,8 @@ export type Outcome =
   | { outcome: 'unchanged'; contact: WrittenContact }
   | { outcome: 'failed'; refusal: Refusal };
 
-/** Most contacts that are wanted of a value of which more than the oldest may be needed: each entry takes it from one at most. */
-const mostOfValue = 501;
+/** Contacts that are wanted of a value of which the oldest is not enough: each entry takes it from one at most. */
+const mostOfValue = maxBatch + 1;
 
 /** Reads the entries of a batch. */
 export function readEntries(entries: readonly ListEntry<Given>[], account: AccountContext): ReadEntry[] {
@@ -75,8 +75,8 @@ export function lookupsOf(entries: readonly ReadEntry[]): Lookups {
 }
 
 /**
- * Applies entries in their order to the contacts that they match, those included that entries before them created or changed. Returns what each came to,
- * and the values of which more contacts have to be known first: all that were known with one have lost it to entries. Pure.
+ * Applies entries in their order to the contacts that they match, those included that entries before them created or changed. Returns what each came
+ * to, and the values of which more contacts have to be known first: all that were known with one have lost it to entries. Pure.
  */
 export function applyEntries(
   entries: readonly ReadEntry[],

@@ -266,8 +266,9 @@ export interface ListedRow extends ContactRow {
  * Returns a page of contacts that were not merged: newest first after the contact `after`, or those of a list of changes. An external id also finds
  * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
- * A frequent text or tag is found among the first contacts of the list, a rare one by the index over all others: the offset has all of them found so, and a
- * page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has four.
+ * A frequent text or tag is found among the first contacts of the list, a rare one by the index over all others: the offset has all of them found so,
+ * and a page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has
+ * four.
  */
 export async function selectContacts(
   sql: Sql,

@@ -15,7 +15,7 @@ import { type ContactRow, insertContacts, updateContactRows } from './contacts.s
 import { lockLookups } from './identities.sql.ts';
 import { lockWithin, selectMatches } from './matches.sql.ts';
 
-/** Most bytes of tags and fields that a batch reads, and that its events have: all of it is in memory at once. */
+/** Most bytes of tags and fields that a batch reads, and that it changes: all of it, and an event for each change, is in memory at once. */
 const maxBytes = 16_777_216;
 
 export const writeContacts = implement(contract.writeContacts, {
