@@ -20,17 +20,20 @@ export interface Match extends Lookup {
   survivor: string | null;
 }
 
-/** Returns what is known of each value, in one statement: each is found by its column's index. */
+/**
+ * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has the order of
+ * the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every other index has it.
+ */
 export async function selectMatches(tx: Sql, accountId: string, lookups: readonly Lookup[]): Promise<Match[]> {
   const of = (column: MatchColumn) => {
     const asked = lookups.filter((lookup) => lookup.column === column);
-    const having = tx`from contacts where account_id = ${accountId} and ${tx(column)} = asked.value`;
+    const having = tx`from contacts where account_id = ${accountId} and ${tx(column)} = any(array[asked.value])`;
     return tx`
       select ${column}::text as column, asked.value, asked.most, found.ids, case when cardinality(found.ids) < asked.most then (
-        select merged_into ${having} and merged_into is not null order by id limit 1) end as survivor
+        select merged_into ${having} and merged_into is not null order by ${tx(column)}, id limit 1) end as survivor
       from unnest(${asked.map(({ value }) => value)}::text[], ${asked.map(({ most }) => most)}::integer[]) as asked (value, most)
       cross join lateral (
-        select array(select id ${having} and merged_into is null order by id limit asked.most) as ids offset 0) as found`;
+        select array(select id ${having} and merged_into is null order by ${tx(column)}, id limit asked.most) as ids offset 0) as found`;
   };
   return await tx<Match[]>`${of('external_id')} union all ${of('email')} union all ${of('phone')}`;
 }

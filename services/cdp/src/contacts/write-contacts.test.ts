@@ -325,17 +325,17 @@ it('a batch that is repeated with its Idempotency-Key writes once', async () => 
   expect(await all()).toHaveLength(1);
 });
 
-it('what is looked for is found by an index, however many contacts there are', async () => {
+it('what is looked for is found by an index, also of an account of which PostgreSQL knows nothing yet', async () => {
   await sql`
     insert into contacts (account_id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-    select ${account.id}, 10 + n, 'e' || n, '', '+49' || n, n || '@example.com', '{}', '{}', now(), now() from generate_series(1, 20000) as n`;
-  await sql.unsafe('analyze contacts');
+    select ${account.id}, 10 + n, 'e' || n, '', '+49' || n, n || '@example.com', '{}', '{}', now(), now() from generate_series(1, 5000) as n`;
   const lookups = Array.from({ length: 300 }, (_, index) => ({
     column: (['external_id', 'email', 'phone'] as const)[index % 3]!,
     value: ['e', '', '+49'][index % 3]! + (index + 1) + ['', '@example.com', ''][index % 3]!,
     most: 1,
   }));
   await inTransaction(sql, async (tx) => {
+    await lockLookups(tx, account.id);
     for (let round = 0; round < 7; round++) {
       const before = await rowsRead(tx, 'contacts');
       const matches = await selectMatches(tx, account.id, lookups);
