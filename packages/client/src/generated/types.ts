@@ -5,6 +5,15 @@ import type { UnknownEvent } from '../unknown-event.ts';
 /** One method per operation of the API. They throw a RequestError. */
 export interface Operations {
   /**
+   * Add a team member.
+   * A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.
+   *
+   * `POST /v1/members`
+   * Scope: `account:write`
+   */
+  addTeamMember(input: { body: AddTeamMemberBody } & CallOptions): Promise<Member>;
+
+  /**
    * Advance the sandbox's clock.
    * Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.
    *
@@ -13,6 +22,16 @@ export interface Operations {
    * Errors of its own: `not_found`, `invalid_state`
    */
   advanceSandboxClock(input: { body: AdvanceSandboxClockBody } & CallOptions): Promise<SandboxClock>;
+
+  /**
+   * Create an API key.
+   * The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 that work.
+   *
+   * `POST /v1/keys`
+   * Scope: `account:write`
+   * Errors of its own: `invalid_state`
+   */
+  createApiKey(input: { body: CreateApiKeyBody } & CallOptions): Promise<KeyWithSecret>;
 
   /**
    * Retrieve the key's account.
@@ -32,6 +51,54 @@ export interface Operations {
    * Errors of its own: `not_found`
    */
   getSandboxClock(input?: CallOptions): Promise<SandboxClock>;
+
+  /**
+   * List API keys.
+   * Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.
+   *
+   * `GET /v1/keys`
+   * Scope: `account:read`
+   */
+  listApiKeys(input?: { query?: ListApiKeysQuery } & CallOptions): Promise<Page<Key>>;
+
+  /**
+   * List team members.
+   * Newest first, including inactive members. A test key lists those of the sandbox.
+   *
+   * `GET /v1/members`
+   * Scope: `account:read`
+   */
+  listTeamMembers(input?: { query?: ListTeamMembersQuery } & CallOptions): Promise<Page<Member>>;
+
+  /**
+   * Remove a team member.
+   * The member becomes inactive; none of their data is deleted.
+   *
+   * `DELETE /v1/members/{member_id}`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`
+   */
+  removeTeamMember(input: { params: { member_id: string } } & CallOptions): Promise<undefined>;
+
+  /**
+   * Revoke an API key.
+   * Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.
+   *
+   * `DELETE /v1/keys/{key_id}`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`, `scope_missing`
+   */
+  revokeApiKey(input: { params: { key_id: string } } & CallOptions): Promise<undefined>;
+
+  /**
+   * Rotate an API key.
+   * Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.
+   *
+   * `POST /v1/keys/{key_id}/rotate`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`, `invalid_state`, `scope_missing`
+   */
+  rotateApiKey(input: { params: { key_id: string }; body?: RotateApiKeyBody } & CallOptions): Promise<KeyWithSecret>;
 
   /**
    * Create an agent.
@@ -390,7 +457,7 @@ export interface Operations {
    * `POST /v1/cdp/contacts`
    * Scope: `cdp.contacts:write`
    */
-  createContact(input?: { body?: CreateContactBody } & CallOptions): Promise<Contact>;
+  createContact(input: { body: CreateContactBody } & CallOptions): Promise<Contact>;
 
   /**
    * Delete a contact.
@@ -439,6 +506,15 @@ export interface Operations {
    * Errors of its own: `not_found`
    */
   updateContact(input: { params: { contact_id: string }; body?: UpdateContactBody } & CallOptions): Promise<Contact>;
+
+  /**
+   * Create or update many contacts.
+   * Takes up to 500 contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.
+   *
+   * `POST /v1/cdp/contacts/batch`
+   * Scope: `cdp.contacts:write`
+   */
+  writeContacts(input: { body: WriteContactsBody } & CallOptions): Promise<ContactsWritten>;
 
   /**
    * List a contact's consents.
@@ -627,7 +703,7 @@ export interface Operations {
 
   /**
    * Complete an appointment.
-   * It can be completed before its start.
+   * It can be completed before its start. It keeps its time, however early it is completed.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/complete`
    * Scope: `calendar:write`
@@ -1403,8 +1479,17 @@ export interface Operations {
 
 export type AccountMode = "live" | "test";
 
+/** Params of `add_note`. */
 export interface AddNoteParams {
+  /** Text that is added to the notes of the deal. */
   body: string;
+}
+
+export interface AddTeamMemberBody {
+  /** Name that bookings show; it replaces that of an existing member. */
+  name: string;
+  /** Identifies the member throughout the API, such as in `staff`; kept in lower case. */
+  email: string;
 }
 
 export interface AdvanceSandboxClockBody {
@@ -1412,39 +1497,50 @@ export interface AdvanceSandboxClockBody {
   advance_to: string;
 }
 
+/** An AI agent that makes plans for the account's contacts. */
 export interface Agent {
-  /** An integer id. */
+  /** Names the agent in paths and filters. */
   id: number;
+  /** Shown in plans, and part of every prompt. */
   name: string;
+  /** Who the agent is to customers and what it should do; part of every prompt. */
   role: string;
+  /** `draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live. */
   status: AgentStatus;
   /** The agent's own model, or the one in the settings; empty if neither is set. */
   model: string;
+  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
   daily_limit: number | null;
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. */
   approval_mode: ApprovalMode;
+  /** Seconds, counted from when the plan was made, after which it expires if undecided. */
   approval_timeout_seconds: number;
+  /** Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. */
   pipelines: number[];
-  /** Actions switched on for this agent. */
+  /** Actions that its plans may have. */
   actions: AgentAction[];
-  /** Collections it uses; empty: all. */
+  /** Ids of the knowledge collections that it uses; empty: all. */
   collections: number[];
-  /** Number of the live workflow version. */
+  /** Number of the live workflow version; null until one is published. */
   live_version: number | null;
   created_at: Timestamp;
 }
 
 export type AgentAction = "send_message" | "add_note" | "follow_up" | "move_stage";
 
+/** AI provider, budgets and prices of the account. */
 export interface AgentSettings {
+  /** Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does. */
   provider: AiProvider;
-  /** Empty until it is set; without it, no plan can be made. */
+  /** Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none. */
   base_url: string;
   /** Whether an API key is stored; the key is never returned. */
   api_key_set: boolean;
+  /** Model of agents that have none of their own; empty: none, and their plans fail. */
   model: string;
-  /** AI tokens per day for all agents together; null: no budget. */
+  /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
   daily_budget: number | null;
-  /** AI tokens per day, by pipeline id. */
+  /** Maximum AI tokens per day, by pipeline id; other pipelines have no budget. */
   pipeline_budgets: {
     [key: string]: number;
   };
@@ -1456,62 +1552,98 @@ export interface AgentSettings {
 
 export type AgentStatus = "draft" | "live" | "paused" | "archived";
 
+/** The agent, with its current name and role. */
 export interface AgentSummary {
-  /** An integer id. */
+  /** Names the agent in paths and filters. */
   id: number;
+  /** Shown in plans, and part of every prompt. */
   name: string;
+  /** Who the agent is to customers and what it should do; part of every prompt. */
   role: string;
 }
 
+/** AI tokens that agents used, in the ways in which they can be summed. */
 export interface AgentUsage {
+  /** Days of the period, today included: 7, 14 or 30. */
   range_days: number;
+  /** Sums over all agents. */
   totals: {
+    /** AI tokens of the period, of prompts and completions. */
     tokens: number;
+    /** Those of `tokens` that prompts had. */
     prompt_tokens: number;
+    /** Those of `tokens` that completions had, reasoning included. */
     completion_tokens: number;
+    /** Calls of the AI provider. */
     calls: number;
+    /** Plans that were requested or triggered in the period, failed ones included. */
     plans: number;
-    /** In USD; null if a model's price is not in the settings. */
+    /** USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox. */
     estimated_cost_usd: number | null;
   };
   /** One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id. */
   days: DailyUsage[];
+  /** By id: agents that are not archived, and archived ones with usage in the period. */
   agents: UsageOfAgent[];
+  /** By id: pipelines that agents work on, and those that tokens were used for. */
   pipelines: UsageOfPipeline[];
+  /** Models that were called, most tokens first. */
   models: UsageOfModel[];
   /** Purposes of the tokens, largest first. */
   uses: UsageOfPurpose[];
+  /** All agents together, and the budget that they share. */
   account: {
+    /** AI tokens used today, in the account's timezone. */
     tokens_today: number;
+    /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
     daily_budget: number | null;
   };
 }
 
 export type AiProvider = "openai_compatible";
 
+/** An appointment of a contact with a teammate. */
 export interface Appointment {
+  /** Id of the appointment. */
   id: string;
   /** Name of the booking type when it was booked. */
   title: string;
+  /** `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it. */
   status: AppointmentStatus;
+  /** The booking type that was booked. */
   booking_type: BookingTypeSummary | null;
+  /** The contact; after a merge, the surviving contact. */
   contact: ContactSummary;
+  /** The teammate who takes the appointment. */
   staff: StaffSummary;
+  /** Start; prep time lies before it. */
   starts_at: Timestamp;
+  /** End, exclusive. */
   ends_at: Timestamp;
+  /** How they meet; `physical` is in person. */
   mode: AppointmentMode;
+  /** Place of an appointment in person; empty if there is none. */
   location: string;
+  /** Link of an online appointment; empty if there is none. */
   meeting_link: string;
+  /** The team's notes; empty if there are none. */
   notes: string;
+  /** Where it was booked; `link` is online booking. Bookings through the API have `api`. */
   source: AppointmentSource;
+  /** Id of the deal that it belongs to; null if there is none, or no longer. */
   deal: string | null;
+  /** When it was booked. */
   created_at: Timestamp;
+  /** When it last changed, notes included. */
   updated_at: Timestamp;
 }
 
 export interface AppointmentHistoryEntry {
+  /** What happened. `edited`: mode, location or meeting link changed. */
   kind: "booked" | "rescheduled" | "edited" | "confirmed" | "completed" | "cancelled" | "no_show";
+  /** One sentence that names the old and the new value. */
   summary: string;
+  /** When it happened. */
   at: Timestamp;
 }
 
@@ -1521,51 +1653,74 @@ export type AppointmentSource = "panel" | "inbox" | "agent" | "workflow" | "link
 
 export type AppointmentStatus = "requested" | "confirmed" | "completed" | "cancelled" | "no_show";
 
+/** An appointment with its history. */
 export interface AppointmentWithHistory {
+  /** Id of the appointment. */
   id: string;
   /** Name of the booking type when it was booked. */
   title: string;
+  /** `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it. */
   status: AppointmentStatus;
+  /** The booking type that was booked. */
   booking_type: BookingTypeSummary | null;
+  /** The contact; after a merge, the surviving contact. */
   contact: ContactSummary;
+  /** The teammate who takes the appointment. */
   staff: StaffSummary;
+  /** Start; prep time lies before it. */
   starts_at: Timestamp;
+  /** End, exclusive. */
   ends_at: Timestamp;
+  /** How they meet; `physical` is in person. */
   mode: AppointmentMode;
+  /** Place of an appointment in person; empty if there is none. */
   location: string;
+  /** Link of an online appointment; empty if there is none. */
   meeting_link: string;
+  /** The team's notes; empty if there are none. */
   notes: string;
+  /** Where it was booked; `link` is online booking. Bookings through the API have `api`. */
   source: AppointmentSource;
+  /** Id of the deal that it belongs to; null if there is none, or no longer. */
   deal: string | null;
+  /** When it was booked. */
   created_at: Timestamp;
+  /** When it last changed, notes included. */
   updated_at: Timestamp;
-  /** Oldest first. */
+  /** What happened to the appointment, oldest first. */
   history: AppointmentHistoryEntry[];
 }
 
 export type ApprovalMode = "plan" | "step" | "none";
 
 export interface ApprovePlanBody {
+  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface ApprovePlanStepBody {
+  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
   note?: string | undefined;
 }
 
+/** A text that is split into passages by its headings. */
 export interface ArticleSource {
+  /** Names the source in paths, and in passages that a search finds. */
   id: string;
-  /** A website's title is its address without the scheme. */
+  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
   title: string;
   collection: KnowledgeCollection;
+  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
   status: KnowledgeStatus;
   /** Why it failed, or why a ready source could not be read again; empty otherwise. */
   error: string;
-  /** Whether agents use it. */
+  /** Whether agents use it, and searches find it. */
   active: boolean;
+  /** When it was last changed, refreshed on request, or read with a new result. */
   updated_at: Timestamp;
-  /** discriminator enum property added by openapi-typescript */
+  /** The source is a text of yours. (enum property replaced by openapi-typescript) */
   kind: "article";
+  /** Markdown; its headings split it into passages. */
   body: string;
 }
 
@@ -1573,18 +1728,25 @@ export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "outsid
 
 export type AttemptStatus = "sending" | "sent" | "delivered" | "read" | "failed" | "skipped" | "unknown";
 
+/** A group of contacts that rules keep up to date. */
 export interface Audience {
+  /** Id of the audience. */
   id: string;
+  /** Name of the audience, unique in the account. */
   name: string;
+  /** What the audience is for; empty if not given. */
   description: string;
+  /** `building`: all members are being computed. `ready`: they are kept up to date. `failed`: `error` says why. */
   status: AudienceStatus;
   /** Why it failed; empty otherwise. */
   error: string;
   /** Number of members; while building, the previous number. */
   members: number;
-  /** When the members were last computed. */
+  /** When the members were last computed; null before the first time. */
   refreshed_at: Timestamp | null;
+  /** When the audience was created. */
   created_at: Timestamp;
+  /** When name, description or rules last changed. */
   updated_at: Timestamp;
   rules: AudienceRules;
 }
@@ -1592,20 +1754,27 @@ export interface Audience {
 export type AudienceCondition = EventCondition | ConsentCondition | FieldCondition | TagCondition;
 
 export interface AudienceMember {
+  /** Id of the contact. */
   id: string;
+  /** Full name; empty if it is not known. */
   name: string;
+  /** Phone number in E.164; empty if there is none. */
   phone: string;
+  /** When the contact became a member; a later time if it left and entered again. */
   entered_at: Timestamp;
 }
 
-/** At most 256 KiB as JSON. */
+/** Rules that decide who is a member; at most 256 KiB as JSON. */
 export interface AudienceRules {
+  /** Whether all of the conditions must hold, or any one of them. */
   match: RuleMatch;
+  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: (AudienceCondition | NestedRules)[];
 }
 
 export type AudienceStatus = "building" | "ready" | "failed";
 
+/** How confirmations, reminders and declined orders are sent. */
 export interface AutomaticMessages {
   /** Channels that follow the one that the booking or the order names, in order; those that are not set up are passed over. */
   fallback: Channel[];
@@ -1613,11 +1782,15 @@ export interface AutomaticMessages {
   fallback_after_seconds: number;
 }
 
+/** What to change; the rest stays as it is. */
 export interface AutomaticMessagesChange {
-  fallback?: Channel[] | undefined;
+  /** Channels to try after the one of the booking or order, in order; null: `sms`, then `email`. */
+  fallback?: Channel[] | null | undefined;
+  /** Seconds after which the next channel is tried if one accepted the message but did not reach anyone. */
   fallback_after_seconds?: number | undefined;
 }
 
+/** A template at Meta or Twilio, and what fills its placeholders. */
 export interface AutomaticTemplateInput {
   /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
   name: string;
@@ -1633,60 +1806,95 @@ export interface AutomaticTemplateInput {
 export type BlockedReason = "outside_hours" | "time_off" | "taken" | "too_soon" | "too_far" | "off_grid" | "inactive";
 
 export interface BlockedStaff {
-  /** Email. */
+  /** Email address of the teammate. */
   staff: string;
+  /** Why not. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type. */
   code: BlockedReason;
 }
 
 export interface BookAppointmentBody {
+  /** Id of the contact. */
   contact: string;
-  /** An integer id. */
+  /** Id of a booking type that is switched on. */
   booking_type: number;
+  /** A free start of the booking type, as `GET /v1/calendar/free-times` lists them. */
   starts_at: string;
-  /** Default: the first free teammate, trying the default teammate first. */
+  /** Email address of the teammate. Default: the first free teammate, trying the default teammate first. */
   staff?: string | undefined;
-  /** @default confirmed */
+  /**
+   * Both hold the time; an appointment that is `requested` can be confirmed later.
+   * @default confirmed
+   */
   status?: "confirmed" | "requested" | undefined;
+  /** How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings. */
   mode?: AppointmentMode | undefined;
+  /** Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings. */
   location?: string | undefined;
+  /** Link of an online appointment. Default: that of the booking type, else of the teammate. */
   meeting_link?: string | undefined;
+  /** The team's notes. */
   notes?: string | undefined;
-  /** A deal of this account; needs Pipelines. */
+  /** Id of the deal that it belongs to; needs Pipelines. */
   deal?: string | undefined;
 }
 
+/** A kind of appointment that can be booked. */
 export interface BookingType {
+  /** Id of the booking type. */
   id: number;
+  /** Name of the booking type: the title of new appointments. */
   name: string;
+  /** True if it can be booked. Existing appointments stay when it is switched off. */
   active: boolean;
+  /** Length of new appointments, in minutes. */
   duration_minutes: number;
+  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. */
   prep_minutes: number;
+  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. */
   slot_interval_minutes: number;
+  /** Minimum number of minutes between the booking and the start. */
   min_notice_minutes: number;
+  /** How far ahead it can be booked, in days of 24 hours. */
   window_days: number;
+  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. */
   mode: BookingTypeMode;
+  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. */
   location: string;
+  /** Link of online appointments; empty: the teammate's. */
   meeting_link: string;
+  /** Email addresses of the teammates who take it, in the order in which they are tried. */
   staff: string[];
+  /** Email address of the teammate who is tried first; one of `staff`. Null if there is none. */
   default_staff: string | null;
+  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. */
   reminders: Reminder[];
 }
 
 export type BookingTypeMode = "online" | "physical" | "either";
 
+/** A booking type in short. */
 export interface BookingTypeSummary {
+  /** Id of the booking type. */
   id: number;
+  /** Name of the booking type; in an appointment, its name at the booking. */
   name: string;
 }
 
 export interface CalendarSettings {
+  /** True if appointments can be booked. Existing ones stay when it is switched off. */
   enabled: boolean;
+  /** Mode of appointments whose booking type has the mode `either`, unless the booking gives one. */
   mode: AppointmentMode;
+  /** Place of appointments in person where neither booking type nor teammate has one. */
   location: string;
+  /** The message that tells the contact of a booked or rescheduled appointment. */
   confirmation: {
+    /** True if the message is sent. */
     enabled: boolean;
+    /** Channel that is tried first; the `fallback` channels of the message settings follow. */
     channel: Channel;
   };
+  /** Reminders of appointments whose booking type has none of its own, at most 10. */
   reminders: Reminder[];
 }
 
@@ -1698,6 +1906,7 @@ export interface CancelAppointmentBody {
 export type CancelOrderBody = Record<string, never>;
 
 export interface CancelPlanBody {
+  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
   note?: string | undefined;
 }
 
@@ -1713,24 +1922,34 @@ export type ConfirmAppointmentBody = Record<string, never>;
 export type ConfirmOrderBody = Record<string, never>;
 
 export interface Consent {
+  /** Id of the statement. */
   id: string;
+  /** Channel that the consent is for. */
   channel: Channel;
+  /** What the consent is for, in your own words. Messages with the purpose `marketing` need the consent `marketing`. */
   purpose: string;
+  /** Whether the contact granted the consent or withdrew it. */
   state: ConsentState;
+  /** Where the contact said it; empty if not given. `keyword` (such as STOP) and `unsubscribe` come from the platform. */
   source: string;
   /** When the contact said it. */
   at: Timestamp;
+  /** When it was recorded. */
   created_at: Timestamp;
 }
 
 export interface ConsentCondition {
-  /** discriminator enum property added by openapi-typescript */
+  /** A condition on the contact's consent. (enum property replaced by openapi-typescript) */
   type: "consent";
+  /** Channel of the consent. */
   channel: Channel;
-  /** @example marketing */
+  /**
+   * What the consent is for, in your own words. Messages with the purpose `marketing` need the consent `marketing`.
+   * @example marketing
+   */
   purpose: string;
   /**
-   * Always there in responses.
+   * `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses.
    * @default granted
    */
   op?: "granted" | "not_granted" | undefined;
@@ -1738,129 +1957,226 @@ export interface ConsentCondition {
 
 export type ConsentState = "granted" | "withdrawn";
 
+/** A person that the account knows, with phone, email, tags and custom fields. */
 export interface Contact {
+  /** Id of the contact. After a merge it finds the surviving contact. */
   id: string;
   /** Number of the contact, counting up within the account; shown as its id in agent plans. */
   number: number;
+  /** The contact's id in your own system; null if there is none. It need not be unique. */
   external_id: string | null;
+  /** Full name; empty if it is not known. */
   name: string;
-  /** Phone number in E.164. */
+  /** Phone number in E.164; null if there is none. */
   phone: string | null;
-  /** Email address in lower case. */
+  /** Email address in lower case; null if there is none. */
   email: string | null;
+  /** Tags, each once. */
   tags: string[];
+  /** Custom fields by name: texts, numbers and booleans. */
   fields: {
     [key: string]: string | number | boolean;
   };
   /** Always null: the id of a merged contact returns the contact it was merged into. */
   merged_into: string | null;
+  /** When the contact was created. */
   created_at: Timestamp;
+  /** When a value of the contact last changed. */
   updated_at: Timestamp;
 }
 
 export interface ContactEvent {
   /** Unique in the account: an event whose id is known is ignored. Default: a new id. */
   id?: string | undefined;
+  /** Id of the contact; either this or `external_id` is required. */
   contact?: string | undefined;
   /** Instead of `contact`: names the oldest contact with this external id. */
   external_id?: string | undefined;
-  /** @example cart.abandoned */
+  /**
+   * Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+   * @example cart.abandoned
+   */
   name: string;
   /** When it happened; default: now, at most 5 minutes ahead. */
   at?: string | undefined;
-  /** @default {} */
+  /**
+   * Details of the event, of any shape. Audience rules do not read them.
+   * @default {}
+   */
   properties?: {
     [key: string]: unknown;
   } | undefined;
 }
 
+export interface ContactOutcome {
+  /** Place in the request, from 0. */
+  index: number;
+  /** What the entry did. `unchanged`: the contact had all these values already. */
+  outcome: "created" | "updated" | "unchanged" | "failed";
+  /** Id of the contact; null if the entry failed. */
+  id: string | null;
+  /** Why the entry failed; otherwise null. */
+  error: {
+    /** What kind of error it is: programs decide by it. */
+    code: ErrorCode;
+    /** What was wrong, and what would be right. */
+    message: string;
+    /** The input at fault, if there is one. */
+    field?: string | undefined;
+  } | null;
+}
+
+/** A contact in short, as resources of other modules show it. */
 export interface ContactSummary {
+  /** Id of the contact. */
   id: string;
+  /** Full name; empty if it is not known. */
   name: string;
+  /** Phone number in E.164; empty if there is none. */
   phone: string;
+}
+
+export interface ContactsWritten {
+  /** Number of entries that created a contact. */
+  created: number;
+  /** Number of entries that changed a contact. */
+  updated: number;
+  /** Number of entries whose contact had all these values already. */
+  unchanged: number;
+  /** Number of entries that were refused. */
+  failed: number;
+  /** The outcome of each entry, in the order of the request. */
+  data: ContactOutcome[];
 }
 
 export type CrawlMode = "page" | "sitemap";
 
 export interface CreateAgentBody {
+  /** Shown in plans, and part of every prompt. */
   name: string;
   /** Who the agent is to customers and what it should do; part of every prompt. */
   role: string;
+  /** Model of its own; empty: the one in the settings. */
   model?: string | undefined;
   /**
-   * Maximum AI tokens per day in the account's timezone; null: no limit.
+   * Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
    * @default null
    */
   daily_limit?: number | null | undefined;
-  /** @default plan */
+  /**
+   * `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.
+   * @default plan
+   */
   approval_mode?: ApprovalMode | undefined;
   /**
-   * Seconds after which an undecided plan expires.
+   * Seconds, counted from when the plan was made, after which it expires if undecided.
    * @default 259200
    */
   approval_timeout_seconds?: number | undefined;
   /**
-   * The agent plans for contacts with an open deal in one of these.
+   * Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request.
    * @default []
    */
   pipelines?: number[] | undefined;
-  /** @default [ */
+  /**
+   * Actions that its plans may have.
+   * @default [
+   */
   actions?: AgentAction[] | undefined;
-  /** @default [] */
+  /**
+   * Ids of the knowledge collections that it uses; empty: all.
+   * @default []
+   */
   collections?: number[] | undefined;
 }
 
-export interface CreateAudienceBody {
-  /** Unique in the account. */
+export interface CreateApiKeyBody {
+  /** Your own name for the key, such as that of the program that uses it. */
   name: string;
+  /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
+  mode: AccountMode;
+  /** What the key may do: the scopes of operations; `*` is every scope. */
+  scopes: ("*" | "account:read" | "account:write" | "calendar:read" | "calendar:write" | "agents:read" | "agents:write" | "agents.plans:write" | "agents.knowledge:read" | "agents.knowledge:write" | "cdp.contacts:read" | "cdp.contacts:write" | "cdp.events:write" | "cdp.audiences:read" | "cdp.audiences:write" | "catalogue.products:read" | "catalogue.products:write" | "catalogue.orders:read" | "catalogue.orders:write" | "crm.deals:read" | "crm.deals:write" | "messages:read" | "messages:write" | "webhooks:read" | "webhooks:write")[];
+  /**
+   * Addresses and CIDR ranges that may use the key; empty: any address.
+   * @default []
+   */
+  allowed_addresses?: (string)[] | undefined;
+  /** When the key expires; default: never. */
+  expires_at?: string | undefined;
+}
+
+export interface CreateAudienceBody {
+  /** Name of the audience, unique in the account. */
+  name: string;
+  /** What the audience is for. */
   description?: string | undefined;
   rules: AudienceRules;
 }
 
 export interface CreateBookingTypeBody {
+  /** Name of the booking type: the title of new appointments. */
   name: string;
-  /** @default true */
+  /**
+   * True if it can be booked. Existing appointments stay when it is switched off.
+   * @default true
+   */
   active?: boolean | undefined;
+  /** Length of new appointments, in minutes. */
   duration_minutes: number;
   /**
-   * Minutes kept free before the start.
+   * Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.
    * @default 0
    */
   prep_minutes?: number | undefined;
-  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
+  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. Default: the duration, at most 30, or the next smaller divisor. */
   slot_interval_minutes?: number | undefined;
-  /** @default 0 */
+  /**
+   * Minimum number of minutes between the booking and the start.
+   * @default 0
+   */
   min_notice_minutes?: number | undefined;
-  /** @default 60 */
+  /**
+   * How far ahead it can be booked, in days of 24 hours.
+   * @default 60
+   */
   window_days?: number | undefined;
-  /** @default online */
+  /**
+   * Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.
+   * @default online
+   */
   mode?: BookingTypeMode | undefined;
+  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. */
   location?: string | undefined;
+  /** Link of online appointments; empty: the teammate's. */
   meeting_link?: string | undefined;
   /**
-   * Emails of the teammates who take it, in order.
+   * Email addresses of the teammates who take it, in the order in which they are tried.
    * @default []
    */
   staff?: string[] | undefined;
-  /** Email address of the teammate tried first; one of `staff`. */
+  /** Email address of the teammate who is tried first; one of `staff`. */
   default_staff?: string | undefined;
   /**
-   * Empty: the account's reminders.
+   * Reminders of its appointments, at most 10; empty: those of the Calendar settings.
    * @default []
    */
   reminders?: Reminder[] | undefined;
 }
 
 export interface CreateCollectionBody {
+  /** Unique in the account, ignoring case; spaces around it are removed. */
   name: string;
 }
 
 export interface CreateContactBody {
   /** The contact's id in your own system; it need not be unique. */
   external_id?: string | undefined;
+  /** Full name. A contact needs at least one of name, phone, email and external id. */
   name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
+  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
   phone?: string | undefined;
+  /** Email address, stored in lower case; it need not be unique. */
   email?: string | "" | undefined;
   /**
    * Tags; repeated tags are stored once.
@@ -1868,7 +2184,7 @@ export interface CreateContactBody {
    */
   tags?: string[] | undefined;
   /**
-   * At most 100 keys and 64 KiB as JSON.
+   * Custom fields by name. At most 100 keys and 64 KiB as JSON.
    * @default {}
    */
   fields?: {
@@ -1877,44 +2193,53 @@ export interface CreateContactBody {
 }
 
 export interface CreateDealBody {
+  /** Title of the deal. */
   title: string;
-  /** Default: the stage's pipeline, otherwise the account's first pipeline. */
+  /** Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline. */
   pipeline?: number | undefined;
-  /** A stage of the pipeline; default: its first stage. */
+  /** Id of a stage of the pipeline; default: its first stage. */
   stage?: number | undefined;
   /**
-   * Amount in the currency's minor unit.
+   * Value of the deal in the currency's minor unit, such as cents.
    * @default 0
    */
   value_minor?: number | undefined;
   /**
-   * Default: the account's setting.
+   * ISO 4217 code; default: the account's currency.
    * @example EUR
    */
   currency?: string | undefined;
+  /** Id of the contact; a deal need not have one. */
   contact?: string | undefined;
+  /** Free text about the deal. */
   notes?: string | undefined;
 }
 
 export interface CreateEndpointBody {
   /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
   url: string;
+  /** Your own note of what the endpoint is for. */
   description?: string | undefined;
   /**
    * Event kinds, families such as `order.*`, or `*` for all.
    * @default [
    */
   events?: EventFilter[] | undefined;
-  /** @default true */
+  /**
+   * Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail.
+   * @default true
+   */
   active?: boolean | undefined;
 }
 
 export interface CreateOrderBody {
+  /** Id of the contact who orders. */
   contact: string;
   /** Name and price default to those of the product with this SKU; without such a product, both are required. */
   items: OrderItem[];
   /** Default: whatsapp if the contact has a phone, otherwise email. */
   channel?: Channel | undefined;
+  /** The customer's note. */
   note?: string | undefined;
   /**
    * Default: the account's currency. Products in another currency cannot be ordered.
@@ -1924,31 +2249,40 @@ export interface CreateOrderBody {
 }
 
 export interface CreatePipelineBody {
+  /** Name of the pipeline; it need not be unique. */
   name: string;
   /** Stages in order. */
   stages: NewStage[];
 }
 
 export interface CreateProductBody {
-  /** Unique in the account. */
+  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
   sku: string;
+  /** Name of the product, as new orders show it. */
   name: string;
-  /** Amount in the currency's minor unit. */
+  /** Price in the currency's minor unit, such as cents. */
   price_minor: number;
   /**
-   * Default: the account's setting.
+   * Currency of the price: an ISO 4217 code. Default: the account's currency.
    * @example EUR
    */
   currency?: string | undefined;
-  /** @default true */
+  /**
+   * True if the product can be ordered.
+   * @default true
+   */
   active?: boolean | undefined;
 }
 
 export interface CreateSourceBody {
+  /** Decides which other fields count: those of other kinds are ignored. */
   kind: "article" | "faq" | "website";
-  /** Default: the collection General. */
+  /** Id of a collection; default: the collection General. */
   collection?: number | undefined;
-  /** @default true */
+  /**
+   * Whether agents use it, and searches find it.
+   * @default true
+   */
   active?: boolean | undefined;
   /** Article, FAQ: required; unique within its kind, ignoring case. */
   title?: string | undefined;
@@ -1956,13 +2290,13 @@ export interface CreateSourceBody {
   body?: string | undefined;
   /** FAQ: other ways to ask the question. */
   alternates?: string[] | undefined;
-  /** FAQ: send the answer exactly as written. */
+  /** FAQ: whether agents send the answer word for word when the question matches; default: false. */
   answer_exactly?: boolean | undefined;
-  /** Website: required. */
+  /** Website: required. A public URL; each website can be added once. */
   url?: string | undefined;
   /** Website: pages of the same site to read; default: only `url`. */
   pages?: string[] | undefined;
-  /** Website: where the list of pages came from; default: page. */
+  /** Website: a note of where the list of pages came from, one page (the default) or the site's sitemap. It changes nothing. */
   crawl?: CrawlMode | undefined;
   /** Website: how often it is read again; default: never. */
   refresh?: KnowledgeRefresh | undefined;
@@ -1971,7 +2305,10 @@ export interface CreateSourceBody {
 export interface CreateStaffBody {
   /** Email address of a team member. */
   email: string;
-  /** @default true */
+  /**
+   * True if the teammate takes bookings.
+   * @default true
+   */
   active?: boolean | undefined;
   /**
    * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed.
@@ -1987,85 +2324,118 @@ export interface CreateStaffBody {
     sat?: OpeningRanges | undefined;
     sun?: OpeningRanges | undefined;
   } | undefined;
-  /** @default {} */
+  /**
+   * Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON.
+   * @default {}
+   */
   overrides?: {
     [key: string]: OpeningRanges;
   } | undefined;
+  /** The teammate's place, for appointments in person whose booking type has none. */
   location?: string | undefined;
+  /** The teammate's link, for online appointments whose booking type has none. */
   meeting_link?: string | undefined;
 }
 
 export interface CreateTimeOffBody {
   /**
-   * A date (its first instant in the account's timezone), or a date-time with offset.
+   * Start, inclusive. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   from: string;
   /**
-   * End, exclusive; after `from`.
+   * End, exclusive; after `from`. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   to: string;
+  /** Why the teammate is away. */
   reason?: string | undefined;
 }
 
+/** Tokens of one day. */
 export interface DailyUsage {
+  /** Day in the account's timezone, as YYYY-MM-DD. */
   date: string;
+  /** Tokens by the id of the agent; agents that used none are left out. */
   by_agent: {
     [key: string]: number;
   };
 }
 
+/** A possible sale, in a stage of a pipeline. */
 export interface Deal {
+  /** Id of the deal. */
   id: string;
+  /** Title of the deal. */
   title: string;
+  /** The pipeline, which never changes. */
   pipeline: {
-    /** An integer id. */
+    /** Id of the pipeline. */
     id: number;
+    /** Name of the pipeline; it need not be unique. */
     name: string;
   };
+  /** The stage of the pipeline that the deal is in. A closed deal keeps it. */
   stage: {
-    /** An integer id. */
+    /** Id of the stage, which stays when it is renamed or moved. */
     id: number;
+    /** Name of the stage. */
     name: string;
   };
+  /** `open`, or how the deal was closed. The operations win, lose and reopen change it. */
   status: DealStatus;
+  /** Value of the deal in the currency's minor unit, such as cents. */
   value_minor: number;
+  /** Currency of the value: an ISO 4217 code. */
   currency: string;
+  /** The contact, or the surviving contact after a merge; null if the deal has none. */
   contact: ContactSummary | null;
+  /** Free text about the deal. Notes that agents add are appended to it. */
   notes: string;
+  /** When the deal reached its stage. */
   stage_entered_at: Timestamp;
   /** When the deal was won or lost; null while open. */
   closed_at: Timestamp | null;
+  /** When the deal was created. */
   created_at: Timestamp;
+  /** When the deal last changed. */
   updated_at: Timestamp;
 }
 
 export type DealStatus = "open" | "won" | "lost";
 
 export interface DeclineOrderBody {
+  /** Sent to the customer as it is, on the order's channel. Nothing is sent without one. */
   reason?: string | undefined;
 }
 
 export interface DeleteAgentResponse {
+  /** `deleted`: it had never been live, and is gone. `archived`: its history can still be read. */
   outcome: "deleted" | "archived";
 }
 
+/** The sending of an event to an endpoint, with its tries. */
 export interface Delivery {
+  /** Names the delivery in paths. */
   id: string;
   /** Kind of the event. */
   event: string;
+  /** Id of the event, which the header `webhook-id` has. */
   event_id: string;
+  /** `pending`: it waits for its next try. `delivered`: a try got 2xx. `failed`: given up. `skipped`: the endpoint was switched off. */
   status: DeliveryStatus;
-  /** Why the delivery failed or was skipped. */
+  /** Why the delivery failed or was skipped; otherwise null. */
   reason: DeliveryReason | null;
+  /** URL of the latest try; before the first, the endpoint's. */
   url: string;
   payload: Event;
-  /** The latest response. */
+  /** The latest response; null if there was none. */
   response: DeliveryResponse | null;
+  /** The last 100 tries, oldest first. */
   tries: DeliveryTry[];
+  /** When it is due to be tried; null unless pending. */
   next_try_at: Timestamp | null;
   created_at: Timestamp;
 }
@@ -2074,27 +2444,39 @@ export type DeliveryError = "timeout" | "dns" | "tls" | "refused" | "blocked" | 
 
 export type DeliveryReason = "exhausted" | "endpoint_disabled" | "endpoint_deleted";
 
+/** A response of the endpoint. */
 export interface DeliveryResponse {
+  /** HTTP status of the response. */
   status: number;
   /** First 2 KiB of the body. */
   body: string;
+  /** Milliseconds from the call to the last byte of the response. */
   duration_ms: number;
 }
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "skipped";
 
+/** A POST to the endpoint. */
 export interface DeliveryTry {
+  /** Counts up from 1, on after a redelivery or a replay. */
   number: number;
+  /** When the try began. */
   at: Timestamp;
-  /** HTTP status of the response. */
+  /** HTTP status of the response; null if none came. */
   status: number | null;
+  /** Why there was no whole response; null if there was one, whatever its status. */
   error: DeliveryError | null;
+  /** Milliseconds from the call to the last byte of the response. */
   duration_ms: number;
+  /** `manual`: the first try after a redelivery or a replay. `scheduled`: any other. */
   trigger: "scheduled" | "manual";
 }
 
+/** A kind of event. */
 export interface DescribedEventKind {
+  /** `type` of its events, such as `order.created`. */
   kind: string;
+  /** JSON Schema of the whole event, as it is sent. */
   schema: {
     [key: string]: unknown;
   };
@@ -2103,16 +2485,18 @@ export interface DescribedEventKind {
 export type DismissDuplicateBody = Record<string, never>;
 
 export interface DuplicatePair {
-  /** An integer id. */
+  /** Id of the pair. */
   id: number;
   /** The two contacts, older first. */
   contacts: [
     ContactSummary,
     ContactSummary
   ];
+  /** What the two contacts share; the strongest reason if there are several. `name` is name and email domain. */
   reason: DuplicateReason;
   /** The value they share. */
   detail: string;
+  /** Confidence in percent, by reason: external_id 95, email 90, phone 70, name 60. */
   score: number;
 }
 
@@ -2145,6 +2529,7 @@ export type KnownEvent =
   | AudienceLeftEvent
   | AudienceReadyEvent
   | ContactCreatedEvent
+  | ContactDeletedEvent
   | ContactMergedEvent
   | ContactUnmergedEvent
   | ContactUpdatedEvent
@@ -2154,6 +2539,7 @@ export type KnownEvent =
   | OrderDeclinedEvent
   | OrderFulfilledEvent
   | DealCreatedEvent
+  | DealDeletedEvent
   | DealLostEvent
   | DealReopenedEvent
   | DealStageChangedEvent
@@ -2170,14 +2556,19 @@ export type KnownEvent =
   | WebhookTestEvent;
 
 export interface EventCondition {
-  /** discriminator enum property added by openapi-typescript */
+  /** A condition on events of the contact. (enum property replaced by openapi-typescript) */
   type: "event";
+  /** `did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never. */
   op: "did" | "did_not";
-  /** @example cart.abandoned */
+  /**
+   * Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+   * @example cart.abandoned
+   */
   name: string;
+  /** Window in days of 24 hours, counted back from now: 1 to 365, or null for all time. */
   days: number | null;
   /**
-   * Always there in responses.
+   * Number of times that `did` requires. Always there in responses.
    * @default 1
    */
   at_least?: number | undefined;
@@ -2185,69 +2576,92 @@ export interface EventCondition {
 
 /** The fields of events of all kinds, beside their type and data. */
 export interface EventEnvelope {
+  /** Id of the event: the same in each try of each delivery. */
   id: string;
+  /** When it happened. */
   timestamp: Timestamp;
   /** The account's id. */
   account: string;
+  /** Whether it happened in the live account or in its sandbox. */
   mode: AccountMode;
 }
 
-export type EventFilter = "*" | "appointment.*" | "audience.*" | "channel.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
+export type EventFilter = "*" | "appointment.*" | "audience.*" | "channel.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.deleted" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.deleted" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
-export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
+export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.deleted" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.deleted" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
 
 export interface ExplainAudienceResponse {
+  /** True if the contact meets the rules now. */
   member: boolean;
+  /** Each condition of the rules, in their order. */
   conditions: ExplainedCondition[];
 }
 
 export interface ExplainedCondition {
+  /** A condition of the rules, or a nested list of them. */
   condition: AudienceCondition | NestedRules;
+  /** True if the contact meets it now. */
   holds: boolean;
   /** The reason, as a sentence. */
   because: string;
 }
 
+/** A question that customers ask, with its answer. */
 export interface FaqSource {
+  /** Names the source in paths, and in passages that a search finds. */
   id: string;
-  /** A website's title is its address without the scheme. */
+  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
   title: string;
   collection: KnowledgeCollection;
+  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
   status: KnowledgeStatus;
   /** Why it failed, or why a ready source could not be read again; empty otherwise. */
   error: string;
-  /** Whether agents use it. */
+  /** Whether agents use it, and searches find it. */
   active: boolean;
+  /** When it was last changed, refreshed on request, or read with a new result. */
   updated_at: Timestamp;
-  /** discriminator enum property added by openapi-typescript */
+  /** The source is a question, in `title`, with its answer. (enum property replaced by openapi-typescript) */
   kind: "faq";
+  /** The answer. */
   body: string;
+  /** Other ways to ask the question. */
   alternates: string[];
+  /** Whether agents send the answer word for word when the question matches. */
   answer_exactly: boolean;
 }
 
 export interface FieldCondition {
-  /** discriminator enum property added by openapi-typescript */
+  /** A condition on a field of the contact. (enum property replaced by openapi-typescript) */
   type: "field";
+  /** `name`, `phone`, `email` or `external_id`; any other name is that of a custom field. */
   name: string;
+  /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
   op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
+  /** Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
   value?: string | number | boolean | undefined;
 }
 
+/** An uploaded file. */
 export interface FileSource {
+  /** Names the source in paths, and in passages that a search finds. */
   id: string;
-  /** A website's title is its address without the scheme. */
+  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
   title: string;
   collection: KnowledgeCollection;
+  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
   status: KnowledgeStatus;
   /** Why it failed, or why a ready source could not be read again; empty otherwise. */
   error: string;
-  /** Whether agents use it. */
+  /** Whether agents use it, and searches find it. */
   active: boolean;
+  /** When it was last changed, refreshed on request, or read with a new result. */
   updated_at: Timestamp;
-  /** discriminator enum property added by openapi-typescript */
+  /** The source is a file, from `POST /v1/agents/knowledge/files`. (enum property replaced by openapi-typescript) */
   kind: "file";
+  /** Detected from the file's content; among plain texts, from its name. */
   file_type: KnowledgeFileType;
+  /** Size of the file, in bytes. */
   size_bytes: number;
 }
 
@@ -2255,27 +2669,38 @@ export type FindDuplicatesBody = Record<string, never>;
 
 export type FindDuplicatesResponse = Record<string, never>;
 
+/** Params of `follow_up`. */
 export interface FollowUpParams {
+  /** Goal of the plan that the agent then makes. */
   goal: string;
 }
 
 export interface FreeTime {
+  /** Start that can be booked. */
   starts_at: Timestamp;
+  /** End of an appointment with this start, exclusive. */
   ends_at: Timestamp;
   /** Teammates who are free, in the order in which they are tried. */
   staff: StaffSummary[];
 }
 
 export interface FreeTimeExplanation {
+  /** True if at least one teammate can take this start. */
   free: boolean;
+  /** All reasons why teammates cannot take it; a teammate who can has none. */
   reasons: BlockedStaff[];
 }
 
 export interface FreeTimes {
+  /** The booking type that was asked for. */
   booking_type: BookingTypeSummary;
+  /** IANA timezone whose offset the times show. */
   timezone: string;
+  /** Free starts, earliest first. */
   data: FreeTime[];
+  /** True if more free starts follow before `to`. */
   has_more: boolean;
+  /** Send it as `starting_after` to get the following page; null on the last. */
   next: Timestamp | null;
 }
 
@@ -2283,29 +2708,93 @@ export type FulfilOrderBody = Record<string, never>;
 
 export type GoLiveAgentBody = Record<string, never>;
 
+/** A file that stays with the provider: fetch it there. */
 export interface InboundMedia {
+  /** Media type of the file, such as `image/jpeg`. */
   mime_type: string;
+  /** Name that the sender gave the file; null if it has none. */
   file_name: string | null;
+  /** The provider's id of the file; twilio's is its URL. */
   provider_id: string;
 }
 
+/** What somebody wrote to the account. */
 export interface InboundMessage {
+  /** The same however often the provider reports the message. */
   id: string;
+  /** Channel on which it came. */
   channel: Channel;
   /** The sender's address, or the provider's id of somebody who shows none. */
   from: string;
+  /** What was written. `unsupported` is something that WhatsApp does not pass on. */
   type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported";
   /** All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji. */
   body: string;
+  /** File of an image, video, audio, document or sticker; null for any other type. */
   media: InboundMedia | null;
-  /** Our message that a reaction belongs to; null if unknown. */
+  /** Id of the message of this account that a reaction is to; null if it is unknown, or for any other type. */
   reaction_to: string | null;
+  /** When it was written, by the clock of the provider. */
   at: Timestamp;
 }
 
+/** An API key, without the key itself. */
+export interface Key {
+  /** Names the key in paths; it is not the key itself. */
+  id: string;
+  /** Your own name for the key, such as that of the program that uses it. */
+  name: string;
+  /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
+  mode: AccountMode;
+  /** What the key may do: the scopes of operations; `*` is every scope. */
+  scopes: string[];
+  /** Addresses and CIDR ranges that may use the key; empty: any address. */
+  allowed_addresses: string[];
+  /** A limit of its own, which an operator sets; null: the account's. */
+  rate_limit: RateLimit | null;
+  /** Last four characters of the key, to recognize it by. */
+  last4: string;
+  created_at: Timestamp;
+  /** When it was last used, accurate to 60 seconds; null if never. */
+  last_used_at: Timestamp | null;
+  /** When it ends: its expiry, or the end of the overlap after its rotation. Null: never. */
+  expires_at: Timestamp | null;
+  /** When it was revoked; null if it was not. */
+  revoked_at: Timestamp | null;
+}
+
+/** A new API key. */
+export interface KeyWithSecret {
+  /** Names the key in paths; it is not the key itself. */
+  id: string;
+  /** Your own name for the key, such as that of the program that uses it. */
+  name: string;
+  /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
+  mode: AccountMode;
+  /** What the key may do: the scopes of operations; `*` is every scope. */
+  scopes: string[];
+  /** Addresses and CIDR ranges that may use the key; empty: any address. */
+  allowed_addresses: string[];
+  /** A limit of its own, which an operator sets; null: the account's. */
+  rate_limit: RateLimit | null;
+  /** Last four characters of the key, to recognize it by. */
+  last4: string;
+  created_at: Timestamp;
+  /** When it was last used, accurate to 60 seconds; null if never. */
+  last_used_at: Timestamp | null;
+  /** When it ends: its expiry, or the end of the overlap after its rotation. Null: never. */
+  expires_at: Timestamp | null;
+  /** When it was revoked; null if it was not. */
+  revoked_at: Timestamp | null;
+  /** The secret key, shown only in this response. */
+  key: string;
+}
+
+/** A group of knowledge sources, to which agents can be limited. */
 export interface KnowledgeCollection {
-  /** An integer id. */
+  /** Names the collection in paths, in filters and in `collections` of agents. */
   id: number;
+  /** Unique in the account, ignoring case. The first collection is General. */
   name: string;
 }
 
@@ -2313,30 +2802,39 @@ export type KnowledgeFileType = "pdf" | "docx" | "txt" | "md" | "csv" | "html";
 
 export type KnowledgeKind = "article" | "faq" | "file" | "website";
 
+/** A piece of a source, as agents get it. */
 export interface KnowledgePassage {
+  /** The passage; of an FAQ, its answer. */
   text: string;
   /** Higher is better; comparable only within one response. */
   score: number;
   /** The headings above the passage, outermost first. */
   heading_path: string[];
+  /** The source that has the passage. */
   source: {
+    /** Names the source in paths, and in passages that a search finds. */
     id: string;
+    /** What the source is: an `article`, an `faq` (one question and its answer), a `file` or a `website`. */
     kind: KnowledgeKind;
+    /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
     title: string;
   };
 }
 
 export type KnowledgeRefresh = "never" | "daily" | "weekly";
 
+/** Something that agents know: its fields depend on its `kind`. */
 export type KnowledgeSource = ArticleSource | FaqSource | FileSource | WebsiteSource;
 
 export type KnowledgeStatus = "processing" | "ready" | "failed";
 
 export interface ListEventKindsResponse {
+  /** All kinds, in alphabetical order. */
   data: DescribedEventKind[];
 }
 
 export interface LoseDealBody {
+  /** Why it was lost. It is sent with `deal.lost`; the deal does not keep it. */
   reason?: string | undefined;
 }
 
@@ -2345,14 +2843,22 @@ export interface MarkNoShowBody {
   note?: string | undefined;
 }
 
+/** What a key is and may do. */
 export interface Me {
+  /** The account that the key acts on; for a test key, its sandbox. */
   account: {
+    /** Id of the account, which events have as `account`. */
     id: string;
+    /** Name of the account, which templates have as `{{account_name}}`. */
     name: string;
+    /** IANA timezone, by which days begin and timestamps are shown. */
     timezone: string;
+    /** ISO 4217 code: the default currency of orders and deals. */
     currency: string;
   };
+  /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
   mode: AccountMode;
+  /** What the key may do: the scopes of operations; `*` is every scope. */
   scopes: string[];
   /** Modules in the plan and switched on. */
   modules: ModuleName[];
@@ -2361,49 +2867,83 @@ export interface Me {
   tzdata: string;
 }
 
+/** A member of the account's team. */
+export interface Member {
+  /** Names the member in paths of this resource. */
+  id: string;
+  /** Name that bookings show. */
+  name: string;
+  /** Identifies the member throughout the API, such as in `staff`. */
+  email: string;
+  /** Whether the member is on the team: false after a removal. */
+  active: boolean;
+}
+
 export interface MergeDuplicateBody {
   /** Id of the contact to keep, one of the pair. */
   keep: string;
 }
 
+/** A message to one person, on the first of its channels that works. */
 export interface Message {
+  /** Names the message in paths and events. */
   id: string;
+  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
   reference: string | null;
+  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
   status: MessageStatus;
+  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
   contact: ContactSummary | null;
   /** Address on `channel`; empty until known. */
   to: string;
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
+  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /** Template of the message on `channel`. */
+  /** Template of the message on `channel`; null where it has a text. */
   template: WhatsAppTemplate | null;
+  /** When it is to be sent; null: immediately. */
   send_at: Timestamp | null;
   created_at: Timestamp;
+  /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
+  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
   delivered_at: Timestamp | null;
+  /** When it was opened, by the receipt; not every channel reports it. */
   read_at: Timestamp | null;
+  /** When it ended `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
+  /** Why it ended `failed` or `refused`; otherwise null. */
   error: MessageError | null;
 }
 
+/** A message on one of its channels. */
 export interface MessageAttempt {
+  /** Counts up from 1, in the order of the channels. */
   number: number;
+  /** Channel that was tried. */
   channel: Channel;
+  /** The channel's provider at that time; `simulated` in a sandbox, empty if there was none. */
   provider: string;
+  /** `skipped` called no provider. `unknown`: the provider did not respond, and may have sent it; there is no retry. */
   status: AttemptStatus;
+  /** Why it failed, was skipped, or has an unknown outcome; null otherwise. */
   reason: AttemptReason | null;
   /** The provider's id of the message. */
   provider_id: string | null;
+  /** When the provider was first called, or the channel skipped. */
   started_at: Timestamp;
-  /** When the provider responded. */
+  /** When the provider responded, or the attempt ended without it. */
   finished_at: Timestamp | null;
+  /** Receipts in the order in which they arrived, one for each status. */
   receipts: MessageReceipt[];
 }
 
+/** A channel with the provider that sends its messages. */
 export interface MessageChannel {
+  /** Each channel of an account has one provider. */
   channel: Channel;
   /**
    * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
@@ -2421,6 +2961,7 @@ export interface MessageChannel {
   status: "ready" | "failing";
   /** What the provider responded; null while ready. */
   error: string | null;
+  /** When the provider first refused the credentials; null while ready. */
   failing_since: Timestamp | null;
   /** URL to which the provider sends receipts and inbound messages. */
   hook_url: string;
@@ -2428,44 +2969,40 @@ export interface MessageChannel {
   updated_at: Timestamp;
 }
 
-export interface MessageChannelState {
-  channel: Channel;
-  /**
-   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
-   * @example smtp
-   * @example twilio
-   * @example whatsapp_cloud
-   * @example http
-   */
-  provider: string;
-  /** `failing` while the provider refuses the credentials: messages wait, and one a minute tries. */
-  status: "ready" | "failing";
-  /** What the provider responded; null while ready. */
-  error: string | null;
-  failing_since: Timestamp | null;
-}
-
+/** A message with every attempt, and the webhook deliveries about it. */
 export interface MessageDetail {
+  /** Names the message in paths and events. */
   id: string;
+  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
   reference: string | null;
+  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
   status: MessageStatus;
+  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
   contact: ContactSummary | null;
   /** Address on `channel`; empty until known. */
   to: string;
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
+  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /** Template of the message on `channel`. */
+  /** Template of the message on `channel`; null where it has a text. */
   template: WhatsAppTemplate | null;
+  /** When it is to be sent; null: immediately. */
   send_at: Timestamp | null;
   created_at: Timestamp;
+  /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
+  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
   delivered_at: Timestamp | null;
+  /** When it was opened, by the receipt; not every channel reports it. */
   read_at: Timestamp | null;
+  /** When it ended `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
+  /** Why it ended `failed` or `refused`; otherwise null. */
   error: MessageError | null;
+  /** The channels that were tried or skipped, first to last. */
   attempts: MessageAttempt[];
   /** Webhook deliveries about the message, oldest first. */
   webhooks: MessageWebhook[];
@@ -2473,28 +3010,36 @@ export interface MessageDetail {
   webhooks_unavailable?: true | undefined;
 }
 
+/** Why a message reached nobody. */
 export interface MessageError {
   /** Reason of the attempt that ended the message. */
   code: string;
+  /** The same in words, those of the provider if it gave any. */
   message: string;
 }
 
 export type MessagePurpose = "service" | "marketing";
 
+/** What a provider reported about an attempt. */
 export interface MessageReceipt {
+  /** What the provider reported. */
   status: ReceiptStatus;
+  /** When it happened, by the clock of the provider. */
   at: Timestamp;
   /** Whether it changed the status; a late receipt does not. */
   applied: boolean;
 }
 
+/** How messages go out that the platform sends on its own. */
 export interface MessageSettings {
   automatic: AutomaticMessages;
 }
 
 export type MessageStatus = "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "refused";
 
+/** A channel to try, with what to send on it. */
 export interface MessageStep {
+  /** Must be set up; in a sandbox all are. */
   channel: Channel;
   /** Text; left out where `template` is given. */
   body?: string | undefined;
@@ -2509,8 +3054,11 @@ export interface MessageStep {
   fallback_after_seconds?: number | undefined;
 }
 
+/** A text that the platform sends on its own. */
 export interface MessageTemplate {
+  /** Subject of the email, with placeholders such as `{{date}}`. */
   subject: string;
+  /** The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. */
   body: string;
   /** Template that WhatsApp sends it by; null: as text, which reaches only who wrote within 24 hours. */
   whatsapp: WhatsAppTemplate | null;
@@ -2518,110 +3066,161 @@ export interface MessageTemplate {
   is_default: boolean;
 }
 
+/** What to change of a text; the rest stays as it is. */
 export interface MessageTemplateChange {
+  /** Subject of the email, with placeholders such as `{{date}}`. Null: the default. */
   subject?: string | null | undefined;
+  /** The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. Null: the default. */
   body?: string | null | undefined;
+  /** Template that WhatsApp sends it by; null: as text. */
   whatsapp?: AutomaticTemplateInput | null | undefined;
 }
 
+/** Texts for the booking and the move of an appointment, sent if confirmations are on, and for its reminders. */
 export interface MessageTemplates {
   appointment_booked: MessageTemplate;
   appointment_rescheduled: MessageTemplate;
   appointment_reminder: MessageTemplate;
 }
 
+/** A webhook delivery about the message. */
 export interface MessageWebhook {
+  /** Id of the delivery. */
   delivery: string;
+  /** Id of the webhook endpoint. */
   endpoint: string;
+  /** Kind of the event, such as `message.delivered`. */
   event: string;
+  /** `pending`, `delivered`, `failed` or `skipped`. */
   status: string;
+  /** When it was last tried, or created if it has not been. */
   at: Timestamp;
+  /** HTTP status of the latest response; null if there was none. */
   response_status: number | null;
 }
 
+/** A message with every attempt. */
 export interface MessageWithAttempts {
+  /** Names the message in paths and events. */
   id: string;
+  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
   reference: string | null;
+  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
   status: MessageStatus;
+  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
   contact: ContactSummary | null;
   /** Address on `channel`; empty until known. */
   to: string;
   /** Channel of the attempt that got furthest; of equals, the later one. */
   channel: Channel;
+  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
   purpose: MessagePurpose;
   /** Text of the message on `channel`; empty where it has a template. */
   body: string;
-  /** Template of the message on `channel`. */
+  /** Template of the message on `channel`; null where it has a text. */
   template: WhatsAppTemplate | null;
+  /** When it is to be sent; null: immediately. */
   send_at: Timestamp | null;
   created_at: Timestamp;
+  /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
+  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
   delivered_at: Timestamp | null;
+  /** When it was opened, by the receipt; not every channel reports it. */
   read_at: Timestamp | null;
+  /** When it ended `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
+  /** Why it ended `failed` or `refused`; otherwise null. */
   error: MessageError | null;
+  /** The channels that were tried or skipped, first to last. */
   attempts: MessageAttempt[];
 }
 
+/** What a model costs at the AI provider. */
 export interface ModelPrice {
+  /** USD per million tokens of prompts. */
   prompt: number;
+  /** USD per million tokens of completions. */
   completion: number;
 }
 
 export type ModuleName = "calendar" | "agents" | "cdp" | "catalogue" | "crm";
 
 export interface MoveDealBody {
-  /** An integer id. */
+  /** Id of a stage of the deal's pipeline. */
   stage: number;
 }
 
+/** Params of `move_stage`. */
 export interface MoveStageParams {
-  /** An integer id. */
+  /** Id of the stage to move the deal to, one of its pipeline's. */
   stage: number;
 }
 
 export interface NestedRules {
+  /** Whether all of the conditions must hold, or any one of them. */
   match: RuleMatch;
+  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: AudienceCondition[];
 }
 
 export interface NewStage {
+  /** Name of the stage. */
   name: string;
 }
 
 /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
 export type OpeningRanges = [string, string][];
 
+/** An order of a contact, with its lines. */
 export interface Order {
+  /** Id of the order. */
   id: string;
   /** Order number, counting up within the account without gaps. */
   number: number;
+  /** An order begins as `new`, and is confirmed before it is fulfilled. `declined`, `fulfilled` and `cancelled` are final. */
   status: OrderStatus;
+  /** Where it was made. `cart`: in a chat; `agent`: an agent's draft that a person approved; `person`: by hand; `api`: through the API. */
   source: OrderSource;
   /** Channel on which replies about it are sent. */
   channel: Channel;
+  /** The customer; after a merge, the surviving contact. */
   contact: ContactSummary;
+  /** The lines, in the order in which they were given. */
   items: OrderLine[];
+  /** Sum of all lines, in the currency's minor unit, such as cents. */
   total_minor: number;
+  /** Currency of all prices: an ISO 4217 code. */
   currency: string;
+  /** The customer's note; empty if there is none. */
   note: string;
+  /** When the order was placed. */
   created_at: Timestamp;
+  /** When its status last changed. */
   updated_at: Timestamp;
 }
 
 export interface OrderItem {
+  /** SKU of a product; one that the catalogue lacks needs a name and a price. */
   sku: string;
+  /** Number of pieces. */
   quantity: number;
+  /** Name on the order; default: the product's. */
   name?: string | undefined;
+  /** Price of one piece, in the minor unit of the order's currency; default: the product's. */
   unit_price_minor?: number | undefined;
 }
 
 export interface OrderLine {
   /** Product id; null if the catalogue did not have the SKU. */
   product: string | null;
+  /** SKU that was ordered. */
   sku: string;
+  /** Name when it was ordered. */
   name: string;
+  /** Number of pieces. */
   quantity: number;
+  /** Price of one piece when it was ordered, in the minor unit of the order's currency. */
   unit_price_minor: number;
 }
 
@@ -2631,102 +3230,140 @@ export type OrderStatus = "new" | "confirmed" | "declined" | "fulfilled" | "canc
 
 export type PauseAgentBody = Record<string, never>;
 
+/** A sequence of stages through which deals move. */
 export interface Pipeline {
-  /** An integer id. */
+  /** Id of the pipeline. */
   id: number;
+  /** Name of the pipeline; it need not be unique. */
   name: string;
   /** Stages in order, from 1. */
   stages: PipelineStage[];
 }
 
 export interface PipelineStage {
-  /** An integer id. */
+  /** Id of the stage, which stays when it is renamed or moved. */
   id: number;
+  /** Name of the stage. */
   name: string;
+  /** Place in the pipeline, from 1. */
   order: number;
 }
 
+/** What an agent is going to do for a contact, step by step. */
 export interface Plan {
-  /** An integer id. */
+  /** Names the plan in paths; its messages have the reference `plan-{id}`. */
   id: number;
   agent: AgentSummary;
+  /** Always `contact`: a plan is for one contact. */
   scope: "contact";
+  /** Always null. */
   campaign_id: number | null;
   contact: PlanContact;
-  /** The deal when the plan was made; null if the contact had no open deal. */
+  /** The contact's newest open deal in a pipeline of the agent, as it was when the plan was made; null if there was none. */
   deal: PlanDeal | null;
+  /** Pipeline of `deal`; null if there is no deal. */
   pipeline: PlanPipeline | null;
+  /** `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`. */
   trigger: PlanTrigger;
-  /** Beginning of the text that triggered the plan. */
+  /** First 200 characters of what the contact wrote, or of the goal that was given; may be empty. */
   trigger_excerpt: string;
+  /** What the plan is to reach, in the words of the AI. Until it is made: the goal that was given, if any. */
   goal: string;
+  /** Why the AI chose these steps; empty until the plan is made. */
   rationale: string;
-  /** running without steps: the agent is still making the plan. */
+  /** `running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time. */
   status: PlanStatus;
+  /** How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan. */
   approval_mode: ApprovalMode;
+  /** What a person should look at before approving it, in the words of the AI if it gave any. */
   approval_reasons: string[];
+  /** When it was requested or triggered. */
   created: Timestamp;
-  /** When the plan expires if undecided. */
+  /** When the plan expires if undecided; null if it needs no approval, or is still being made. */
   expires_at: Timestamp | null;
+  /** Earliest `run_at` of its pending steps; null if none is pending. */
   next_run_at: Timestamp | null;
   /** AI tokens used to make the plan. */
   tokens: number;
+  /** Model that made the plan; `simulated` in a sandbox, empty until one was asked. */
   model: string;
   /** `api` where a request decided; null while nobody has. */
   decided_by: string | null;
+  /** Note of the request that decided it, or why the platform cancelled it; null if there is none. */
   decision_note: string | null;
+  /** Why the plan failed; null unless it did. */
   last_error: string | null;
+  /** In the order in which they run, 10 at most; empty until it is made. */
   steps: PlanStep[];
+  /** Always null. */
   audience: null;
+  /** Always null. */
   story_id: null;
 }
 
+/** The contact that the plan is for: the surviving one if it was merged. */
 export interface PlanContact {
   /** The contact's number. */
   id: number;
+  /** The contact's id, as other operations take it. */
   uuid: string;
+  /** The contact's current name; may be empty. */
   name: string;
+  /** The contact's current phone number in E.164; empty if there is none. */
   msisdn: string;
 }
 
+/** A deal, as it was when the plan was made. */
 export interface PlanDeal {
   /** The deal's number. */
   id: number;
+  /** The deal's title when the plan was made. */
   title: string;
+  /** Name of the deal's stage when the plan was made. */
   stage: string;
 }
 
+/** A pipeline, as it was when the plan was made. */
 export interface PlanPipeline {
-  /** An integer id. */
+  /** Id of the pipeline. */
   id: number;
+  /** The pipeline's name when the plan was made. */
   name: string;
 }
 
 export type PlanStatus = "awaiting_approval" | "running" | "completed" | "rejected" | "expired" | "cancelled" | "failed";
 
+/** One action of a plan. */
 export interface PlanStep {
-  /** An integer id. */
+  /** Names the step in paths. */
   id: number;
   /** Position, from 1. A step starts when it is due and all earlier steps have ended. */
   order: number;
+  /** `send_message` to the contact; `add_note` to the deal; `follow_up`: plan again later; `move_stage` of the deal. */
   action: AgentAction;
+  /** What the step does, in a few words of the AI. */
   title: string;
-  /** Text the step sends or writes. */
+  /** Text that the step sends or writes; null if it has none. */
   body: string | null;
-  /** The channel, the goal of a follow-up, or the stage. */
+  /** The channel, the goal of a follow-up, or the name of the stage; null for a note. */
   detail: string | null;
+  /** Why the AI chose the step; may be empty. */
   reason: string;
   /** When it is due: its delay after its approval, or after the planning where none is asked. */
   run_at: Timestamp;
+  /** Whether the step is decided on its own, which is so in plans with approval_mode `step`. */
   requires_approval: boolean;
+  /** `pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before it. */
   status: PlanStepStatus;
-  /** Outcome: {message}, {deal}, {plan} or {error}. */
+  /** Ids of what it led to, {message}, {deal} or {plan}; or why it failed or expired, {error}. Null until then. */
   result: PlanStepResult | null;
   /** Params that can be changed until the step is decided. */
   editable: string[];
+  /** What exactly the step does; the fields depend on `action`. */
   params: SendMessageParams | AddNoteParams | FollowUpParams | MoveStageParams;
 }
 
+/** Outcome of a step. */
 export interface PlanStepResult {
   [key: string]: unknown;
 }
@@ -2740,7 +3377,9 @@ export interface PreviewAudienceBody {
 }
 
 export interface PreviewAudienceResponse {
+  /** Number of contacts that meet the rules now. */
   members: number;
+  /** Up to ten of them, newest contact first. */
   sample: ContactSummary[];
 }
 
@@ -2749,16 +3388,24 @@ export interface PreviousValues {
   [key: string]: unknown;
 }
 
+/** A product that can be ordered. */
 export interface Product {
+  /** Id of the product. */
   id: string;
+  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
   sku: string;
+  /** Name of the product, as new orders show it. */
   name: string;
+  /** Price in the currency's minor unit, such as cents. */
   price_minor: number;
+  /** Currency of the price: an ISO 4217 code. */
   currency: string;
+  /** True if the product can be ordered. */
   active: boolean;
 }
 
 export interface PublishWorkflowBody {
+  /** What is new in this version, for people who look at the list. */
   note?: string | undefined;
 }
 
@@ -2778,32 +3425,44 @@ export interface PutChannelBody {
 }
 
 export interface PutContactByExternalIdBody {
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
+  /** Full name; null or an empty string removes it. */
+  name?: string | null | undefined;
+  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
+  phone?: string | null | undefined;
+  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
+  email?: (string | "") | null | undefined;
+  /** All tags, in place of the former ones; null or an empty list removes them. */
+  tags?: string[] | null | undefined;
+  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface PutWorkflowDraftBody {
+  /** The whole workflow, in order. What the blocks name is checked when a version is rolled back. */
   blocks: WorkflowBlock[];
 }
 
+/** How many requests a key may make; each key counts on its own. */
 export interface RateLimit {
+  /** Requests per minute in the long run. */
   per_minute: number;
+  /** Requests that may come at once after a quiet time. */
   burst: number;
 }
 
 export type ReceiptStatus = "sent" | "delivered" | "read" | "failed";
 
 export interface RecordConsentBody {
+  /** Channel that the consent is for. */
   channel: Channel;
-  /** @example marketing */
+  /**
+   * What the consent is for, in your own words. Messages with the purpose `marketing` need the consent `marketing`.
+   * @example marketing
+   */
   purpose: string;
+  /** Whether the contact granted the consent or withdrew it. */
   state: ConsentState;
   /** Where the contact said it, such as a form. */
   source?: string | undefined;
@@ -2812,13 +3471,16 @@ export interface RecordConsentBody {
 }
 
 export interface RecordEventsBody {
+  /** The events to record, each by itself: one that is rejected rejects no other. */
   events: ContactEvent[];
 }
 
 export interface RecordEventsResponse {
+  /** Number of events that were recorded. */
   accepted: number;
   /** Number of events whose id was already known. */
   repeated: number;
+  /** The events that were not recorded, in the order of the request. */
   rejected: RejectedEvent[];
 }
 
@@ -2832,34 +3494,48 @@ export type RefreshAudienceBody = Record<string, never>;
 export type RefreshSourceBody = Record<string, never>;
 
 export interface RejectPlanBody {
+  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface RejectPlanStepBody {
+  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface RejectedEvent {
+  /** Place of the event in the request, from 0. */
   index: number;
+  /** Error code, as in error responses. */
   code: "invalid_request";
+  /** What is wrong with the event, as a sentence. */
   message: string;
 }
 
+/** A message that reminds the contact before the start. */
 export interface Reminder {
+  /** Minutes before the start. A reminder that would be due before the booking is left out. */
   minutes_before: number;
+  /** Channel that is tried first; the `fallback` channels of the message settings follow. */
   channel: Channel;
 }
 
 export type ReopenDealBody = Record<string, never>;
 
+/** The repeated sending of an endpoint's deliveries of a period. */
 export interface Replay {
+  /** Names the replay in paths. */
   id: string;
+  /** `failed`: the endpoint was switched off before the end. */
   status: "running" | "completed" | "failed";
+  /** Number of deliveries of the period when the replay was requested. */
   matched: number;
+  /** How many of them are on their way or sent again; `matched` once completed. */
   done: number;
 }
 
 export interface ReplayDeliveriesBody {
+  /** Start of the period in which the deliveries were created; in the past. */
   since: string;
   /** End of the period, exclusive; default: now. */
   until?: string | undefined;
@@ -2871,16 +3547,21 @@ export interface ReplayDeliveriesBody {
 }
 
 export interface ReplayDeliveriesResponse {
+  /** Names the replay in paths. */
   id: string;
+  /** Number of deliveries of the period when the replay was requested. */
   matched: number;
 }
 
 export interface RequestPlanBody {
+  /** Id of the contact to plan for. */
   contact: string;
+  /** What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself. */
   goal?: string | undefined;
 }
 
 export interface RescheduleAppointmentBody {
+  /** A free start of the booking type; the time of the appointment itself counts as free. */
   starts_at: string;
   /** Email address of a teammate who takes the booking type, to hand the appointment to. */
   staff?: string | undefined;
@@ -2900,34 +3581,53 @@ export interface ResendMessagesResponse {
   matched: number;
 }
 
+export interface RotateApiKeyBody {
+  /**
+   * How long the old key keeps working, in seconds; 0 ends it immediately.
+   * @default 86400
+   */
+  overlap_seconds?: number | undefined;
+}
+
 export interface RotateEndpointSecretBody {
-  /** @default 86400 */
+  /**
+   * How long the replaced secret signs beside the new one, in seconds.
+   * @default 86400
+   */
   overlap_seconds?: number | undefined;
 }
 
 export interface RotateEndpointSecretResponse {
+  /** The new secret, `whsec_` and base64, shown only in this response. */
   secret: string;
 }
 
 export type RuleMatch = "all" | "any";
 
+/** The clock of a sandbox account. */
 export interface SandboxClock {
   /** The time by which everything of the sandbox goes. */
   now: Timestamp;
+  /** `advancing` until the clock is at `target` and what fell due has been done; then `ready`. */
   status: "ready" | "advancing";
   /** The time that it is advancing to; null while it is ready. */
   target: Timestamp | null;
 }
 
 export interface SearchKnowledgeBody {
+  /** What to look for: words or a question, in any case. Word forms match in the account's language. */
   query: string;
-  /** An integer id. */
+  /** Id of the only collection to search; default: all. */
   collection?: number | undefined;
-  /** @default 10 */
+  /**
+   * Maximum number of passages.
+   * @default 10
+   */
   limit?: number | undefined;
 }
 
 export interface SearchKnowledgeResponse {
+  /** Passages, best match first. */
   data: KnowledgePassage[];
 }
 
@@ -2949,27 +3649,40 @@ export interface SendMessageBody {
   send_at?: string | undefined;
 }
 
+/** Params of `send_message`. */
 export interface SendMessageParams {
+  /** Channel of the message: one that is set up and reaches the contact. */
   channel: Channel;
+  /** Text of the message, sent word for word. */
   body: string;
-  /** Whether it replies to a message received on this channel. */
+  /** Whether it replies to a message received on this channel, which then cannot be changed. */
   channel_locked: boolean;
 }
 
 export interface SimulateInboundBody {
+  /** Channel on which the sender writes. */
   channel: Channel;
   /** Phone number, email address, or any other id of the sender. */
   from: string;
   /** Name of the sender; a new contact gets it. */
   name?: string | undefined;
-  /** @default text */
+  /**
+   * What was written. `unsupported` is something that WhatsApp does not pass on.
+   * @default text
+   */
   type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
+  /** `body` of the message: what was written, a caption, a title or an emoji. */
   text?: string | undefined;
+  /** File of an image, video, audio, document or sticker; refused for any other type. */
   media?: {
+    /** Media type of the file, such as `image/jpeg`. */
     mime_type: string;
+    /** Name of the file; default: none. */
     file_name?: string | undefined;
+    /** Any id: there is no file behind it. */
     provider_id: string;
   } | undefined;
+  /** Id of the message of this account that a reaction is to; refused for any other type. */
   reaction_to?: string | undefined;
 }
 
@@ -2978,11 +3691,15 @@ export interface SimulateInboundResponse {
   id: string;
 }
 
+/** The profile of a team member who takes bookings. */
 export interface Staff {
+  /** Name of the team member. */
   name: string;
+  /** Email address, by which the API names the teammate. */
   email: string;
-  /** Whether the teammate takes bookings. */
+  /** True if the teammate takes bookings. */
   active: boolean;
+  /** Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed. */
   hours: {
     mon?: OpeningRanges | undefined;
     tue?: OpeningRanges | undefined;
@@ -2992,28 +3709,37 @@ export interface Staff {
     sat?: OpeningRanges | undefined;
     sun?: OpeningRanges | undefined;
   };
+  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. */
   overrides: {
     [key: string]: OpeningRanges;
   };
+  /** The teammate's place, for appointments in person whose booking type has none. */
   location: string;
+  /** The teammate's link, for online appointments whose booking type has none. */
   meeting_link: string;
 }
 
+/** A teammate in short. */
 export interface StaffSummary {
+  /** Name of the teammate. */
   name: string;
+  /** Email address of the teammate. */
   email: string;
 }
 
 export interface StageChange {
-  /** An integer id. */
+  /** Id of a stage to keep; left out for a new stage. */
   id?: number | undefined;
+  /** Name of the stage; required for a new one. A stage that is kept has its old name by default. */
   name?: string | undefined;
 }
 
 export interface TagCondition {
-  /** discriminator enum property added by openapi-typescript */
+  /** A condition on the contact's tags. (enum property replaced by openapi-typescript) */
   type: "tag";
+  /** Whether the contact must have the tag, or must not have it. */
   op: "has" | "has_not";
+  /** The tag; case matters. */
   tag: string;
 }
 
@@ -3024,10 +3750,15 @@ export interface TestChannelBody {
 
 export type TestEndpointBody = Record<string, never>;
 
+/** A period in which a teammate cannot be booked. */
 export interface TimeOff {
+  /** Id of the time off. */
   id: string;
+  /** Start, inclusive. */
   from: Timestamp;
+  /** End, exclusive. */
   to: Timestamp;
+  /** Why the teammate is away; empty if not given. */
   reason: string;
 }
 
@@ -3038,6 +3769,7 @@ export interface TimeOff {
 export type Timestamp = string;
 
 export interface TriggerEventBody {
+  /** Kind of the event whose example is sent. */
   type: EventKind;
 }
 
@@ -3052,43 +3784,55 @@ export interface UndoDuplicateResponse {
 }
 
 export interface UpdateAgentBody {
+  /** Shown in plans, and part of every prompt. */
   name?: string | undefined;
   /** Who the agent is to customers and what it should do; part of every prompt. */
   role?: string | undefined;
-  /** An empty string uses the model in the settings. */
-  model?: string | undefined;
-  /** Maximum AI tokens per day in the account's timezone; null: no limit. */
+  /** Null or an empty string uses the model in the settings. */
+  model?: string | null | undefined;
+  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
   daily_limit?: number | null | undefined;
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. */
   approval_mode?: ApprovalMode | undefined;
-  /** Seconds after which an undecided plan expires. */
+  /** Seconds, counted from when the plan was made, after which it expires if undecided. */
   approval_timeout_seconds?: number | undefined;
-  pipelines?: number[] | undefined;
-  actions?: AgentAction[] | undefined;
-  collections?: number[] | undefined;
+  /** Ids of the pipelines that it plans for, replaced whole; null: none. */
+  pipelines?: number[] | null | undefined;
+  /** Actions that its plans may have, replaced whole; null: all. */
+  actions?: AgentAction[] | null | undefined;
+  /** Ids of the knowledge collections that it uses, replaced whole; null or empty: all. */
+  collections?: number[] | null | undefined;
 }
 
 export interface UpdateAgentSettingsBody {
+  /** Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does. */
   provider?: AiProvider | undefined;
-  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given. */
-  base_url?: string | undefined;
-  /** Write-only; an empty string removes it. */
-  api_key?: string | undefined;
-  model?: string | undefined;
+  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given. */
+  base_url?: string | null | undefined;
+  /** Write-only; null or an empty string removes it. */
+  api_key?: string | null | undefined;
+  /** Model of agents that have none of their own; null or an empty string removes it. */
+  model?: string | null | undefined;
+  /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
   daily_budget?: number | null | undefined;
-  /** Merged by key; null removes a key. */
+  /** Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them. */
   pipeline_budgets?: {
     [key: string]: number | null;
-  } | undefined;
-  /** Merged by key; null removes a key. */
+  } | null | undefined;
+  /** Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them. */
   prices?: {
     [key: string]: ModelPrice | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface UpdateAppointmentBody {
+  /** The team's notes. A change of them alone sends no event. */
   notes?: string | undefined;
+  /** Place of an appointment in person; an empty string removes it. */
   location?: string | undefined;
+  /** Link of an online appointment; an empty string removes it. */
   meeting_link?: string | undefined;
+  /** How they meet; `physical` is in person. Place and link stay as they are. */
   mode?: AppointmentMode | undefined;
   /** Refused: starts_at changes only by reschedule or a status operation. */
   starts_at?: unknown | undefined;
@@ -3101,64 +3845,91 @@ export interface UpdateAppointmentBody {
 }
 
 export interface UpdateAudienceBody {
-  /** Unique in the account. */
+  /** Name of the audience, unique in the account. */
   name?: string | undefined;
-  description?: string | undefined;
+  /** What the audience is for; null removes the text. */
+  description?: string | null | undefined;
   rules?: AudienceRules | undefined;
 }
 
 export interface UpdateBookingTypeBody {
+  /** Name of the booking type: the title of new appointments. */
   name?: string | undefined;
+  /** True if it can be booked. Existing appointments stay when it is switched off. */
   active?: boolean | undefined;
+  /** Length of new appointments, in minutes. */
   duration_minutes?: number | undefined;
+  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. */
   prep_minutes?: number | undefined;
-  /** Minutes between starts, from local midnight; default: the duration, at most 30. */
+  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. */
   slot_interval_minutes?: number | undefined;
+  /** Minimum number of minutes between the booking and the start. */
   min_notice_minutes?: number | undefined;
+  /** How far ahead it can be booked, in days of 24 hours. */
   window_days?: number | undefined;
+  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. */
   mode?: BookingTypeMode | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  staff?: string[] | undefined;
-  default_staff?: string | "" | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: Reminder[] | undefined;
+  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Null is an empty string. */
+  location?: string | null | undefined;
+  /** Link of online appointments; empty: the teammate's. Null is an empty string. */
+  meeting_link?: string | null | undefined;
+  /** Email addresses of the teammates who take it, in the order in which they are tried. Null or an empty list removes all. */
+  staff?: string[] | null | undefined;
+  /** Email address of the teammate who is tried first; one of `staff`. Null or an empty string removes it. */
+  default_staff?: (string | "") | null | undefined;
+  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. Null is an empty list. */
+  reminders?: Reminder[] | null | undefined;
 }
 
 export interface UpdateContactBody {
-  external_id?: string | undefined;
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
+  /** The contact's id in your own system; null or an empty string removes it. */
+  external_id?: string | null | undefined;
+  /** Full name; null or an empty string removes it. */
+  name?: string | null | undefined;
+  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
+  phone?: string | null | undefined;
+  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
+  email?: (string | "") | null | undefined;
+  /** All tags, in place of the former ones; null or an empty list removes them. */
+  tags?: string[] | null | undefined;
+  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface UpdateDealBody {
+  /** Title of the deal. */
   title?: string | undefined;
-  /** Amount in the currency's minor unit. */
+  /** Value of the deal in the currency's minor unit, such as cents. */
   value_minor?: number | undefined;
-  /** @example EUR */
+  /**
+   * ISO 4217 code. The value is not converted.
+   * @example EUR
+   */
   currency?: string | undefined;
-  /** Id of a contact; an empty string removes it. */
-  contact?: string | "" | undefined;
-  notes?: string | undefined;
+  /** Id of a contact; null or an empty string removes it. */
+  contact?: (string | "") | null | undefined;
+  /** Free text about the deal; null or an empty string removes it. */
+  notes?: string | null | undefined;
+  /** Refused: POST …/move changes the stage. */
   stage?: unknown | undefined;
+  /** Refused: a deal stays in its pipeline. */
   pipeline?: unknown | undefined;
+  /** Refused: POST …/win, /lose and /reopen change the status. */
   status?: unknown | undefined;
 }
 
 export interface UpdateEndpointBody {
   /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
   url?: string | undefined;
-  description?: string | undefined;
+  /** Your own note of what the endpoint is for; null removes it. */
+  description?: string | null | undefined;
   /** Event kinds, families such as `order.*`, or `*` for all. */
   events?: EventFilter[] | undefined;
+  /** Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. */
   active?: boolean | undefined;
+  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
   paused?: boolean | undefined;
 }
 
@@ -3167,64 +3938,80 @@ export interface UpdateMessageSettingsBody {
 }
 
 export interface UpdatePipelineBody {
+  /** Name of the pipeline; it need not be unique. */
   name?: string | undefined;
   /** The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed. */
   stages?: StageChange[] | undefined;
 }
 
 export interface UpdatePlanStepBody {
+  /** Text of a message, or of a note: up to 2,000 characters. */
   body?: string | undefined;
+  /** Channel of the message: one that is set up and reaches the contact. */
   channel?: Channel | undefined;
-  /** Whether it replies to a message received on this channel. */
+  /** Whether it replies to a message received on this channel, which then cannot be changed. */
   channel_locked?: boolean | undefined;
+  /** Goal of the plan that the agent then makes. */
   goal?: string | undefined;
-  /** An integer id. */
+  /** Id of the stage to move the deal to, one of its pipeline's. */
   stage?: number | undefined;
 }
 
 export interface UpdateProductBody {
+  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
   sku?: string | undefined;
+  /** Name of the product, as new orders show it. */
   name?: string | undefined;
-  /** Amount in the currency's minor unit. */
+  /** Price in the currency's minor unit, such as cents. */
   price_minor?: number | undefined;
-  /** @example EUR */
+  /**
+   * Currency of the price: an ISO 4217 code. The price is not converted.
+   * @example EUR
+   */
   currency?: string | undefined;
+  /** True if the product can be ordered. */
   active?: boolean | undefined;
 }
 
 export interface UpdateSettingsBody {
-  /** Whether appointments can be booked. */
+  /** True if appointments can be booked. Existing ones stay when it is switched off. */
   enabled?: boolean | undefined;
-  /** For booking types whose mode is 'either'. */
+  /** Mode of appointments whose booking type has the mode `either`, unless the booking gives one. */
   mode?: AppointmentMode | undefined;
-  location?: string | undefined;
+  /** Place of appointments in person where neither booking type nor teammate has one. Null is an empty string. */
+  location?: string | null | undefined;
+  /** The message that tells the contact of a booked or rescheduled appointment. */
   confirmation?: {
+    /** True if the message is sent. */
     enabled?: boolean | undefined;
+    /** Channel that is tried first; the `fallback` channels of the message settings follow. */
     channel?: Channel | undefined;
   } | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: Reminder[] | undefined;
+  /** Reminders of appointments whose booking type has none of its own, at most 10. Null is an empty list. */
+  reminders?: Reminder[] | null | undefined;
 }
 
 export interface UpdateSourceBody {
-  /** An integer id. */
+  /** Id of the collection to move the source to. */
   collection?: number | undefined;
+  /** Whether agents use it, and searches find it. */
   active?: boolean | undefined;
-  /** Article, FAQ, file. */
+  /** Article, FAQ, file: its title, or the FAQ's question. The source is read again. */
   title?: string | undefined;
-  /** Article, FAQ; the source is read again. */
+  /** Article: Markdown. FAQ: the answer, up to 2,000 characters. The source is read again. */
   body?: string | undefined;
-  /** FAQ. */
-  alternates?: string[] | undefined;
-  /** FAQ. */
+  /** FAQ: other ways to ask the question, replaced whole; null: none. The source is read again. */
+  alternates?: string[] | null | undefined;
+  /** FAQ: whether agents send the answer word for word when the question matches. */
   answer_exactly?: boolean | undefined;
-  /** Website; the source is read again. */
+  /** Website: pages of the same site to read, replaced whole. The source is read again. */
   pages?: string[] | undefined;
-  /** Website. */
+  /** Website: how often it is read again on its own. */
   refresh?: KnowledgeRefresh | undefined;
 }
 
 export interface UpdateStaffBody {
+  /** True if the teammate takes bookings. */
   active?: boolean | undefined;
   /**
    * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
@@ -3239,16 +4026,22 @@ export interface UpdateStaffBody {
     sat?: OpeningRanges | null | undefined;
     sun?: OpeningRanges | null | undefined;
   } | undefined;
+  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them. */
   overrides?: {
     [key: string]: OpeningRanges | null;
-  } | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
+  } | null | undefined;
+  /** The teammate's place, for appointments in person whose booking type has none. Null is an empty string. */
+  location?: string | null | undefined;
+  /** The teammate's link, for online appointments whose booking type has none. Null is an empty string. */
+  meeting_link?: string | null | undefined;
 }
 
 export interface UpdateTemplatesBody {
+  /** What to change of this text; null restores its defaults. */
   appointment_booked?: MessageTemplateChange | null | undefined;
+  /** What to change of this text; null restores its defaults. */
   appointment_rescheduled?: MessageTemplateChange | null | undefined;
+  /** What to change of this text; null restores its defaults. */
   appointment_reminder?: MessageTemplateChange | null | undefined;
 }
 
@@ -3257,71 +4050,109 @@ export interface UploadFileBody {
   file: Blob;
   /** Default: the file's name. */
   title?: string | undefined;
-  /** Default: the collection General. */
+  /** Id of a collection; default: the collection General. */
   collection?: number | undefined;
-  /** @default true */
+  /**
+   * Whether agents use it, and searches find it.
+   * @default true
+   */
   active?: boolean | undefined;
 }
 
+/** AI tokens that an agent used. */
 export interface UsageOfAgent {
   agent: AgentSummary;
+  /** The agent's own model, or the one in the settings; empty if neither is set. */
   model: string;
+  /** AI tokens used today, in the account's timezone. */
   tokens_today: number;
+  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
   daily_limit: number | null;
+  /** AI tokens of the period, of prompts and completions. */
   tokens: number;
+  /** Calls of the AI provider. */
   calls: number;
+  /** Plans that were requested or triggered in the period, failed ones included. */
   plans: number;
 }
 
+/** AI tokens that a model used. */
 export interface UsageOfModel {
+  /** `openai_compatible`, or `simulated` in a sandbox. */
   provider: string;
+  /** Name of the model; from the 101st of a day on `other models`. */
   model: string;
+  /** AI tokens of the period, of prompts and completions. */
   tokens: number;
+  /** Calls of the AI provider. */
   calls: number;
-  /** In USD; null if a model's price is not in the settings. */
+  /** USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox. */
   estimated_cost_usd: number | null;
 }
 
+/** AI tokens that were used for deals of a pipeline. */
 export interface UsageOfPipeline {
-  /** An integer id. */
+  /** Id of the pipeline. */
   id: number;
+  /** The pipeline's current name, or the last one that is known. */
   name: string;
+  /** AI tokens used today, in the account's timezone. */
   tokens_today: number;
+  /** Maximum AI tokens per day for plans about its deals, from `pipeline_budgets`; null: no budget. */
   daily_budget: number | null;
+  /** AI tokens of the period, of prompts and completions. */
   tokens: number;
 }
 
+/** AI tokens that an agent used for one purpose. */
 export interface UsageOfPurpose {
+  /** The agent's name. */
   agent: string;
+  /** What the tokens were for: `planning`. */
   kind: string;
+  /** `kind` in words to show. */
   label: string;
+  /** AI tokens of the period, of prompts and completions. */
   tokens: number;
+  /** Calls of the AI provider. */
   calls: number;
 }
 
+/** A URL of yours to which events are sent. */
 export interface WebhookEndpoint {
+  /** Names the endpoint in paths. */
   id: string;
+  /** URL to which events are sent by POST. */
   url: string;
+  /** Your own note of what the endpoint is for; may be empty. */
   description: string;
+  /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
   events: string[];
+  /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
   active: boolean;
-  /** Why the platform switched the endpoint off. */
+  /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
   disabled_reason: string | null;
-  /** Deliveries are created and stay pending; none is tried. */
+  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
   paused: boolean;
   created_at: Timestamp;
   updated_at: Timestamp;
 }
 
+/** A new endpoint with its signing secret. */
 export interface WebhookEndpointWithSecret {
+  /** Names the endpoint in paths. */
   id: string;
+  /** URL to which events are sent by POST. */
   url: string;
+  /** Your own note of what the endpoint is for; may be empty. */
   description: string;
+  /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
   events: string[];
+  /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
   active: boolean;
-  /** Why the platform switched the endpoint off. */
+  /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
   disabled_reason: string | null;
-  /** Deliveries are created and stay pending; none is tried. */
+  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
   paused: boolean;
   created_at: Timestamp;
   updated_at: Timestamp;
@@ -3329,32 +4160,44 @@ export interface WebhookEndpointWithSecret {
   secret: string;
 }
 
+/** Pages of a website, read as its robots.txt allows. */
 export interface WebsiteSource {
+  /** Names the source in paths, and in passages that a search finds. */
   id: string;
-  /** A website's title is its address without the scheme. */
+  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
   title: string;
   collection: KnowledgeCollection;
+  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
   status: KnowledgeStatus;
   /** Why it failed, or why a ready source could not be read again; empty otherwise. */
   error: string;
-  /** Whether agents use it. */
+  /** Whether agents use it, and searches find it. */
   active: boolean;
+  /** When it was last changed, refreshed on request, or read with a new result. */
   updated_at: Timestamp;
-  /** discriminator enum property added by openapi-typescript */
+  /** The source is one or more pages of a website. (enum property replaced by openapi-typescript) */
   kind: "website";
+  /** URL of the website, as it was given. */
   url: string;
+  /** How often the website is read again on its own; only pages that have changed are. */
   refresh: KnowledgeRefresh;
+  /** A note of where the list of pages came from: one page, or the site's sitemap. It changes nothing. */
   crawl: CrawlMode;
-  /** Number of pages that are read. */
+  /** Number of pages that are read, 50 at most. */
   pages: number;
 }
 
+/** A WhatsApp template, with the values of its placeholders. */
 export interface WhatsAppTemplate {
+  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
   name: string;
+  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
   language: string;
+  /** Values of the placeholders in its body, in their order. */
   parameters: string[];
 }
 
+/** A template that Meta approved, with the values of its placeholders. */
 export interface WhatsAppTemplateToSend {
   /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
   name: string;
@@ -3369,21 +4212,24 @@ export interface WhatsAppTemplateToSend {
 
 export type WinDealBody = Record<string, never>;
 
+/** A step of an agent's workflow, as its prompt has it. */
 export interface WorkflowBlock {
   /** Unique within the workflow. */
   id: string;
+  /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
   kind: WorkflowBlockKind;
   /** Action of an action block; required there. */
   action?: AgentAction | undefined;
+  /** Email address of the team member whom the block names. */
   teammate?: string | undefined;
-  /** An integer id. */
+  /** Id of the pipeline that the block names. */
   pipeline?: number | undefined;
-  /** An integer id. */
+  /** Id of the stage that the block names, one of `pipeline` if given. */
   stage?: number | undefined;
-  /** An integer id. */
+  /** Id of the knowledge collection that the block names. */
   collection?: number | undefined;
   /**
-   * Always there in responses.
+   * Anything else to tell the AI, such as `goal`. Always there in responses.
    * @default {}
    */
   params?: {
@@ -3393,32 +4239,49 @@ export interface WorkflowBlock {
 
 export type WorkflowBlockKind = "ai" | "condition" | "action";
 
+/** The workflow that the next publication makes live. */
 export interface WorkflowDraft {
+  /** The whole workflow, in order. */
   blocks: WorkflowBlock[];
+  /** When the draft was last replaced. */
   updated_at: Timestamp;
 }
 
+/** A published workflow; it never changes. */
 export interface WorkflowVersion {
+  /** Counts up from 1 for each agent; never reused. */
   number: number;
+  /** What its publication said of it; of a rollback, the version that it restores. May be empty. */
   note: string;
   /** Who published it; null if published through the API. */
   by: string | null;
+  /** When it was published. */
   at: Timestamp;
+  /** Number of its blocks. */
   blocks: number;
+  /** Number of its blocks of kind `ai`. */
   ai_blocks: number;
+  /** Whether it is the one that the agent plans by. */
   live: boolean;
   /** Number of open plans made with this version. */
   running: number;
 }
 
+/** A published workflow with its blocks. */
 export interface WorkflowVersionDetail {
+  /** Counts up from 1 for each agent; never reused. */
   number: number;
+  /** What its publication said of it; of a rollback, the version that it restores. May be empty. */
   note: string;
   /** Who published it; null if published through the API. */
   by: string | null;
+  /** When it was published. */
   at: Timestamp;
+  /** Number of its blocks. */
   blocks: number;
+  /** Number of its blocks of kind `ai`. */
   ai_blocks: number;
+  /** Whether it is the one that the agent plans by. */
   live: boolean;
   /** Number of open plans made with this version. */
   running: number;
@@ -3426,9 +4289,33 @@ export interface WorkflowVersionDetail {
   definition: WorkflowBlock[];
 }
 
+export interface WriteContactsBody {
+  /** The contacts to write, each by itself: one that is refused refuses no other. */
+  contacts: WrittenContact[];
+}
+
+export interface WrittenContact {
+  /** The contact's id in your own system; null or an empty string removes it. */
+  external_id?: string | null | undefined;
+  /** Full name; null or an empty string removes it. */
+  name?: string | null | undefined;
+  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
+  phone?: string | null | undefined;
+  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
+  email?: (string | "") | null | undefined;
+  /** All tags, in place of the former ones; null or an empty list removes them. */
+  tags?: string[] | null | undefined;
+  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
+  fields?: {
+    [key: string]: (string | number | boolean) | null;
+  } | null | undefined;
+}
+
 /** An appointment was booked. */
 export type AppointmentBookedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.booked";
+  /** What the event is about. */
   data: {
     appointment: AppointmentWithHistory;
   };
@@ -3436,8 +4323,11 @@ export type AppointmentBookedEvent = EventEnvelope & {
 
 /** An appointment was cancelled: its time is free again. */
 export type AppointmentCancelledEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.cancelled";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3445,8 +4335,11 @@ export type AppointmentCancelledEvent = EventEnvelope & {
 
 /** An appointment was completed. */
 export type AppointmentCompletedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.completed";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3454,8 +4347,11 @@ export type AppointmentCompletedEvent = EventEnvelope & {
 
 /** A requested appointment was confirmed. */
 export type AppointmentConfirmedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.confirmed";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3463,8 +4359,11 @@ export type AppointmentConfirmedEvent = EventEnvelope & {
 
 /** The contact did not come. */
 export type AppointmentNoShowEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.no_show";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3472,8 +4371,11 @@ export type AppointmentNoShowEvent = EventEnvelope & {
 
 /** An appointment got another time or another teammate. */
 export type AppointmentRescheduledEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.rescheduled";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3481,8 +4383,11 @@ export type AppointmentRescheduledEvent = EventEnvelope & {
 
 /** Location, meeting link or mode of an appointment changed. Not sent for its notes alone. */
 export type AppointmentUpdatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "appointment.updated";
+  /** What the event is about. */
   data: {
+    /** The appointment after the change, with its history. */
     appointment: AppointmentWithHistory;
     previous?: PreviousValues | undefined;
   };
@@ -3490,7 +4395,9 @@ export type AppointmentUpdatedEvent = EventEnvelope & {
 
 /** A knowledge source could not be read; `error` says why. */
 export type KnowledgeFailedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "knowledge.failed";
+  /** What the event is about. */
   data: {
     source: KnowledgeSource;
     previous?: PreviousValues | undefined;
@@ -3499,7 +4406,9 @@ export type KnowledgeFailedEvent = EventEnvelope & {
 
 /** A knowledge source was read: agents use it from now on. */
 export type KnowledgeReadyEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "knowledge.ready";
+  /** What the event is about. */
   data: {
     source: KnowledgeSource;
     previous?: PreviousValues | undefined;
@@ -3508,7 +4417,9 @@ export type KnowledgeReadyEvent = EventEnvelope & {
 
 /** A plan was approved: as a whole, or the first of its steps. */
 export type PlanApprovedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.approved";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3517,7 +4428,9 @@ export type PlanApprovedEvent = EventEnvelope & {
 
 /** An agent made a plan that a person has to decide on, as a whole or a step of it. */
 export type PlanAwaitingApprovalEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.awaiting_approval";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3526,7 +4439,9 @@ export type PlanAwaitingApprovalEvent = EventEnvelope & {
 
 /** Every step of a plan has ended, and none of them failed. */
 export type PlanCompletedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.completed";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3535,7 +4450,9 @@ export type PlanCompletedEvent = EventEnvelope & {
 
 /** Nobody decided on a plan in time. None of its undecided steps runs. */
 export type PlanExpiredEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.expired";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3544,7 +4461,9 @@ export type PlanExpiredEvent = EventEnvelope & {
 
 /** A plan could not be made, or a step of it failed; `last_error` says why. */
 export type PlanFailedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.failed";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3553,7 +4472,9 @@ export type PlanFailedEvent = EventEnvelope & {
 
 /** A plan was rejected, as a whole or step by step: nothing of it runs. */
 export type PlanRejectedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "plan.rejected";
+  /** What the event is about. */
   data: {
     plan: Plan;
     previous?: PreviousValues | undefined;
@@ -3562,20 +4483,29 @@ export type PlanRejectedEvent = EventEnvelope & {
 
 /** A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it. */
 export type AudienceEnteredEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "audience.entered";
+  /** What the event is about. */
   data: {
+    /** The audience that the contact entered or left. */
     audience: {
+      /** Id of the audience. */
       id: string;
+      /** Name of the audience, unique in the account. */
       name: string;
     };
+    /** The contact that entered or left. */
     contact: ContactSummary;
   };
 };
 
 /** An audience's members could not be computed; `error` says why. */
 export type AudienceFailedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "audience.failed";
+  /** What the event is about. */
   data: {
+    /** The audience; its `error` says what went wrong. */
     audience: Audience;
     previous?: PreviousValues | undefined;
   };
@@ -3583,20 +4513,29 @@ export type AudienceFailedEvent = EventEnvelope & {
 
 /** A contact is no longer a member of an audience, also because it was deleted or merged. */
 export type AudienceLeftEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "audience.left";
+  /** What the event is about. */
   data: {
+    /** The audience that the contact entered or left. */
     audience: {
+      /** Id of the audience. */
       id: string;
+      /** Name of the audience, unique in the account. */
       name: string;
     };
+    /** The contact that entered or left. */
     contact: ContactSummary;
   };
 };
 
 /** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export type AudienceReadyEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "audience.ready";
+  /** What the event is about. */
   data: {
+    /** The audience after the computation. */
     audience: Audience;
     previous?: PreviousValues | undefined;
   };
@@ -3604,17 +4543,41 @@ export type AudienceReadyEvent = EventEnvelope & {
 
 /** A contact was created: through the API, or because an unknown person wrote. */
 export type ContactCreatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "contact.created";
+  /** What the event is about. */
   data: {
     contact: Contact;
   };
 };
 
+/** A contact was deleted, with all that customer data knew of it. */
+export type ContactDeletedEvent = EventEnvelope & {
+  /** Kind of the event. */
+  type: "contact.deleted";
+  /** What the event is about. */
+  data: {
+    /** The ids of the deleted contact. */
+    contact: {
+      /** Id of the contact. After a merge it finds the surviving contact. */
+      id: string;
+      /** Number of the contact, counting up within the account; shown as its id in agent plans. */
+      number: number;
+      /** The contact's id in your own system; null if there is none. It need not be unique. */
+      external_id: string | null;
+    };
+  };
+};
+
 /** Two contacts were merged into one: the id of `merged` refers to `contact` from now on. */
 export type ContactMergedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "contact.merged";
+  /** What the event is about. */
   data: {
+    /** The surviving contact after the merge. */
     contact: Contact;
+    /** The contact that was merged into it, as it was before. */
     merged: ContactSummary;
     previous?: PreviousValues | undefined;
   };
@@ -3622,17 +4585,24 @@ export type ContactMergedEvent = EventEnvelope & {
 
 /** A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again. */
 export type ContactUnmergedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "contact.unmerged";
+  /** What the event is about. */
   data: {
+    /** The surviving contact, without what the merge gave it. */
     contact: Contact;
+    /** The contact that was merged into it. */
     restored: Contact;
   };
 };
 
 /** Fields of a contact changed. */
 export type ContactUpdatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "contact.updated";
+  /** What the event is about. */
   data: {
+    /** The contact after the change. */
     contact: Contact;
     previous?: PreviousValues | undefined;
   };
@@ -3640,8 +4610,11 @@ export type ContactUpdatedEvent = EventEnvelope & {
 
 /** An order was cancelled. */
 export type OrderCancelledEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "order.cancelled";
+  /** What the event is about. */
   data: {
+    /** The order after the change. */
     order: Order;
     previous?: PreviousValues | undefined;
   };
@@ -3649,8 +4622,11 @@ export type OrderCancelledEvent = EventEnvelope & {
 
 /** A new order was confirmed. */
 export type OrderConfirmedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "order.confirmed";
+  /** What the event is about. */
   data: {
+    /** The order after the change. */
     order: Order;
     previous?: PreviousValues | undefined;
   };
@@ -3658,7 +4634,9 @@ export type OrderConfirmedEvent = EventEnvelope & {
 
 /** An order was placed. */
 export type OrderCreatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "order.created";
+  /** What the event is about. */
   data: {
     order: Order;
   };
@@ -3666,8 +4644,11 @@ export type OrderCreatedEvent = EventEnvelope & {
 
 /** An order was declined. */
 export type OrderDeclinedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "order.declined";
+  /** What the event is about. */
   data: {
+    /** The order after the change. */
     order: Order;
     previous?: PreviousValues | undefined;
   };
@@ -3675,8 +4656,11 @@ export type OrderDeclinedEvent = EventEnvelope & {
 
 /** A confirmed order was fulfilled. */
 export type OrderFulfilledEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "order.fulfilled";
+  /** What the event is about. */
   data: {
+    /** The order after the change. */
     order: Order;
     previous?: PreviousValues | undefined;
   };
@@ -3684,26 +4668,51 @@ export type OrderFulfilledEvent = EventEnvelope & {
 
 /** A deal was created. */
 export type DealCreatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.created";
+  /** What the event is about. */
   data: {
     deal: Deal;
   };
 };
 
+/** A deal was deleted. */
+export type DealDeletedEvent = EventEnvelope & {
+  /** Kind of the event. */
+  type: "deal.deleted";
+  /** What the event is about. */
+  data: {
+    /** The deal that was deleted. */
+    deal: {
+      /** Id of the deal. */
+      id: string;
+      /** Title of the deal. */
+      title: string;
+    };
+  };
+};
+
 /** An open deal was lost, with the reason that was given. */
 export type DealLostEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.lost";
+  /** What the event is about. */
   data: {
+    /** The deal after the change. */
     deal: Deal;
     previous?: PreviousValues | undefined;
+    /** The reason that was given; empty if none was. */
     reason: string;
   };
 };
 
 /** A won or lost deal was opened again. */
 export type DealReopenedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.reopened";
+  /** What the event is about. */
   data: {
+    /** The deal after the change. */
     deal: Deal;
     previous?: PreviousValues | undefined;
   };
@@ -3711,8 +4720,11 @@ export type DealReopenedEvent = EventEnvelope & {
 
 /** A deal moved to another stage of its pipeline. */
 export type DealStageChangedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.stage_changed";
+  /** What the event is about. */
   data: {
+    /** The deal after the change. */
     deal: Deal;
     previous?: PreviousValues | undefined;
   };
@@ -3720,8 +4732,11 @@ export type DealStageChangedEvent = EventEnvelope & {
 
 /** Title, value, currency, contact or notes of a deal changed. */
 export type DealUpdatedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.updated";
+  /** What the event is about. */
   data: {
+    /** The deal after the change. */
     deal: Deal;
     previous?: PreviousValues | undefined;
   };
@@ -3729,8 +4744,11 @@ export type DealUpdatedEvent = EventEnvelope & {
 
 /** An open deal was won. */
 export type DealWonEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "deal.won";
+  /** What the event is about. */
   data: {
+    /** The deal after the change. */
     deal: Deal;
     previous?: PreviousValues | undefined;
   };
@@ -3738,23 +4756,55 @@ export type DealWonEvent = EventEnvelope & {
 
 /** A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one. */
 export type ChannelFailingEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "channel.failing";
+  /** What the event is about. */
   data: {
-    channel: MessageChannelState;
+    /** Each channel of an account has one provider. */
+    channel: Channel;
+    /**
+     * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+     * @example smtp
+     * @example twilio
+     * @example whatsapp_cloud
+     * @example http
+     */
+    provider: string;
+    /** What the provider responded; null while ready. */
+    error: string | null;
+    /** Since when the channel has been failing, or ready again. */
+    since: Timestamp;
   };
 };
 
 /** A channel that was failing is ready again, and what waited on it is sent. */
 export type ChannelRecoveredEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "channel.recovered";
+  /** What the event is about. */
   data: {
-    channel: MessageChannelState;
+    /** Each channel of an account has one provider. */
+    channel: Channel;
+    /**
+     * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+     * @example smtp
+     * @example twilio
+     * @example whatsapp_cloud
+     * @example http
+     */
+    provider: string;
+    /** What the provider responded; null while ready. */
+    error: string | null;
+    /** Since when the channel has been failing, or ready again. */
+    since: Timestamp;
   };
 };
 
 /** A provider reported that a message reached the recipient’s device or mailbox. */
 export type MessageDeliveredEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "message.delivered";
+  /** What the event is about. */
   data: {
     message: MessageWithAttempts;
     previous?: PreviousValues | undefined;
@@ -3763,7 +4813,9 @@ export type MessageDeliveredEvent = EventEnvelope & {
 
 /** A message reached nobody on any of its channels (status failed), or no channel had consent (refused). */
 export type MessageFailedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "message.failed";
+  /** What the event is about. */
   data: {
     message: MessageWithAttempts;
     previous?: PreviousValues | undefined;
@@ -3772,7 +4824,9 @@ export type MessageFailedEvent = EventEnvelope & {
 
 /** A provider reported that the recipient opened a message. Not every channel reports it. */
 export type MessageReadEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "message.read";
+  /** What the event is about. */
   data: {
     message: MessageWithAttempts;
     previous?: PreviousValues | undefined;
@@ -3781,7 +4835,9 @@ export type MessageReadEvent = EventEnvelope & {
 
 /** Somebody wrote to the account; an unknown sender becomes a contact first. */
 export type MessageReceivedEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "message.received";
+  /** What the event is about. */
   data: {
     message: InboundMessage;
     contact: ContactSummary;
@@ -3794,7 +4850,9 @@ export type MessageReceivedEvent = EventEnvelope & {
 
 /** A provider accepted a message. */
 export type MessageSentEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "message.sent";
+  /** What the event is about. */
   data: {
     message: MessageWithAttempts;
     previous?: PreviousValues | undefined;
@@ -3803,17 +4861,25 @@ export type MessageSentEvent = EventEnvelope & {
 
 /** The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints. */
 export type WebhookDisabledEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "webhook.disabled";
+  /** What the event is about. */
   data: {
+    /** The endpoint that the event is about. */
     webhook: {
+      /** Names the endpoint in paths. */
       id: string;
+      /** URL to which events are sent by POST. */
       url: string;
+      /** Your own note of what the endpoint is for; may be empty. */
       description: string;
+      /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
       events: string[];
+      /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
       active: boolean;
-      /** Why the platform switched the endpoint off. */
+      /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
       disabled_reason: string | null;
-      /** Deliveries are created and stay pending; none is tried. */
+      /** Whether deliveries wait: they are created and stay pending, and none is tried. */
       paused?: boolean | undefined;
       created_at: Timestamp;
       updated_at: Timestamp;
@@ -3824,23 +4890,51 @@ export type WebhookDisabledEvent = EventEnvelope & {
 
 /** You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter. */
 export type WebhookTestEvent = EventEnvelope & {
+  /** Kind of the event. */
   type: "webhook.test";
+  /** What the event is about. */
   data: {
+    /** The endpoint that the event is about. */
     webhook: {
+      /** Names the endpoint in paths. */
       id: string;
+      /** URL to which events are sent by POST. */
       url: string;
+      /** Your own note of what the endpoint is for; may be empty. */
       description: string;
+      /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
       events: string[];
+      /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
       active: boolean;
-      /** Why the platform switched the endpoint off. */
+      /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
       disabled_reason: string | null;
-      /** Deliveries are created and stay pending; none is tried. */
+      /** Whether deliveries wait: they are created and stay pending, and none is tried. */
       paused?: boolean | undefined;
       created_at: Timestamp;
       updated_at: Timestamp;
     };
   };
 };
+
+export interface ListApiKeysQuery {
+  /**
+   * Maximum number of entries per page.
+   * @default 50
+   */
+  limit?: number | undefined;
+  /** The `next` of the previous page. */
+  starting_after?: string | undefined;
+}
+
+export interface ListTeamMembersQuery {
+  /**
+   * Maximum number of entries per page.
+   * @default 50
+   */
+  limit?: number | undefined;
+  /** The `next` of the previous page. */
+  starting_after?: string | undefined;
+}
 
 export interface GetAgentUsageQuery {
   /**
@@ -3881,8 +4975,9 @@ export interface ListCollectionsQuery {
 }
 
 export interface ListSourcesQuery {
+  /** Only sources of this kind. */
   kind?: KnowledgeKind | undefined;
-  /** An integer id. */
+  /** Only sources of the collection with this id. */
   collection?: number | undefined;
   /**
    * Maximum number of entries per page.
@@ -3896,8 +4991,9 @@ export interface ListSourcesQuery {
 export interface ListPlansQuery {
   /** awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead. */
   status?: "awaiting" | "open" | undefined;
-  /** An integer id. */
+  /** Only plans of the agent with this id. */
   agent?: number | undefined;
+  /** Only plans for the contact with this id, and for contacts merged into it. */
   contact?: string | undefined;
   /**
    * Maximum number of entries per page.
@@ -3919,6 +5015,8 @@ export interface ListContactsQuery {
   external_id?: string | undefined;
   /** Only contacts with this tag. */
   tag?: string | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -3939,6 +5037,7 @@ export interface ListConsentsQuery {
 }
 
 export interface ExplainAudienceQuery {
+  /** Id of the contact to explain. */
   contact: string;
 }
 
@@ -3963,6 +5062,7 @@ export interface ListAudiencesQuery {
 }
 
 export interface ListDuplicatesQuery {
+  /** Only pairs with this reason. */
   reason?: DuplicateReason | undefined;
   /**
    * Maximum number of entries per page.
@@ -3974,30 +5074,37 @@ export interface ListDuplicatesQuery {
 }
 
 export interface ExplainFreeTimeQuery {
-  /** An integer id. */
+  /** Id of a booking type that is switched on. */
   booking_type: number;
+  /** The start to explain. */
   starts_at: string;
+  /** Only the teammate with this email address; default: all who take it. */
   staff?: string | undefined;
 }
 
 export interface ListAppointmentsQuery {
   /**
-   * Only appointments that start at or after this time.
+   * Only appointments that start at or after this time. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   from?: string | undefined;
   /**
-   * Only appointments that start before this time.
+   * Only appointments that start before this time. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   to?: string | undefined;
+  /** Only appointments with this status. */
   status?: AppointmentStatus | undefined;
+  /** Only appointments of the contact with this id, and of contacts that were merged into it. */
   contact?: string | undefined;
+  /** Only appointments with the teammate who has this email address. */
   staff?: string | undefined;
-  /** An integer id. */
+  /** Only appointments of the booking type with this id. */
   booking_type?: number | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4008,27 +5115,33 @@ export interface ListAppointmentsQuery {
 }
 
 export interface ListFreeTimesQuery {
-  /** An integer id. */
+  /** Id of a booking type that is switched on. */
   booking_type: number;
   /**
-   * A date (its first instant in the account's timezone), or a date-time with offset.
+   * Earliest start; default: now. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   from?: string | undefined;
   /**
-   * A date (its first instant in the account's timezone), or a date-time with offset.
+   * Starts lie before this time, at most 31 days after `from`; default: 7 days after it. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
   to?: string | undefined;
-  /** Only this teammate. */
+  /** Only free times of the teammate who has this email address. */
   staff?: string | undefined;
-  /** @example Europe/Berlin */
+  /**
+   * IANA timezone whose offset the times show; default: the account's. The free times are the same.
+   * @example Europe/Berlin
+   */
   timezone?: string | undefined;
   /** Id of an appointment whose own time counts as free. */
   exclude?: string | undefined;
-  /** @default 1000 */
+  /**
+   * Maximum number of starts per page.
+   * @default 1000
+   */
   limit?: number | undefined;
   /** The `next` of the previous page, which is its last starts_at. */
   starting_after?: string | undefined;
@@ -4065,9 +5178,14 @@ export interface ListTimeOffQuery {
 }
 
 export interface ListOrdersQuery {
+  /** Only orders with this status. */
   status?: OrderStatus | undefined;
+  /** Only orders of the contact with this id, and of contacts that were merged into it. */
   contact?: string | undefined;
+  /** Only orders from this source. */
   source?: OrderSource | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4078,6 +5196,8 @@ export interface ListOrdersQuery {
 }
 
 export interface ListProductsQuery {
+  /** Only the product with this SKU. */
+  sku?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4088,12 +5208,16 @@ export interface ListProductsQuery {
 }
 
 export interface ListDealsQuery {
-  /** An integer id. */
+  /** Only deals of the pipeline with this id. */
   pipeline?: number | undefined;
-  /** An integer id. */
+  /** Only deals in the stage with this id. */
   stage?: number | undefined;
+  /** Only deals with this status. */
   status?: DealStatus | undefined;
+  /** Only deals of the contact with this id, and of contacts that were merged into it. */
   contact?: string | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4133,13 +5257,16 @@ export interface ListMessagesQuery {
   starting_after?: string | undefined;
   /** Only messages with exactly this reference. */
   reference?: string | undefined;
+  /** Only messages with this status. */
   status?: MessageStatus | undefined;
+  /** Only messages to the contact with this id, and to contacts merged into it. */
   contact?: string | undefined;
   /** Part of a reference, a number or the contact's name, ignoring case. */
   q?: string | undefined;
 }
 
 export interface ListDeliveriesQuery {
+  /** Only deliveries with this status. */
   status?: DeliveryStatus | undefined;
   /** Only events of this kind. */
   event?: EventKind | undefined;
