@@ -2,9 +2,16 @@
 
 /** Each operation's method and path, and the encoding of a body that is not JSON. */
 export const operationTable = {
+  addTeamMember: 'POST /v1/members',
   advanceSandboxClock: 'POST /v1/sandbox/clock',
+  createApiKey: 'POST /v1/keys',
   getMe: 'GET /v1/me',
   getSandboxClock: 'GET /v1/sandbox/clock',
+  listApiKeys: 'GET /v1/keys',
+  listTeamMembers: 'GET /v1/members',
+  removeTeamMember: 'DELETE /v1/members/{member_id}',
+  revokeApiKey: 'DELETE /v1/keys/{key_id}',
+  rotateApiKey: 'POST /v1/keys/{key_id}/rotate',
   createAgent: 'POST /v1/agents',
   deleteAgent: 'DELETE /v1/agents/{agent_id}',
   getAgent: 'GET /v1/agents/{agent_id}',
@@ -47,6 +54,7 @@ export const operationTable = {
   listContacts: 'GET /v1/cdp/contacts',
   putContactByExternalId: 'PUT /v1/cdp/contacts/by-external-id/{external_id}',
   updateContact: 'PATCH /v1/cdp/contacts/{contact_id}',
+  writeContacts: 'POST /v1/cdp/contacts/batch',
   listConsents: 'GET /v1/cdp/contacts/{contact_id}/consents',
   recordConsent: 'POST /v1/cdp/contacts/{contact_id}/consents',
   recordEvents: 'POST /v1/cdp/events',

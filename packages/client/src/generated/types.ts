@@ -5,6 +5,15 @@ import type { UnknownEvent } from '../unknown-event.ts';
 /** One method per operation of the API. They throw a RequestError. */
 export interface Operations {
   /**
+   * Add a team member.
+   * A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.
+   *
+   * `POST /v1/members`
+   * Scope: `account:write`
+   */
+  addTeamMember(input: { body: AddTeamMemberBody } & CallOptions): Promise<Member>;
+
+  /**
    * Advance the sandbox's clock.
    * Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.
    *
@@ -13,6 +22,16 @@ export interface Operations {
    * Errors of its own: `not_found`, `invalid_state`
    */
   advanceSandboxClock(input: { body: AdvanceSandboxClockBody } & CallOptions): Promise<SandboxClock>;
+
+  /**
+   * Create an API key.
+   * The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only.
+   *
+   * `POST /v1/keys`
+   * Scope: `account:write`
+   * Errors of its own: `invalid_state`
+   */
+  createApiKey(input: { body: CreateApiKeyBody } & CallOptions): Promise<KeyWithSecret>;
 
   /**
    * Retrieve the key's account.
@@ -32,6 +51,54 @@ export interface Operations {
    * Errors of its own: `not_found`
    */
   getSandboxClock(input?: CallOptions): Promise<SandboxClock>;
+
+  /**
+   * List API keys.
+   * Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.
+   *
+   * `GET /v1/keys`
+   * Scope: `account:read`
+   */
+  listApiKeys(input?: { query?: ListApiKeysQuery } & CallOptions): Promise<Page<Key>>;
+
+  /**
+   * List team members.
+   * Newest first, including inactive members. A test key lists those of the sandbox.
+   *
+   * `GET /v1/members`
+   * Scope: `account:read`
+   */
+  listTeamMembers(input?: { query?: ListTeamMembersQuery } & CallOptions): Promise<Page<Member>>;
+
+  /**
+   * Remove a team member.
+   * The member becomes inactive; none of their data is deleted.
+   *
+   * `DELETE /v1/members/{member_id}`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`
+   */
+  removeTeamMember(input: { params: { member_id: string } } & CallOptions): Promise<undefined>;
+
+  /**
+   * Revoke an API key.
+   * Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.
+   *
+   * `DELETE /v1/keys/{key_id}`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`, `scope_missing`
+   */
+  revokeApiKey(input: { params: { key_id: string } } & CallOptions): Promise<undefined>;
+
+  /**
+   * Rotate an API key.
+   * Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.
+   *
+   * `POST /v1/keys/{key_id}/rotate`
+   * Scope: `account:write`
+   * Errors of its own: `not_found`, `invalid_state`, `scope_missing`
+   */
+  rotateApiKey(input: { params: { key_id: string }; body?: RotateApiKeyBody } & CallOptions): Promise<KeyWithSecret>;
 
   /**
    * Create an agent.
@@ -390,7 +457,7 @@ export interface Operations {
    * `POST /v1/cdp/contacts`
    * Scope: `cdp.contacts:write`
    */
-  createContact(input?: { body?: CreateContactBody } & CallOptions): Promise<Contact>;
+  createContact(input: { body: CreateContactBody } & CallOptions): Promise<Contact>;
 
   /**
    * Delete a contact.
@@ -439,6 +506,15 @@ export interface Operations {
    * Errors of its own: `not_found`
    */
   updateContact(input: { params: { contact_id: string }; body?: UpdateContactBody } & CallOptions): Promise<Contact>;
+
+  /**
+   * Create or update many contacts.
+   * Takes up to 500 contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.
+   *
+   * `POST /v1/cdp/contacts/batch`
+   * Scope: `cdp.contacts:write`
+   */
+  writeContacts(input: { body: WriteContactsBody } & CallOptions): Promise<ContactsWritten>;
 
   /**
    * List a contact's consents.
@@ -1382,7 +1458,7 @@ export interface Operations {
 
   /**
    * Trigger an example event.
-   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
+   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
    *
    * `POST /v1/events/trigger`
    * Scope: `webhooks:write`
@@ -1405,6 +1481,11 @@ export type AccountMode = "live" | "test";
 
 export interface AddNoteParams {
   body: string;
+}
+
+export interface AddTeamMemberBody {
+  name: string;
+  email: string;
 }
 
 export interface AdvanceSandboxClockBody {
@@ -1614,7 +1695,7 @@ export interface AutomaticMessages {
 }
 
 export interface AutomaticMessagesChange {
-  fallback?: Channel[] | undefined;
+  fallback?: Channel[] | null | undefined;
   fallback_after_seconds?: number | undefined;
 }
 
@@ -1774,10 +1855,34 @@ export interface ContactEvent {
   } | undefined;
 }
 
+export interface ContactOutcome {
+  /** Place in the request, from 0. */
+  index: number;
+  outcome: "created" | "updated" | "unchanged" | "failed";
+  /** Id of the contact; null if the entry failed. */
+  id: string | null;
+  /** Why the entry failed; otherwise null. */
+  error: {
+    code: ErrorCode;
+    /** What was wrong, and what would be right. */
+    message: string;
+    /** The input at fault, if there is one. */
+    field?: string | undefined;
+  } | null;
+}
+
 export interface ContactSummary {
   id: string;
   name: string;
   phone: string;
+}
+
+export interface ContactsWritten {
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+  data: ContactOutcome[];
 }
 
 export type CrawlMode = "page" | "sitemap";
@@ -1808,6 +1913,19 @@ export interface CreateAgentBody {
   actions?: AgentAction[] | undefined;
   /** @default [] */
   collections?: number[] | undefined;
+}
+
+export interface CreateApiKeyBody {
+  name: string;
+  mode: AccountMode;
+  scopes: ("*" | "account:read" | "account:write" | "calendar:read" | "calendar:write" | "agents:read" | "agents:write" | "agents.plans:write" | "agents.knowledge:read" | "agents.knowledge:write" | "cdp.contacts:read" | "cdp.contacts:write" | "cdp.events:write" | "cdp.audiences:read" | "cdp.audiences:write" | "catalogue.products:read" | "catalogue.products:write" | "catalogue.orders:read" | "catalogue.orders:write" | "crm.deals:read" | "crm.deals:write" | "messages:read" | "messages:write" | "webhooks:read" | "webhooks:write")[];
+  /**
+   * Addresses and CIDR ranges that may use the key; empty: any address.
+   * @default []
+   */
+  allowed_addresses?: (string)[] | undefined;
+  /** When the key expires; default: never. */
+  expires_at?: string | undefined;
 }
 
 export interface CreateAudienceBody {
@@ -2145,6 +2263,7 @@ export type KnownEvent =
   | AudienceLeftEvent
   | AudienceReadyEvent
   | ContactCreatedEvent
+  | ContactDeletedEvent
   | ContactMergedEvent
   | ContactUnmergedEvent
   | ContactUpdatedEvent
@@ -2154,6 +2273,7 @@ export type KnownEvent =
   | OrderDeclinedEvent
   | OrderFulfilledEvent
   | DealCreatedEvent
+  | DealDeletedEvent
   | DealLostEvent
   | DealReopenedEvent
   | DealStageChangedEvent
@@ -2192,9 +2312,9 @@ export interface EventEnvelope {
   mode: AccountMode;
 }
 
-export type EventFilter = "*" | "appointment.*" | "audience.*" | "channel.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
+export type EventFilter = "*" | "appointment.*" | "audience.*" | "channel.*" | "contact.*" | "deal.*" | "knowledge.*" | "message.*" | "order.*" | "plan.*" | "webhook.*" | "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.deleted" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.deleted" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test" | (string & {});
 
-export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
+export type EventKind = "appointment.booked" | "appointment.cancelled" | "appointment.completed" | "appointment.confirmed" | "appointment.no_show" | "appointment.rescheduled" | "appointment.updated" | "audience.entered" | "audience.failed" | "audience.left" | "audience.ready" | "channel.failing" | "channel.recovered" | "contact.created" | "contact.deleted" | "contact.merged" | "contact.unmerged" | "contact.updated" | "deal.created" | "deal.deleted" | "deal.lost" | "deal.reopened" | "deal.stage_changed" | "deal.updated" | "deal.won" | "knowledge.failed" | "knowledge.ready" | "message.delivered" | "message.failed" | "message.read" | "message.received" | "message.sent" | "order.cancelled" | "order.confirmed" | "order.created" | "order.declined" | "order.fulfilled" | "plan.approved" | "plan.awaiting_approval" | "plan.completed" | "plan.expired" | "plan.failed" | "plan.rejected" | "webhook.disabled" | "webhook.test";
 
 export interface ExplainAudienceResponse {
   member: boolean;
@@ -2303,6 +2423,38 @@ export interface InboundMessage {
   at: Timestamp;
 }
 
+export interface Key {
+  id: string;
+  name: string;
+  mode: AccountMode;
+  scopes: string[];
+  allowed_addresses: string[];
+  rate_limit: RateLimit | null;
+  last4: string;
+  created_at: Timestamp;
+  /** Accurate to 60 seconds. */
+  last_used_at: Timestamp | null;
+  expires_at: Timestamp | null;
+  revoked_at: Timestamp | null;
+}
+
+export interface KeyWithSecret {
+  id: string;
+  name: string;
+  mode: AccountMode;
+  scopes: string[];
+  allowed_addresses: string[];
+  rate_limit: RateLimit | null;
+  last4: string;
+  created_at: Timestamp;
+  /** Accurate to 60 seconds. */
+  last_used_at: Timestamp | null;
+  expires_at: Timestamp | null;
+  revoked_at: Timestamp | null;
+  /** The secret key, shown only in this response. */
+  key: string;
+}
+
 export interface KnowledgeCollection {
   /** An integer id. */
   id: number;
@@ -2359,6 +2511,13 @@ export interface Me {
   rate_limit: RateLimit;
   /** Version of the timezone database in use. */
   tzdata: string;
+}
+
+export interface Member {
+  id: string;
+  name: string;
+  email: string;
+  active: boolean;
 }
 
 export interface MergeDuplicateBody {
@@ -2778,15 +2937,13 @@ export interface PutChannelBody {
 }
 
 export interface PutContactByExternalIdBody {
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
+  name?: string | null | undefined;
+  phone?: string | null | undefined;
+  email?: (string | "") | null | undefined;
+  tags?: string[] | null | undefined;
   fields?: {
     [key: string]: (string | number | boolean) | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface PutWorkflowDraftBody {
@@ -2898,6 +3055,11 @@ export interface ResendMessagesBody {
 export interface ResendMessagesResponse {
   /** Messages that will be sent again; 100,000 where there are more. */
   matched: number;
+}
+
+export interface RotateApiKeyBody {
+  /** @default 86400 */
+  overlap_seconds?: number | undefined;
 }
 
 export interface RotateEndpointSecretBody {
@@ -3039,6 +3201,10 @@ export type Timestamp = string;
 
 export interface TriggerEventBody {
   type: EventKind;
+  /** The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has. */
+  data?: {
+    [key: string]: unknown;
+  } | undefined;
 }
 
 export type UndoDuplicateBody = Record<string, never>;
@@ -3055,34 +3221,35 @@ export interface UpdateAgentBody {
   name?: string | undefined;
   /** Who the agent is to customers and what it should do; part of every prompt. */
   role?: string | undefined;
-  /** An empty string uses the model in the settings. */
-  model?: string | undefined;
+  /** Null or an empty string uses the model in the settings. */
+  model?: string | null | undefined;
   /** Maximum AI tokens per day in the account's timezone; null: no limit. */
   daily_limit?: number | null | undefined;
   approval_mode?: ApprovalMode | undefined;
   /** Seconds after which an undecided plan expires. */
   approval_timeout_seconds?: number | undefined;
-  pipelines?: number[] | undefined;
-  actions?: AgentAction[] | undefined;
-  collections?: number[] | undefined;
+  pipelines?: number[] | null | undefined;
+  /** Null switches on all of them. */
+  actions?: AgentAction[] | null | undefined;
+  collections?: number[] | null | undefined;
 }
 
 export interface UpdateAgentSettingsBody {
   provider?: AiProvider | undefined;
-  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; an empty string removes it. Changing the host removes the API key unless a new one is given. */
-  base_url?: string | undefined;
-  /** Write-only; an empty string removes it. */
-  api_key?: string | undefined;
-  model?: string | undefined;
+  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given. */
+  base_url?: string | null | undefined;
+  /** Write-only; null or an empty string removes it. */
+  api_key?: string | null | undefined;
+  model?: string | null | undefined;
   daily_budget?: number | null | undefined;
-  /** Merged by key; null removes a key. */
+  /** Merged by key; null removes a key, or all of them. */
   pipeline_budgets?: {
     [key: string]: number | null;
-  } | undefined;
-  /** Merged by key; null removes a key. */
+  } | null | undefined;
+  /** Merged by key; null removes a key, or all of them. */
   prices?: {
     [key: string]: ModelPrice | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface UpdateAppointmentBody {
@@ -3103,7 +3270,7 @@ export interface UpdateAppointmentBody {
 export interface UpdateAudienceBody {
   /** Unique in the account. */
   name?: string | undefined;
-  description?: string | undefined;
+  description?: string | null | undefined;
   rules?: AudienceRules | undefined;
 }
 
@@ -3117,25 +3284,22 @@ export interface UpdateBookingTypeBody {
   min_notice_minutes?: number | undefined;
   window_days?: number | undefined;
   mode?: BookingTypeMode | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
-  staff?: string[] | undefined;
-  default_staff?: string | "" | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: Reminder[] | undefined;
+  location?: string | null | undefined;
+  meeting_link?: string | null | undefined;
+  staff?: string[] | null | undefined;
+  default_staff?: (string | "") | null | undefined;
+  reminders?: Reminder[] | null | undefined;
 }
 
 export interface UpdateContactBody {
-  external_id?: string | undefined;
-  name?: string | undefined;
-  /** A phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
-  phone?: string | undefined;
-  email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. */
-  tags?: string[] | undefined;
+  external_id?: string | null | undefined;
+  name?: string | null | undefined;
+  phone?: string | null | undefined;
+  email?: (string | "") | null | undefined;
+  tags?: string[] | null | undefined;
   fields?: {
     [key: string]: (string | number | boolean) | null;
-  } | undefined;
+  } | null | undefined;
 }
 
 export interface UpdateDealBody {
@@ -3144,9 +3308,9 @@ export interface UpdateDealBody {
   value_minor?: number | undefined;
   /** @example EUR */
   currency?: string | undefined;
-  /** Id of a contact; an empty string removes it. */
-  contact?: string | "" | undefined;
-  notes?: string | undefined;
+  /** Id of a contact; null or an empty string removes it. */
+  contact?: (string | "") | null | undefined;
+  notes?: string | null | undefined;
   stage?: unknown | undefined;
   pipeline?: unknown | undefined;
   status?: unknown | undefined;
@@ -3155,7 +3319,7 @@ export interface UpdateDealBody {
 export interface UpdateEndpointBody {
   /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
   url?: string | undefined;
-  description?: string | undefined;
+  description?: string | null | undefined;
   /** Event kinds, families such as `order.*`, or `*` for all. */
   events?: EventFilter[] | undefined;
   active?: boolean | undefined;
@@ -3197,13 +3361,12 @@ export interface UpdateSettingsBody {
   enabled?: boolean | undefined;
   /** For booking types whose mode is 'either'. */
   mode?: AppointmentMode | undefined;
-  location?: string | undefined;
+  location?: string | null | undefined;
   confirmation?: {
     enabled?: boolean | undefined;
     channel?: Channel | undefined;
   } | undefined;
-  /** Reminders sent before the start, at most 10. */
-  reminders?: Reminder[] | undefined;
+  reminders?: Reminder[] | null | undefined;
 }
 
 export interface UpdateSourceBody {
@@ -3215,7 +3378,7 @@ export interface UpdateSourceBody {
   /** Article, FAQ; the source is read again. */
   body?: string | undefined;
   /** FAQ. */
-  alternates?: string[] | undefined;
+  alternates?: string[] | null | undefined;
   /** FAQ. */
   answer_exactly?: boolean | undefined;
   /** Website; the source is read again. */
@@ -3241,9 +3404,9 @@ export interface UpdateStaffBody {
   } | undefined;
   overrides?: {
     [key: string]: OpeningRanges | null;
-  } | undefined;
-  location?: string | undefined;
-  meeting_link?: string | undefined;
+  } | null | undefined;
+  location?: string | null | undefined;
+  meeting_link?: string | null | undefined;
 }
 
 export interface UpdateTemplatesBody {
@@ -3424,6 +3587,21 @@ export interface WorkflowVersionDetail {
   running: number;
   /** Blocks of this version; PUT them as the draft to edit them. */
   definition: WorkflowBlock[];
+}
+
+export interface WriteContactsBody {
+  contacts: WrittenContact[];
+}
+
+export interface WrittenContact {
+  external_id?: string | null | undefined;
+  name?: string | null | undefined;
+  phone?: string | null | undefined;
+  email?: (string | "") | null | undefined;
+  tags?: string[] | null | undefined;
+  fields?: {
+    [key: string]: (string | number | boolean) | null;
+  } | null | undefined;
 }
 
 /** An appointment was booked. */
@@ -3610,6 +3788,19 @@ export type ContactCreatedEvent = EventEnvelope & {
   };
 };
 
+/** A contact was deleted, with all that customer data knew of it. */
+export type ContactDeletedEvent = EventEnvelope & {
+  type: "contact.deleted";
+  data: {
+    contact: {
+      id: string;
+      /** Number of the contact, counting up within the account; shown as its id in agent plans. */
+      number: number;
+      external_id: string | null;
+    };
+  };
+};
+
 /** Two contacts were merged into one: the id of `merged` refers to `contact` from now on. */
 export type ContactMergedEvent = EventEnvelope & {
   type: "contact.merged";
@@ -3687,6 +3878,17 @@ export type DealCreatedEvent = EventEnvelope & {
   type: "deal.created";
   data: {
     deal: Deal;
+  };
+};
+
+/** A deal was deleted. */
+export type DealDeletedEvent = EventEnvelope & {
+  type: "deal.deleted";
+  data: {
+    deal: {
+      id: string;
+      title: string;
+    };
   };
 };
 
@@ -3842,6 +4044,26 @@ export type WebhookTestEvent = EventEnvelope & {
   };
 };
 
+export interface ListApiKeysQuery {
+  /**
+   * Maximum number of entries per page.
+   * @default 50
+   */
+  limit?: number | undefined;
+  /** The `next` of the previous page. */
+  starting_after?: string | undefined;
+}
+
+export interface ListTeamMembersQuery {
+  /**
+   * Maximum number of entries per page.
+   * @default 50
+   */
+  limit?: number | undefined;
+  /** The `next` of the previous page. */
+  starting_after?: string | undefined;
+}
+
 export interface GetAgentUsageQuery {
   /**
    * Number of days up to today: 7, 14 or 30.
@@ -3919,6 +4141,8 @@ export interface ListContactsQuery {
   external_id?: string | undefined;
   /** Only contacts with this tag. */
   tag?: string | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -3998,6 +4222,8 @@ export interface ListAppointmentsQuery {
   staff?: string | undefined;
   /** An integer id. */
   booking_type?: number | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4068,6 +4294,8 @@ export interface ListOrdersQuery {
   status?: OrderStatus | undefined;
   contact?: string | undefined;
   source?: OrderSource | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4078,6 +4306,8 @@ export interface ListOrdersQuery {
 }
 
 export interface ListProductsQuery {
+  /** Only the product with this SKU. */
+  sku?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
@@ -4094,6 +4324,8 @@ export interface ListDealsQuery {
   stage?: number | undefined;
   status?: DealStatus | undefined;
   contact?: string | undefined;
+  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  updated_since?: string | undefined;
   /**
    * Maximum number of entries per page.
    * @default 50
