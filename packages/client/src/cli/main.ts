@@ -13,5 +13,8 @@ process.exitCode = await run(process.argv.slice(2), {
   input: process.stdin,
   print: (line) => void process.stdout.write(`${line}\n`),
   note: (line) => void process.stderr.write(`${line}\n`),
+  write: (text) =>
+    new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve()))),
+  terminal: process.stderr.isTTY ? { draw: (line) => void process.stderr.write(`\r\u001b[2K${line}`) } : undefined,
   signal: ended.signal,
 });
