@@ -27,7 +27,10 @@ export const triggerEvent = implement(contract.triggerEvent, {
 
 type Data = Record<string, unknown>;
 
-/** Returns the example of a kind with the values that the caller gave: of a resource those fields, of anything else the whole. Throws invalid_request. */
+/**
+ * Returns the example of a kind with the values that the caller gave: of a resource those fields, of anything else the whole. Throws
+ * invalid_request.
+ */
 function dataOf({ kind, data }: EventDefinition, given: Data | undefined): unknown {
   const example = exampleOfEvent(kind) as Data;
   if (!given) return example;

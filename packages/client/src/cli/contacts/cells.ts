@@ -1,7 +1,7 @@
 /**
  * Texts in cells that spreadsheets open. A text that begins like a formula (= + - @, tab or carriage return) gets an apostrophe before it, so
- * that no spreadsheet runs what somebody chose as their name; so does one that begins with such apostrophes already. An import takes one away, which makes
- * both the same text. Numbers keep their sign: +4930901820 and -1.5 run nothing, and stay what others read them as.
+ * that no spreadsheet runs what somebody chose as their name; so does one that begins with such apostrophes already. An import takes one
+ * away, which makes both the same text. Numbers keep their sign: +4930901820 and -1.5 run nothing, and stay what others read them as.
  */
 const likeFormula = /^'*[=+\-@\t\r]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
