@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ContactEventInput } from '@customer-platform/contracts/cdp';
+import { ContactEventInput, WrittenContact } from '@customer-platform/contracts/cdp';
 import {
   announceOperations,
   announcingServices,
@@ -146,7 +146,10 @@ export function outputOf(schema: z.ZodType): Schema {
 }
 
 /** Schemas of entries that are validated one by one: a body names them as components of the API's document. */
-const components: Record<string, z.ZodType> = { '#/components/schemas/ContactEvent': ContactEventInput };
+const components: Record<string, z.ZodType> = {
+  '#/components/schemas/ContactEvent': ContactEventInput,
+  '#/components/schemas/WrittenContact': WrittenContact,
+};
 
 /** Keywords that describe, or name parts of the API's document. */
 const descriptive = new Set(

@@ -196,6 +196,22 @@ describe.each(runtimes)('on $name', (runtime) => {
       '{"mode":"test"}\n',
     );
   });
+
+  it('its command line reads files in every encoding', async () => {
+    const text = 'name;tags\nZoë €;"a;b"\n';
+    const files: [string, Uint8Array][] = [
+      ['utf-8', Buffer.from(text)],
+      ['utf-16le', Buffer.from(text, 'utf16le')],
+      ['utf-16be', Buffer.from(text, 'utf16le').swap16()],
+      ['windows-1252', Buffer.from(text.replace('€', '\u0080'), 'latin1')],
+    ];
+    for (const [encoding, bytes] of files) {
+      writeFileSync(join(folder, 'people.csv'), bytes);
+      const args = [runtime.commandLine, 'contacts', 'import', 'people.csv', '--dry-run', '--json'];
+      const { encoding: found, sample } = JSON.parse(await output(runtime, args)) as Record<string, unknown>;
+      expect([found, sample]).toEqual([encoding, [{ contact: { name: 'Zoë €', tags: ['a', 'b'] } }]]);
+    }
+  });
 });
 
 // A runtime that a machine cannot have is named among the tests, as one that did not run.

@@ -20,10 +20,17 @@ export interface ToolRun {
 /** The command line with files of its own, in a folder that `remove` deletes. */
 export interface Tool {
   folder: string;
-  start(args: readonly string[], options?: { env?: Record<string, string>; input?: string }): ToolRun;
+  start(args: readonly string[], options?: RunOptions): ToolRun;
   /** Runs it to its end. */
-  run(args: readonly string[], options?: { env?: Record<string, string>; input?: string }): ReturnType<ToolRun['end']>;
+  run(args: readonly string[], options?: RunOptions): ReturnType<ToolRun['end']>;
   remove(): void;
+}
+
+interface RunOptions {
+  env?: Record<string, string>;
+  input?: string;
+  /** Milliseconds after which it is killed; default a minute. */
+  deadlineMs?: number;
 }
 
 const main = join(import.meta.dirname, '../src/cli/main.ts');
@@ -35,7 +42,7 @@ export function openTool(env: Record<string, string> = {}): Tool {
   const start: Tool['start'] = (args, options = {}) => {
     const child = spawn(process.execPath, [main, ...args], {
       env: { PATH: process.env.PATH, XDG_CONFIG_HOME: folder, ...env, ...options.env },
-      timeout: deadlineMs,
+      timeout: options.deadlineMs ?? deadlineMs,
     });
     const texts = { out: '', err: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.out += text));

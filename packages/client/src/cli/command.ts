@@ -10,12 +10,16 @@ export interface Command {
   parameters: string;
   /** Smallest and largest number of arguments. */
   arity: readonly [number, number];
+  /** Values of its first argument, where there are no others. */
+  choices?: readonly string[];
   summary: string;
   /** Facts that a user needs beyond the summary. */
   description?: string;
   options: readonly Option[];
   /** Examples without the tool's name: `events tail --events 'order.*'`. */
   examples: readonly string[];
+  /** Ended by the user it is not done, which its exit code says; the others go on until they are ended. */
+  hasEnd?: true;
   /** Runs until it is done or its signal aborts. Throws UsageError for wrong values, and what its requests throw. */
   run(call: CommandCall): Promise<void>;
 }
@@ -26,9 +30,18 @@ export interface Option {
   short?: string;
   /** Name of the value in the usage; left out for a switch. */
   value?: string;
+  /** Values that it may have, where there are no others. */
+  choices?: readonly string[];
   /** It may be given several times. */
   isMultiple?: true;
+  isRequired?: true;
   description: string;
+}
+
+/** A terminal. */
+export interface Terminal {
+  /** Shows a line in place of the one that it drew last; an empty one removes it. */
+  draw(line: string): void;
 }
 
 /** A command as it was called. */
@@ -42,13 +55,19 @@ export interface CommandCall {
   isJson: boolean;
   /** Writes a line to the standard output. */
   print(line: string): void;
+  /** Writes a text to the standard output; resolves when it is taken, for output that is larger than memory. */
+  write(text: string): Promise<void>;
   /** Writes a line to the standard error: what is no result, and is not shown with --json. */
   note(line: string): void;
+  /** The terminal that the standard error is; undefined if it is none, and with --json. */
+  terminal: Terminal | undefined;
   env: NodeJS.ProcessEnv;
   input: NodeJS.ReadStream;
   settings: Settings;
   /** Aborts when the user ends the tool. */
   signal: AbortSignal;
+  /** Has the exit code be 1: not all was done, as the output says. */
+  setIncomplete(): void;
   /** Returns the address and the key. Throws SetupError without them. */
   credentials(): Promise<Credentials>;
   /** Returns the same as the client's options. */

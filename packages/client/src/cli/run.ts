@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { isPlatformError, isRequestError } from '../errors.ts';
 import { send } from '../requests/send.ts';
-import type { Command, CommandCall } from './command.ts';
+import type { Command, CommandCall, Terminal } from './command.ts';
 import { commands, findCommand } from './commands/index.ts';
-import { SetupError, UsageError } from './errors.ts';
+import { FileError, SetupError, UsageError } from './errors.ts';
 import { findCredentials, openSettings } from './settings.ts';
 import { jsonLine, printable } from './text.ts';
-import { commandUsage, groupUsage, helpHint, usage } from './usage.ts';
+import { commandUsage, groupUsage, helpHint, helpOption, jsonOption, usage } from './usage.ts';
 
 /** The tool's surroundings. */
 export interface Surroundings {
@@ -16,24 +16,37 @@ export interface Surroundings {
   /** Writes to the standard output and the standard error. */
   print(line: string): void;
   note(line: string): void;
+  /** Writes a text to the standard output; resolves when it is taken. */
+  write(text: string): Promise<void>;
+  /** The terminal that the standard error is; undefined if it is none. */
+  terminal: Terminal | undefined;
   /** Aborts when the user ends the tool. */
   signal: AbortSignal;
 }
 
-/** Runs one command and returns the exit code: 0 for done or ended by the user, 1 for refused or no response, 2 for wrong use. */
+/**
+ * Runs one command and returns the exit code: 0 for done or ended by the user, 1 for refused, no response or not done as a whole, 2 for wrong
+ * use.
+ */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   const { print, note, signal } = surroundings;
   const found = findCommand(args);
   if (!found) return runNone(args, surroundings);
+  let exitCode: 0 | 1 = 0;
+  const setIncomplete = () => {
+    exitCode = 1;
+  };
   try {
-    const call = readCall(found.command, found.rest, surroundings);
-    if (call === undefined) print(commandUsage(found.command));
-    else await found.command.run(call);
-    return 0;
+    const call = readCall(found.command, found.rest, surroundings, setIncomplete);
+    if (call) await found.command.run(call);
+    else print(commandUsage(found.command));
+    return exitCode;
   } catch (error) {
-    if (signal.aborted) return 0;
+    if (signal.aborted) return found.command.hasEnd ? 1 : 0;
     if (error instanceof UsageError) {
-      note(`${error.message}\n${helpHint(found.command)}`);
+      // It may quote a file's columns.
+      for (const line of error.message.split('\n')) note(printable(line));
+      note(helpHint(found.command));
       return 2;
     }
     if (args.includes('--json')) print(jsonLine({ error: envelopeOf(error) }));
@@ -69,13 +82,23 @@ function version(): string {
 type FlagValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
 /** Returns the call that arguments describe; undefined if they ask for help. Throws UsageError. */
-function readCall(command: Command, args: string[], surroundings: Surroundings): CommandCall | undefined {
+function readCall(
+  command: Command,
+  args: string[],
+  surroundings: Surroundings,
+  setIncomplete: () => void,
+): CommandCall | undefined {
   const { values, positionals } = parsed(command, args);
   if (values.help) return undefined;
   const [least, most] = command.arity;
   if (positionals.length < least || positionals.length > most) {
     const given = positionals.length > 0 ? `, not ${JSON.stringify(positionals.join(' '))}` : '';
     throw new UsageError(`${command.name} takes ${command.parameters || 'no arguments'}${given}`);
+  }
+  refuseOthers(command.choices, command.parameters, positionals.slice(0, 1));
+  for (const { name, value, choices, isRequired } of command.options) {
+    if (isRequired && values[name] === undefined) throw new UsageError(`${command.name} needs --${name} <${value}>`);
+    refuseOthers(choices, `--${name}`, [values[name] ?? []].flat());
   }
   const settings = openSettings(surroundings.env);
   const credentials = () => findCredentials(surroundings.env, settings);
@@ -88,11 +111,13 @@ function readCall(command: Command, args: string[], surroundings: Surroundings):
   return {
     ...surroundings,
     note: isJson ? () => undefined : surroundings.note,
+    terminal: isJson ? undefined : surroundings.terminal,
     positionals,
     values: valuesOf,
     value: (name) => valuesOf(name).at(-1),
     isSet: (name) => values[name] !== undefined,
     isJson,
+    setIncomplete,
     settings,
     credentials,
     clientOptions,
@@ -102,7 +127,13 @@ function readCall(command: Command, args: string[], surroundings: Surroundings):
   };
 }
 
-function parsed({ options }: Command, args: readonly string[]): { values: FlagValues; positionals: string[] } {
+function refuseOthers(choices: readonly string[] | undefined, name: string, given: readonly unknown[]): void {
+  const other = given.find((each) => choices?.includes(String(each)) === false);
+  if (other !== undefined) throw new UsageError(`${name} must be ${choices!.join(', ')}, not ${JSON.stringify(other)}`);
+}
+
+function parsed(command: Command, args: readonly string[]): { values: FlagValues; positionals: string[] } {
+  const options = [...command.options, jsonOption, helpOption];
   const flags = options.map(({ name, short, value }) => {
     const type = value === undefined ? ('boolean' as const) : ('string' as const);
     return [name, { type, multiple: type === 'string', ...(short ? { short } : {}) }] as const;
@@ -111,12 +142,12 @@ function parsed({ options }: Command, args: readonly string[]): { values: FlagVa
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { ...Object.fromEntries(flags), json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: Object.fromEntries(flags),
     });
   } catch (error) {
     const unknown = /^Unknown option '(-[^']+)'/.exec((error as Error).message)?.[1];
     if (unknown === undefined) throw new UsageError((error as Error).message);
-    const known = [...options.map(({ name }) => `--${name}`), '--json', '--help'];
+    const known = options.map(({ name }) => `--${name}`);
     throw new UsageError(`There is no flag ${unknown}; there are ${known.join(', ')}`);
   }
 }
@@ -125,6 +156,7 @@ function envelopeOf(error: unknown): { code: string; message: string; field?: st
   const { message } = error as Error;
   if (isPlatformError(error)) return { code: error.code, message, field: error.field };
   if (isRequestError(error)) return { code: error.code, message };
+  if (error instanceof FileError) return { code: 'invalid_file', message };
   return { code: error instanceof SetupError ? 'not_set_up' : 'failed', message };
 }
 

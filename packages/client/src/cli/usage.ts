@@ -1,6 +1,11 @@
 import type { Command, Option } from './command.ts';
 
-const tool = 'customer-platform';
+/** Name of the tool. */
+export const tool = 'customer-platform';
+
+/** Flags of every command. */
+export const jsonOption: Option = { name: 'json', description: 'Print JSON, for programs' };
+export const helpOption: Option = { name: 'help', short: 'h', description: 'Show the flags and examples' };
 
 /** Returns the tool's usage: all commands. */
 export function usage(commands: readonly Command[]): string {
@@ -10,7 +15,7 @@ export function usage(commands: readonly Command[]): string {
     '',
     `${tool} <command> --help shows its flags and examples.`,
     'CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL set the key and the address; without them, those that login stored are used.',
-    'Exit codes: 0 done, 1 refused or no response, 2 used wrongly.',
+    'Exit codes: 0 done, 1 refused, no response or not all of it done, 2 used wrongly.',
   ].join('\n');
 }
 
@@ -27,17 +32,28 @@ export function helpHint({ name }: Command): string {
 /** Returns the usage of one command, with its flags and examples. */
 export function commandUsage(command: Command): string {
   const { summary, description, options, examples } = command;
-  const flags = [...options, { name: 'json', description: 'Print JSON, for programs' }].map(flagLine);
+  const flags = [...options, jsonOption, helpOption].map(flagLine);
   return [
     `${tool} ${synopsis(command)} [--flags]`,
-    `  ${summary}`,
-    ...(description ? [`  ${description}`] : []),
+    ...wrapped(summary),
+    ...(description ? ['', ...description.split('\n').flatMap(wrapped)] : []),
     '',
     ...flags,
     '',
     'Examples:',
     ...examples.map((example) => `  ${tool} ${example}`),
   ].join('\n');
+}
+
+/** Returns a paragraph as lines of at most 100 characters. */
+function wrapped(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < 100) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
 }
 
 function line(command: Command): string {
@@ -48,7 +64,7 @@ function synopsis({ name, parameters }: Command): string {
   return `${name} ${parameters}`.trim();
 }
 
-function flagLine({ name, short, value, description }: Option): string {
+function flagLine({ name, short, value, isRequired, description }: Option): string {
   const form = `${short ? `-${short}, ` : ''}--${name}${value ? ` <${value}>` : ''}`;
-  return `  ${form.padEnd(28)} ${description}`;
+  return `  ${form.padEnd(28)} ${description}${isRequired ? ' (required)' : ''}`;
 }

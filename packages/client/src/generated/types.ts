@@ -1458,7 +1458,7 @@ export interface Operations {
 
   /**
    * Trigger an example event.
-   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
+   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
    *
    * `POST /v1/events/trigger`
    * Scope: `webhooks:write`
@@ -3771,6 +3771,10 @@ export type Timestamp = string;
 export interface TriggerEventBody {
   /** Kind of the event whose example is sent. */
   type: EventKind;
+  /** The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has. */
+  data?: {
+    [key: string]: unknown;
+  } | undefined;
 }
 
 export type UndoDuplicateBody = Record<string, never>;

@@ -99,7 +99,10 @@ export const webhookExamples: ExamplesOf<typeof operations> = {
   },
   getReplay: { response: replay },
   listEvents: { response: onePage({ ...event, sequence: 4_211 }) },
-  triggerEvent: { body: { type: event.type as 'order.created' }, response: { ...event, mode: 'test' } },
+  triggerEvent: {
+    body: { type: event.type as 'order.created', data: { order: { number: order.number } } },
+    response: { ...event, mode: 'test' },
+  },
   listEventKinds: {
     response: {
       data: [

@@ -247,8 +247,14 @@ export const triggerEvent = operation('triggerEvent', {
   scope: write,
   summary: 'Trigger an example event',
   description:
-    "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist: nothing else in the sandbox changes. Test keys alone; a live key gets 404.",
-  body: z.object({ type: publicKind.meta({ description: 'Kind of the event whose example is sent.' }) }),
+    "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.",
+  body: z.object({
+    type: publicKind.meta({ description: 'Kind of the event whose example is sent.' }),
+    data: z.record(z.string(), z.unknown()).optional().meta({
+      description:
+        "The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has.",
+    }),
+  }),
   status: 202,
   response: AnyEnvelope,
   errors: ['not_found'],

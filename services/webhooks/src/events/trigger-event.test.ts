@@ -48,6 +48,27 @@ it('an example of every kind is recorded, and sent to the endpoints that want it
   expect((await sandbox.client.listContacts({})).data).toEqual([]);
 });
 
+it('has the fields that the caller gave in place of those of the example, and the whole is what the kind has', async () => {
+  const { testClient: client, testKey: key, request } = await platform.account();
+  const example = await client.triggerEvent({ body: { type: 'contact.updated' } });
+  const contact = { name: 'Ada', fields: { points: 5 } };
+  const data = { contact: { ...contact, unknown: true }, previous: { name: 'Eve' } };
+  const sent = await client.triggerEvent({ body: { type: 'contact.updated', data } });
+  const { contact: exampleContact, previous } = example.data as { contact: object; previous: object };
+  expect(sent.data).toEqual({ contact: { ...exampleContact, ...contact }, previous: { ...previous, name: 'Eve' } });
+  expect(await client.getEvent({ params: { event_id: sent.id } })).toMatchObject({ data: sent.data });
+  const wrong: [object, string][] = [
+    [{ deal: {} }, 'data.deal is nothing that contact.updated has; it has contact, previous'],
+    [{ contact: { number: 'one' } }, 'data.contact.number must be'],
+    [{ contact: null }, 'data.contact must be'],
+  ];
+  for (const [given, message] of wrong) {
+    const options = { body: { type: 'contact.updated', data: given }, key };
+    const { status, body } = await request('POST', '/v1/events/trigger', options);
+    expect([status, body.error.field, body.error.message]).toEqual([400, 'data', expect.stringContaining(message)]);
+  }
+});
+
 it('a stream shows it', async () => {
   const account = await platform.account();
   const stream = await readStream(`${platform.gatewayUrl}/v1/events/stream?types=deal.*`, account.testKey);

@@ -1,24 +1,44 @@
 import type { Command } from '../command.ts';
 import { clock, clockAdvance } from './clock.ts';
+import { completionOf } from './completion.ts';
+import { contactsExport } from './contacts-export.ts';
+import { contactsImport } from './contacts-import.ts';
 import { deliveriesList, deliveriesResend } from './deliveries.ts';
 import { eventsTail } from './events-tail.ts';
+import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { listen } from './listen.ts';
 import { login, logout } from './login.ts';
+import { membersAdd, membersList, membersRemove } from './members.ts';
 import { request } from './request.ts';
 import { trigger } from './trigger.ts';
+import { webhooksCreate, webhooksList, webhooksReplay, webhooksTest } from './webhooks.ts';
 
 /** Every command, in the order of the usage. */
 export const commands: readonly Command[] = [
   login,
   logout,
+  contactsImport,
+  contactsExport,
   listen,
   trigger,
   eventsTail,
+  webhooksCreate,
+  webhooksList,
+  webhooksTest,
+  webhooksReplay,
   deliveriesList,
   deliveriesResend,
+  keysList,
+  keysCreate,
+  keysRotate,
+  keysRevoke,
+  membersList,
+  membersAdd,
+  membersRemove,
   clock,
   clockAdvance,
   request,
+  completionOf(() => commands),
 ];
 
 /** Returns the command that the first words name, the longest name first, and the arguments after it; undefined for an unknown name. */

@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { Command, CommandCall } from '../command.ts';
-import { SetupError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
+import { dataOf, dataOption } from '../json-input.ts';
 import { jsonLine, prettyJson } from '../text.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** Largest body in bytes that is read: the API takes no larger JSON. */
-const maxBodyBytes = 1024 * 1024;
 
 export const request: Command = {
   name: 'request',
@@ -15,12 +13,7 @@ export const request: Command = {
   description:
     'Prints the body of the response. A write is sent with an Idempotency-Key, so that its retries change nothing more.',
   options: [
-    {
-      name: 'data',
-      short: 'd',
-      value: 'json',
-      description: 'The body; @file reads it from a file, - from the standard input',
-    },
+    dataOption('The body'),
     { name: 'query', short: 'q', value: 'name=value', isMultiple: true, description: 'A query parameter' },
     { name: 'idempotency-key', value: 'key', description: 'Default: a new one' },
   ],
@@ -36,7 +29,7 @@ export const request: Command = {
       throw new UsageError(`The method must be ${methods.join(', ')}, not ${JSON.stringify(given)}`);
     if (!path.startsWith('/'))
       throw new UsageError(`The path must begin with /, such as /v1/me, not ${JSON.stringify(path)}`);
-    const parts = { query: queryOf(call), body: await bodyOf(call), idempotencyKey: call.value('idempotency-key') };
+    const parts = { query: queryOf(call), body: await dataOf(call), idempotencyKey: call.value('idempotency-key') };
     const response = await call.send<unknown>({ method, path }, parts);
     if (response === undefined) return call.note('Done; the response has no body');
     call.print(call.isJson ? jsonLine(response) : prettyJson(response));
@@ -53,32 +46,4 @@ function queryOf(call: CommandCall): Record<string, string> {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`--query ${twice} is given twice: a parameter has one value`);
   return Object.fromEntries(pairs);
-}
-
-async function bodyOf(call: CommandCall): Promise<unknown> {
-  const data = call.value('data');
-  if (data === undefined) return undefined;
-  const text = data === '-' ? await readInput(call) : data.startsWith('@') ? await readBody(data.slice(1)) : data;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new UsageError(`--data must be JSON: ${(error as Error).message}`);
-  }
-}
-
-async function readBody(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new SetupError(`${file} cannot be read: ${(error as Error).message}`);
-  }
-}
-
-async function readInput({ input }: CommandCall): Promise<string> {
-  let text = '';
-  for await (const chunk of input.setEncoding('utf8')) {
-    text += chunk as string;
-    if (text.length > maxBodyBytes) throw new UsageError(`The body must be at most ${maxBodyBytes} bytes`);
-  }
-  return text;
 }

@@ -1,0 +1,24 @@
+import type { Command } from '../command.ts';
+import { completionScript, shells } from '../completion.ts';
+
+/** Returns the command that prints scripts of completion for commands. */
+export function completionOf(commands: () => readonly Command[]): Command {
+  return {
+    name: 'completion',
+    parameters: `<${shells.join('|')}>`,
+    arity: [1, 1],
+    choices: shells,
+    summary: 'Print a script that completes commands and flags in a shell',
+    description: 'Put the line of your shell into its start file, such as ~/.bashrc.',
+    options: [],
+    examples: [
+      'completion bash      # eval "$(customer-platform completion bash)"',
+      'completion zsh       # source <(customer-platform completion zsh)',
+      'completion fish      # customer-platform completion fish | source',
+    ],
+    async run(call) {
+      const shell = shells.find((each) => each === call.positionals[0])!;
+      await call.write(`${completionScript(shell, commands())}\n`);
+    },
+  };
+}

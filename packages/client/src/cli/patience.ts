@@ -1,0 +1,34 @@
+import { isPlatformError } from '../errors.ts';
+import { longestTimerMs, longestWaitMs, wait } from '../requests/delays.ts';
+import { type RequestLine, type RequestParts, send } from '../requests/send.ts';
+import type { CommandCall } from './command.ts';
+
+/** Further attempts of a request of a long command, which has more to lose than a short one. */
+const retries = 20;
+const timeoutMs = 60_000;
+
+/**
+ * Sends a request of a long command until it succeeds, for as long as the platform asks to wait; `onWait` gets the reason of each wait.
+ * Throws a RequestError for a refusal, and where the platform did not respond for minutes.
+ */
+export async function sendPatiently<Response>(
+  call: CommandCall,
+  line: RequestLine,
+  parts: RequestParts,
+  onWait: (reason: string) => void,
+): Promise<Response> {
+  const onResponse = (_line: RequestLine, status: number, headers: Headers) => {
+    const seconds = headers.get('retry-after');
+    if (status >= 400 && seconds) onWait(`waiting for ${seconds} s, as the platform asks (${status})`);
+  };
+  const options = { ...(await call.clientOptions()), retries, timeoutMs, onResponse };
+  for (;;) {
+    try {
+      return (await send(options, line, { ...parts, signal: call.signal })) as Response;
+    } catch (error) {
+      const askedMs = isPlatformError(error) && error.retryAfter ? error.retryAfter * 1000 : 0;
+      if (askedMs <= longestWaitMs) throw error;
+      await wait(Math.min(askedMs, longestTimerMs), call.signal);
+    }
+  }
+}
