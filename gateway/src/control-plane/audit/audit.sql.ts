@@ -14,13 +14,8 @@ export interface Difference {
   after?: Record<string, unknown> | undefined;
 }
 
-export interface AuditRow extends Difference {
-  id: string;
+export interface AuditRow extends Omit<AuditEntry, 'at'> {
   at: Date;
-  actor: string;
-  action: AuditEntry['action'];
-  account: string | null;
-  target: string;
 }
 
 /** Writes a change; returns its id. */
