@@ -1,30 +1,46 @@
 import { z } from 'zod';
-import { email, integerId, text, timestamp } from '../core/fields.ts';
+import { email, integerId, omittable, text, timestamp } from '../core/fields.ts';
 import { agentAction, agentPath } from './agents.ts';
 
 export const blockKind = z.enum(['ai', 'condition', 'action']);
 
-export const WorkflowBlock = z
+const blockId = text(100, 1).meta({ description: 'Unique within the workflow.' });
+
+export const WorkflowBlockInput = z
   .object({
-    id: text(100, 1).meta({ description: 'Unique within the workflow.' }),
+    id: blockId,
     kind: blockKind,
-    action: agentAction.optional().meta({ description: 'Action of an action block; required there.' }),
-    teammate: email.optional(),
-    pipeline: integerId.optional(),
-    stage: integerId.optional(),
-    collection: integerId.optional(),
-    params: z.record(z.string(), z.unknown()).default({}).meta({ description: 'Always there in responses.' }),
+    action: omittable(agentAction).meta({ description: 'Action of an action block; required there.' }),
+    teammate: omittable(email),
+    pipeline: omittable(integerId),
+    stage: omittable(integerId),
+    collection: omittable(integerId),
+    params: z.record(z.string(), z.unknown()).default({}),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
     error: 'must be given for an action block',
     path: ['action'],
   })
+  .meta({ id: 'WorkflowBlockInput' });
+export type WorkflowBlockInput = z.output<typeof WorkflowBlockInput>;
+
+export const WorkflowBlock = z
+  .object({
+    id: blockId,
+    kind: blockKind,
+    action: agentAction.nullable().meta({ description: 'Action of an action block.' }),
+    teammate: email.nullable(),
+    pipeline: integerId.nullable(),
+    stage: integerId.nullable(),
+    collection: integerId.nullable(),
+    params: z.record(z.string(), z.unknown()),
+  })
   .meta({ id: 'WorkflowBlock' });
-export type WorkflowBlock = z.output<typeof WorkflowBlock>;
+export type WorkflowBlock = z.infer<typeof WorkflowBlock>;
 
 export const WorkflowDraftInput = z.object({
   blocks: z
-    .array(WorkflowBlock)
+    .array(WorkflowBlockInput)
     .min(1)
     .max(200)
     .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {

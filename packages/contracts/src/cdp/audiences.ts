@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
-import { clearable, text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, omittable, text, timestamp, uuid } from '../core/fields.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 
@@ -34,15 +34,18 @@ export const ConsentCondition = z
   })
   .meta({ id: 'ConsentCondition' });
 
+const fieldName = text(100, 1);
+const fieldValue = z.union([text(1_000), z.number(), z.boolean()]);
+const fieldOp = z.enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte']);
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
 /** A field of the contact: name, phone (E.164), email (lower case), external_id, else a key of its `fields`. "" counts as not set. */
-export const FieldCondition = z
+export const FieldConditionInput = z
   .object({
     type: z.literal('field'),
-    name: text(100, 1),
-    op: z.enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte']),
-    value: z.union([text(1_000), z.number(), z.boolean()]).optional(),
+    name: fieldName,
+    op: fieldOp,
+    value: omittable(fieldValue),
   })
   .superRefine(({ op, value }, context) => {
     const needsNone = op === 'is_set' || op === 'is_not_set';
@@ -52,6 +55,15 @@ export const FieldCondition = z
     else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
       issue(`must be a string with ${op}`);
     else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a string with ${op}`);
+  })
+  .meta({ id: 'FieldConditionInput' });
+
+export const FieldCondition = z
+  .object({
+    type: z.literal('field'),
+    name: fieldName,
+    op: fieldOp,
+    value: fieldValue.nullable().meta({ description: 'Null with is_set and is_not_set.' }),
   })
   .meta({ id: 'FieldCondition' });
 
@@ -63,38 +75,47 @@ export const TagCondition = z
   })
   .meta({ id: 'TagCondition' });
 
-const condition = z
-  .discriminatedUnion('type', [EventCondition, ConsentCondition, FieldCondition, TagCondition], {
-    error: 'must be a condition of type event, consent, field or tag',
-  })
-  .meta({ id: 'AudienceCondition' });
-export type Condition = z.output<typeof condition>;
-
 const conditionsOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(20);
 
-/** The one nested level of conditions. */
-export const NestedRules = z
-  .object({ match: ruleMatch, conditions: conditionsOf(condition) })
-  .meta({ id: 'NestedRules' });
-export type NestedRules = z.output<typeof NestedRules>;
+/** All or any of 1 to 20 conditions, each of which may itself be such a list: the one nested level. `suffix` is that of their names. */
+function rulesOf<Field extends typeof FieldCondition | typeof FieldConditionInput>(field: Field, suffix: string) {
+  const condition = z
+    .discriminatedUnion('type', [EventCondition, ConsentCondition, field, TagCondition], {
+      error: 'must be a condition of type event, consent, field or tag',
+    })
+    .meta({ id: `AudienceCondition${suffix}` });
+  const nested = z
+    .object({ match: ruleMatch, conditions: conditionsOf(condition) })
+    .meta({ id: `NestedRules${suffix}` });
+  const item = z.union([condition, nested]);
+  const rules = z
+    .object({ match: ruleMatch, conditions: conditionsOf(item) })
+    .meta({ id: `AudienceRules${suffix}`, description: 'At most 256 KiB as JSON.' });
+  return { condition, nested, item, rules };
+}
 
-const item = z.union([condition, NestedRules]);
+const given = rulesOf(FieldConditionInput, 'Input');
+export type Condition = z.output<typeof given.condition>;
+export type NestedRules = z.output<typeof given.nested>;
+/** Rules as they are written. */
+export const AudienceRulesInput = given.rules;
+export type AudienceRulesInput = z.output<typeof AudienceRulesInput>;
 
-/** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
-export const AudienceRules = z
-  .object({ match: ruleMatch, conditions: conditionsOf(item) })
-  .meta({ id: 'AudienceRules', description: 'At most 256 KiB as JSON.' });
-export type AudienceRules = z.output<typeof AudienceRules>;
+const shown = rulesOf(FieldCondition, '');
+/** Rules as responses show them: with every field. */
+export const AudienceRules = shown.rules;
+export type AudienceRules = z.infer<typeof AudienceRules>;
+export type ShownItem = z.infer<typeof shown.item>;
 
 const name = text(120, 1).meta({ description: 'Unique in the account.' });
 const description = text(1_000);
 
-export const AudienceInput = z.object({ name, description: description.default(''), rules: AudienceRules });
+export const AudienceInput = z.object({ name, description: description.default(''), rules: AudienceRulesInput });
 
 export const AudienceChange = z.object({
   name: name.optional(),
   description: clearable(description, ''),
-  rules: AudienceRules.optional(),
+  rules: AudienceRulesInput.optional(),
 });
 
 export const audienceStatus = z.enum(['building', 'ready', 'failed']);
@@ -124,7 +145,7 @@ export const AudienceExplanation = z.object({
   conditions: z.array(
     z
       .object({
-        condition: z.union([condition, NestedRules]),
+        condition: shown.item,
         holds: z.boolean(),
         because: z.string().meta({ description: 'The reason, as a sentence.' }),
       })

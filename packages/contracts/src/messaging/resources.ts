@@ -176,9 +176,8 @@ export const ToldEndpoint = z
 export const MessageDetail = MessageWithAttempts.extend({
   webhooks: z.array(ToldEndpoint).meta({ description: 'Webhook deliveries about the message, oldest first.' }),
   webhooks_unavailable: z
-    .literal(true)
-    .optional()
-    .meta({ description: 'Present if the webhook deliveries could not be read; everything else is complete.' }),
+    .boolean()
+    .meta({ description: 'Whether the webhook deliveries could not be read; everything else is complete.' }),
 }).meta({ id: 'MessageDetail' });
 export type MessageDetail = z.infer<typeof MessageDetail>;
 
