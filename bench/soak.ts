@@ -98,7 +98,7 @@ interface Queue {
   running: number;
   waiting: number;
   dead: number;
-  oldest_due_at?: string;
+  oldest_due_at: string | null;
 }
 
 /** Returns how much is left to do within the hour: the nightly look for duplicates waits on every day. */

@@ -14,7 +14,9 @@ export interface Difference {
   after?: Record<string, unknown> | undefined;
 }
 
-export type AuditRow = Omit<Change, 'account'> & Difference & { id: string; account: string | null };
+export interface AuditRow extends Omit<AuditEntry, 'at'> {
+  at: Date;
+}
 
 /** Writes a change; returns its id. */
 export async function insertChange(

@@ -20,12 +20,6 @@ export const listAudit = implement(adminOperations.listAudit, {
   },
 });
 
-function toEntry({ at, account, before, after, ...row }: AuditRow): AuditEntry {
-  return {
-    ...row,
-    at: formatInstant(at, 'UTC'),
-    ...(account && { account }),
-    ...(before && { before }),
-    ...(after && { after }),
-  };
+function toEntry({ at, ...row }: AuditRow): AuditEntry {
+  return { ...row, at: formatInstant(at, 'UTC') };
 }

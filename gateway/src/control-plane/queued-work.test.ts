@@ -45,6 +45,8 @@ it('dead events are listed with their reason, shown with their bytes, requeued a
     service: 'webhooks',
     queue: 'public-events',
     subject: expect.stringMatching(/deal\.created$/),
+    account: null,
+    kind: null,
     reason: expect.stringContaining('no event'),
     tries: 1,
     size_bytes: 7,
@@ -110,7 +112,7 @@ it('says how many entries wait after a failure, of every queue whose entries do 
     return body.gone.length === 0 && (body.data as Queue[]);
   });
   expect(queues.length).toBeGreaterThan(20);
-  const without = queues.filter(({ failed_waiting }) => failed_waiting === undefined).map(nameOf);
+  const without = queues.filter(({ failed_waiting }) => failed_waiting === null).map(nameOf);
   expect(without.sort()).toEqual([
     'calendar/reminders',
     'cdp/audiences',

@@ -37,7 +37,7 @@ const ask = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', '
 /** Returns what each gateway says that it waits for. */
 async function waitedFor(): Promise<string[]> {
   const { body } = await platform.admin('GET', '/admin/services');
-  return (body.data as LiveProcess[]).map(({ waiting_for = '' }) => waiting_for);
+  return (body.data as LiveProcess[]).map(({ waiting_for }) => waiting_for ?? '');
 }
 
 async function statuses(key: string, count: number): Promise<number[]> {

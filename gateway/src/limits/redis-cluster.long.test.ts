@@ -71,7 +71,7 @@ async function untilShared(gateways: Gateways): Promise<void> {
 
 async function waitedFor(platform: Platform): Promise<string[]> {
   const { body } = await platform.admin('GET', '/admin/services');
-  return (body.data as LiveProcess[]).map(({ waiting_for = '' }) => waiting_for);
+  return (body.data as LiveProcess[]).map(({ waiting_for }) => waiting_for ?? '');
 }
 
 /**

@@ -47,7 +47,7 @@ describe('the check', () => {
       data: [liveProcess({ pool: { size: 10, used: 10, waiting: 4 } }), waiting],
       gone: ['crm'],
     });
-    const pauses = [{ reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' }];
+    const pauses = [{ account: null, endpoint: null, reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' }];
     const outbox = queue({
       service: 'cdp',
       queue: 'outbox',

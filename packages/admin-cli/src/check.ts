@@ -94,13 +94,13 @@ export function goneFindings(gone: readonly string[], what: string): Finding[] {
 export const findingsOf = {
   listServices: (processes) =>
     processes.flatMap((one) => {
-      const name = [one.service, one.pid].filter((part) => part !== undefined).join(' ');
+      const name = [one.service, one.pid].filter((part) => part !== null).join(' ');
       return processAttentionOf(one).map(({ text, runbook }) => ({ text: `${name}: ${text}`, runbooks: [runbook] }));
     }),
   listQueues: (queues) => queues.map(queueFinding),
   listEndpoints: (endpoints, now) =>
-    endpoints.map(({ id, failing_since, pending, last_error = '-' }) => ({
-      text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error}`,
+    endpoints.map(({ id, failing_since, pending, last_error }) => ({
+      text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
       runbooks: [runbookOf.failing],
     })),
   listDeadEvents: (events) =>
@@ -109,9 +109,9 @@ export const findingsOf = {
       runbooks: [runbookOf.dead],
     })),
   listTraces: (traces, now) =>
-    traces.map(({ trace_id, operation = 'a request', started_at, request_duration_ms: ms }) => {
-      const took = ms === undefined ? '' : ` after ${milliseconds(ms)} ms`;
-      const text = `${trace_id} of ${operation} failed${took}, begun ${age(started_at, now)} ago`;
+    traces.map(({ trace_id, operation, started_at, request_duration_ms: ms }) => {
+      const took = ms === null ? '' : ` after ${milliseconds(ms)} ms`;
+      const text = `${trace_id} of ${operation ?? 'a request'} failed${took}, begun ${age(started_at, now)} ago`;
       return { text, runbooks: ['error-budget-burn'] };
     }),
   // Of an address with more than 20, some were refused with 429.
@@ -134,7 +134,7 @@ function queueFinding(queue: Queue): Finding {
     failed: `${queue.failed_waiting} wait after a failure`,
     paused: queue.paused ? 'paused' : 'paused in part',
   };
-  const error = queue.last_error === undefined ? '' : `; ${queue.last_error}`;
+  const error = queue.last_error === null ? '' : `; ${queue.last_error}`;
   return {
     text: `${queue.service} ${queue.queue}: ${reasons.map((reason) => texts[reason]).join(', ')}${error}`,
     runbooks: reasons.map((reason) => runbookOfReason(reason, queue.queue)),

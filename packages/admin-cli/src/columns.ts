@@ -22,7 +22,7 @@ const depthColumns = {
   dead: 'dead',
 } as const;
 
-export const queueColumns: Columns<Queue> = {
+export const queueColumns: Columns<Omit<Queue, 'history'>> = {
   service: 'service',
   queue: 'queue',
   ...depthColumns,
@@ -50,7 +50,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     failing: since('failing_since'),
     pending: 'pending',
     paused: ({ paused }) => (paused ? 'yes' : undefined),
-    off: ({ active, disabled_reason = 'yes' }) => (active ? undefined : disabled_reason),
+    off: ({ active, disabled_reason }) => (active ? undefined : (disabled_reason ?? 'yes')),
     url: 'url',
     account: 'account',
     error: errorText,
@@ -67,7 +67,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     version: 'version',
     requests: 'in_flight',
     migration: 'migrations',
-    refused: ({ refused = [] }) => refused.map(({ route, reason }) => `${route ?? 'all'}: ${reason}`).join('; '),
+    refused: ({ refused }) => refused.map(({ route, reason }) => `${route ?? 'all'}: ${reason}`).join('; '),
   },
   listAudit: {
     age: since('at'),
@@ -78,15 +78,15 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     account: 'account',
     change: ({ before, after }) =>
       [before, after]
+        .filter((fields) => fields !== null)
         .map((fields) => JSON.stringify(fields, inUtc))
-        .filter(Boolean)
         .join(' → '),
   },
   // What the request itself took and came to, then the same of all of the trace.
   listTraces: {
     trace: 'trace_id',
     age: since('started_at'),
-    ms: ({ request_duration_ms: ms }) => (ms === undefined ? undefined : milliseconds(ms)),
+    ms: ({ request_duration_ms: ms }) => (ms === null ? undefined : milliseconds(ms)),
     status: 'request_status',
     operation: 'operation',
     'all ms': ({ duration_ms }) => milliseconds(duration_ms),
@@ -107,7 +107,7 @@ export const entryNames: { [Key in OperationKey]?: string } = {
 
 /** Columns of the parts of a queue by account, or by endpoint: where these have an endpoint, their account is last. */
 export function partColumns(parts: readonly QueueShare[]): Columns<QueueShare> {
-  const by = parts.some(({ endpoint }) => endpoint !== undefined) ? 'endpoint' : 'account';
+  const by = parts.some(({ endpoint }) => endpoint !== null) ? 'endpoint' : 'account';
   return {
     [by]: by,
     ...depthColumns,
@@ -119,11 +119,11 @@ export function partColumns(parts: readonly QueueShare[]): Columns<QueueShare> {
 }
 
 function since<Field extends string>(field: Field) {
-  return (row: { [Name in Field]?: string | undefined }, now: Date) => row[field] && age(row[field], now);
+  return (row: { [Name in Field]: string | null }, now: Date) => row[field] && age(row[field], now);
 }
 
 /** Returns the lag of a queue as a duration; undefined for none. */
-export function lagOf({ lag_seconds }: Queue): string | undefined {
+export function lagOf({ lag_seconds }: Pick<Queue, 'lag_seconds'>): string | undefined {
   return lag_seconds > 0 ? duration(lag_seconds) : undefined;
 }
 

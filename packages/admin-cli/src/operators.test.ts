@@ -119,7 +119,8 @@ describe('commands that show something', () => {
   });
 
   it('lists queues in a table that fits, errors whole with their age, under the services whose queues are missing', async () => {
-    const pause = { reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+    const whole = { account: null, endpoint: null };
+    const pause = { ...whole, reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms and many more words';
     const last_error_at = '2026-11-20T11:58:00.000Z';
     plane.give('listQueues', {
@@ -161,14 +162,15 @@ describe('commands that show something', () => {
 
   it('shows a queue whole in the words of the list, its pauses, its parts as a table, and the last hour where it is asked for', async () => {
     const error = `503 ${'x'.repeat(200)}`;
-    const pause = { endpoint: idOf(2), reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+    const pause = { account: null, endpoint: idOf(2), reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const depth = { ready: 3, running: 0, waiting: 40, dead: 0 };
-    const part = { account: idOf(1), ...depth, failed_waiting: 38, last_error: error };
+    const nothing = { failed_waiting: null, oldest_due_at: null, last_error: null, last_error_trace_id: null };
+    const part = { account: idOf(1), ...depth, ...nothing, endpoint: null, failing_since: null };
     const due = { oldest_due_at: '2026-11-20T11:58:00.000Z', failing_since: '2026-11-20T09:00:00.000Z' };
     plane.give('getQueue', {
       ...queue({ ...depth, failed_waiting: 38, lag_seconds: 120, last_error: error, pauses: [pause] }),
       history: [{ at: '2026-11-20T11:58:00.000Z', ...depth }],
-      top: [{ ...part, endpoint: idOf(2), ...due }],
+      top: [{ ...part, failed_waiting: 38, last_error: error, endpoint: idOf(2), ...due }],
     });
     const shown = await lines('queues show webhooks deliveries --by endpoint --history true');
     expect(plane.seen).toMatchObject([{ operation: 'getQueue', fields: { by: 'endpoint', history: true } }]);
@@ -184,7 +186,7 @@ describe('commands that show something', () => {
       'at                ready  running  waiting  dead',
       '2026-11-20 11:58      3        0       40     0',
     ]);
-    plane.give('getQueue', { ...queue(depth), top: [{ account: idOf(1), ...depth }] });
+    plane.give('getQueue', { ...queue(depth), top: [part] });
     expect((await lines('queues show webhooks deliveries')).slice(-2)).toEqual([
       'account                               ready  run  wait  dead',
       `${idOf(1)}      3    0    40     0`,
@@ -256,7 +258,8 @@ describe('commands that show something', () => {
 
   it('lists changes that operators made, targets whole and times in UTC', async () => {
     const created_at = '2026-11-01T09:30:00.000+01:00';
-    const entry = { id: idOf(1), at: '2026-11-20T11:58:00.000Z', actor: 'anna', action: 'accounts.update' as const };
+    const by = { id: idOf(1), at: '2026-11-20T11:58:00.000Z', actor: 'anna' };
+    const entry = { ...by, action: 'accounts.update' as const, account: null, before: null };
     const change = {
       target: `accounts/${idOf(3)}`,
       before: { name: 'A', created_at },

@@ -7,7 +7,7 @@ export interface Screen {
 }
 
 /** Columns by title, the most important first: the field that each shows, or what makes its text of a row. */
-export type Columns<Row> = Record<string, (keyof Row & string) | ((row: Row, now: Date) => string | undefined)>;
+export type Columns<Row> = Record<string, (keyof Row & string) | ((row: Row, now: Date) => string | null | undefined)>;
 
 interface Measured {
   title: string;

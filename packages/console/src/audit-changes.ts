@@ -18,7 +18,7 @@ const maxDepth = 3;
 export function changesOf({ account, before, after }: Pick<AuditEntry, 'account' | 'before' | 'after'>): Change[] {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   // What was there before and is not named after is what the change was made to, not the change.
-  const isOnlyBefore = after === undefined;
+  const isOnlyBefore = after === null;
   return [...new Set(after ? is.keys() : was.keys())]
     .map((name) => ({ name, from: was.get(name), to: is.get(name) }))
     .filter(({ from = nothing, to = nothing }) => (isOnlyBefore ? from !== nothing : from !== to && to !== account))
@@ -26,7 +26,7 @@ export function changesOf({ account, before, after }: Pick<AuditEntry, 'account'
 }
 
 /** Returns the fields of an object as texts, those of objects in it by their path. */
-function fieldsOf(value: Record<string, unknown> | undefined, depth = 1): Map<string, string> {
+function fieldsOf(value: Record<string, unknown> | null, depth = 1): Map<string, string> {
   const fields = new Map<string, string>();
   for (const [name, each] of Object.entries(value ?? {})) {
     if (typeof each === 'object' && each !== null && !Array.isArray(each) && depth < maxDepth) {

@@ -6,8 +6,8 @@ import { bytes, countOf } from './ui/format.ts';
 import { serviceNamed } from './ui/services.ts';
 
 function describe(event: DeadEvent): string {
-  const { kind = event.subject, size_bytes, tries } = event;
-  return `One event: ${kind}, ${bytes(size_bytes)}, given up by ${queueName(event)} after ${countOf(tries, 'try', 'tries')}.`;
+  const { kind, subject, size_bytes, tries } = event;
+  return `One event: ${kind ?? subject}, ${bytes(size_bytes)}, given up by ${queueName(event)} after ${countOf(tries, 'try', 'tries')}.`;
 }
 
 /** Gives a dead event to its consumer again. */

@@ -46,8 +46,8 @@ describe('Attention', () => {
     const [gateway, crm, webhooks] = processes().map((one) => ({ ...one, pool: { size: 10, used: 10, waiting: 0 } }));
     const waiting = [
       { ...gateway!, waiting_for: 'PostgreSQL, Redis', host: 'node-1', pid: 4001 },
-      { ...crm!, waiting_for: undefined, pool: { size: 10, used: 10, waiting: 3 } },
-      { ...webhooks!, waiting_for: undefined },
+      { ...crm!, waiting_for: null, pool: { size: 10, used: 10, waiting: 3 } },
+      { ...webhooks!, waiting_for: null },
     ];
     Object.assign(state, { queues: [], endpoints: [], gone: [], processes: waiting });
     const page = await suite.open('/');
@@ -77,7 +77,7 @@ describe('Attention', () => {
 
   it('names the queues that the filter of Queues leaves, which are those of the control plane’s own', async () => {
     const { state } = suite.standIn;
-    const pause = { reason: 'a test', actor: 'anna', at: new Date().toISOString() };
+    const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.gone = [];
     const conditions = [
       { lag_seconds: 60.5, ready: 2 },
@@ -102,7 +102,7 @@ describe('Attention', () => {
 
   it('names a runbook in each row, and there is one', async () => {
     const state = suite.standIn.state;
-    const pause = { reason: 'a test', actor: 'anna', at: new Date().toISOString() };
+    const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.queues = queues().map((queue) => ({ ...queue, lag_seconds: 70, pauses: [pause], dead: 1 }));
     const page = await suite.open('/');
     const rows = rowsOf(page);

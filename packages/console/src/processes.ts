@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
 /** A process as it was seen last. `gone` says that its service has no process any more. */
-export type SeenProcess = LiveProcess & { pid?: number | undefined; seen_at: number; gone: boolean };
+export type SeenProcess = LiveProcess & { seen_at: number; gone: boolean };
 
 /** Poll interval of processes in milliseconds, whatever page is open: where one ran is known only if it was asked while it lived. */
 export const processPollMs = 5_000;

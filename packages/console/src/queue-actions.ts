@@ -6,8 +6,8 @@ import { count, countOf } from './ui/format.ts';
 
 /** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
 export interface QueueTarget extends NamedQueue {
-  account?: string | undefined;
-  endpoint?: string | undefined;
+  account?: string | null;
+  endpoint?: string | null;
   of: string;
 }
 
@@ -16,7 +16,7 @@ export interface TargetDepth {
   ready: number;
   running: number;
   waiting: number;
-  failed_waiting?: number | undefined;
+  failed_waiting: number | null;
 }
 
 function inputOf({ service, queue, account, endpoint }: QueueTarget) {
@@ -60,7 +60,7 @@ export function resumeAction(target: QueueTarget, pause: QueuePause, depth: Targ
 export function retryAction(target: QueueTarget, { waiting, failed_waiting: failed }: TargetDepth): Action {
   const { params, part } = inputOf(target);
   const ofWaiting = countOf(waiting, 'waiting entry', 'waiting entries');
-  const those = failed === undefined ? 'those' : failed === 1 ? 'the one' : `the ${count(failed)}`;
+  const those = failed === null ? 'those' : failed === 1 ? 'the one' : `the ${count(failed)}`;
   return {
     title: `Retry ${target.of}`,
     confirm: 'Retry now',

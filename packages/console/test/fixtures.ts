@@ -17,7 +17,9 @@ export function id(number: number): string {
 /** Returns the time so many seconds ago: as seen when it is asked for, since a process may run many files of tests. */
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 
-const idle = { ready: 0, running: 0, waiting: 0, dead: 0, lag_seconds: 0, paused: false, pauses: [] };
+const nothingYet = { oldest_due_at: null, last_error: null };
+const depth = { ready: 0, running: 0, waiting: 0, dead: 0, ...nothingYet };
+const idle = { ...depth, lag_seconds: 0, paused: false, last_error_at: null, pauses: [], history: null };
 const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
   ['gateway', ['outbox']],
   ['calendar', ['outbox', 'calendar-contacts', 'reminders']],
@@ -61,8 +63,8 @@ export function queues(): Item<'listQueues'>[] {
   };
   return names.flatMap(([service, list]) =>
     list.map((queue) => {
-      const failed = failless.has(queue) ? {} : { failed_waiting: 0 };
-      return { service, queue, ...idle, ...failed, ...busy[`${service}/${queue}`] };
+      const failed_waiting = failless.has(queue) ? null : 0;
+      return { service, queue, ...idle, failed_waiting, ...busy[`${service}/${queue}`] };
     }),
   );
 }
@@ -104,10 +106,13 @@ export function shares(by: string): Item<'listQueues'> extends never ? never : S
       failed_waiting: 0,
       dead: 0,
       oldest_due_at: ago(1),
+      last_error: null,
+      failing_since: null,
+      last_error_trace_id: null,
     },
   ];
   if (by === 'endpoint') return parts;
-  return parts.map(({ endpoint: _endpoint, failing_since: _since, last_error_trace_id: _trace, ...part }) => part);
+  return parts.map((part) => ({ ...part, endpoint: null, failing_since: null, last_error_trace_id: null }));
 }
 
 const event = {
@@ -126,7 +131,8 @@ export function deadEvents(): Shape<'getDeadEvent'>[] {
     service: 'calendar' as const,
     queue: 'calendar-contacts',
     subject: 'platform.events.cdp.contact.updated',
-    ...(index === 0 ? { account: northwind, kind: 'contact.updated' } : {}),
+    account: index === 0 ? northwind : null,
+    kind: index === 0 ? 'contact.updated' : null,
     reason: index === 0 ? 'contact has no phone number' : 'the message is not JSON',
     tries: index === 0 ? 10 : 1,
     size_bytes: bytes.length,
@@ -138,6 +144,8 @@ export function deadEvents(): Shape<'getDeadEvent'>[] {
   }));
 }
 
+const neverFailed = { failing_since: null, last_error: null, last_error_at: null, last_error_trace_id: null };
+
 /** Endpoints of two accounts; one fails. */
 export function endpoints(): Item<'listEndpoints'>[] {
   return [
@@ -147,6 +155,7 @@ export function endpoints(): Item<'listEndpoints'>[] {
       url: 'https://hooks.northwind.example/customer-platform',
       active: true,
       paused: false,
+      disabled_reason: null,
       failing_since: ago(9_000),
       pending: 4_508,
       last_error: 'HTTP 503',
@@ -159,7 +168,9 @@ export function endpoints(): Item<'listEndpoints'>[] {
       url: 'https://contoso.example/hooks/orders',
       active: true,
       paused: false,
+      disabled_reason: null,
       pending: 22,
+      ...neverFailed,
     },
     {
       id: id(33),
@@ -169,6 +180,7 @@ export function endpoints(): Item<'listEndpoints'>[] {
       paused: false,
       disabled_reason: 'only failed for 5 days',
       pending: 0,
+      ...neverFailed,
     },
   ];
 }
@@ -225,13 +237,14 @@ export function processes(): Item<'listServices'>[] {
     started_at: ago(86_400 * (index + 1)),
     host: `node-${(index % 3) + 1}`,
     // The last is of an older version.
-    ...(index < 6 ? { pid: 4_001 + index } : {}),
+    pid: index < 6 ? 4_001 + index : null,
     in_flight: index === 0 ? 31 : index,
     event_loop_lag_ms: index === 2 ? 412 : 3.4,
     memory_bytes: 143_000_000 + index * 9_100_000,
     pool: { size: 10, used: index === 6 ? 10 : 2, waiting: index === 6 ? 4 : 0 },
     migrations: `000${index + 2}_queues.sql`,
-    ...(service === 'crm' ? { waiting_for: 'Redis' } : {}),
+    waiting_for: service === 'crm' ? 'Redis' : null,
+    refused: [],
   }));
 }
 
@@ -248,6 +261,7 @@ export const audit: Item<'listAudit'>[] = [
     action: 'queues.pause',
     target: 'webhooks/deliveries',
     account: northwind,
+    before: null,
     after: { account: northwind, reason: 'their server is down' },
   },
   {

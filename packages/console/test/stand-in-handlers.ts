@@ -67,6 +67,9 @@ function queueOf({ state, params }: Call) {
   return state.queues.find((queue) => queue.service === params.service && queue.queue === params.queue);
 }
 
+/** Returns the part of a queue that a body names. */
+const partOf = ({ account = null, endpoint = null }: Entry) => ({ account, endpoint });
+
 /** Returns whether both name the same part of a queue. */
 function isSamePart(one: Entry, other: Entry): boolean {
   return one.account === other.account && one.endpoint === other.endpoint;
@@ -76,7 +79,7 @@ function isSamePart(one: Entry, other: Entry): boolean {
 function setPause(call: Call, pause: Entry | null): Entry | undefined {
   const queue = queueOf(call);
   if (!queue) return undefined;
-  const others = queue.pauses.filter((each) => !isSamePart(each, call.body));
+  const others = queue.pauses.filter((each) => !isSamePart(each, partOf(call.body)));
   const made = pause as (typeof queue.pauses)[number] | null;
   queue.pauses = made ? [...others, made] : others;
   queue.paused = queue.pauses.some((each) => !each.account && !each.endpoint);
@@ -99,7 +102,8 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     const top = queue?.queue === 'deliveries' ? shares(call.query.by ?? 'account') : [];
     return queue && { ...queue, top };
   },
-  pauseQueue: (call) => setPause(call, { ...call.body, actor: 'anna', at: new Date().toISOString() }),
+  pauseQueue: (call) =>
+    setPause(call, { ...call.body, ...partOf(call.body), actor: 'anna', at: new Date().toISOString() }),
   resumeQueue: (call) => setPause(call, null),
   retryQueue: (call) => queueOf(call) && { matched: 3_310 },
   listDeadEvents: ({ state, query: { service, queue, account: owner } }) => ({
@@ -120,7 +124,7 @@ export const handlers: Record<string, (call: Call) => unknown> = {
       state.endpoints.filter(
         (each) =>
           !state.gone.includes('webhooks') &&
-          (query.failing === undefined || (each.failing_since !== undefined) === (query.failing === 'true')) &&
+          (query.failing === undefined || (each.failing_since !== null) === (query.failing === 'true')) &&
           (!query.account || each.account === query.account) &&
           (!query.endpoint || each.id === query.endpoint),
       ),

@@ -3,24 +3,40 @@ import {
   contactCreated,
   contactForgotten,
   contactMerged,
+  contactRestored,
   contactUnmerged,
   contactUpdated,
 } from '@customer-platform/contracts/cdp';
 import type { EventData } from '@customer-platform/contracts/core';
 import type { Consumer, ReceivedEvent, Sql } from '@customer-platform/service-kit';
-import { type ContactChange, keepContacts } from './contacts.sql.ts';
+import { type ContactChange, keepContacts, leaveWithSurvivor } from './contacts.sql.ts';
 
-/** Consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. */
-export const contactConsumer: Consumer<unknown> = {
-  name: 'contacts',
-  filter: { service: 'cdp', kind: 'contact.*' },
-  batchSize: 100,
-  // A handler that meets a contact whose copy is not there yet asks its owner.
-  gatherMs: 200,
-  // A copy has the number of the event that it is of: one that comes again changes nothing.
-  knowsTaken: true,
-  take: ({ tx }, events) => keepContactsOf(tx, events),
-};
+/** Runs where rows may have been left with a survivor. */
+type Left = (tx: Sql, accountId: string, survivorId: string) => Promise<void>;
+
+/**
+ * Returns the consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. `table` has what the service holds
+ * of contacts: account_id, id, contact_id and created_at, by an index of account and contact.
+ */
+export function contactConsumer(table: string, left?: Left): Consumer<unknown> {
+  return {
+    name: 'contacts',
+    filter: { service: 'cdp', kind: 'contact.*' },
+    batchSize: 100,
+    // A handler that meets a contact whose copy is not there yet asks its owner.
+    gatherMs: 200,
+    // A copy has the number of the event that it is of: one that comes again changes nothing.
+    knowsTaken: true,
+    async take({ tx }, events) {
+      await keepContactsOf(tx, events);
+      for (const event of events as ReceivedEvent<EventData<typeof contactRestored>>[]) {
+        if (event.type !== contactRestored.kind) continue;
+        await leaveWithSurvivor(tx, table, event);
+        await left?.(tx, event.account, event.data.survivor);
+      }
+    },
+  };
+}
 
 /**
  * Consumer of undone merges, with a place in the stream of its own: processes of a release that did not know them pass them over in

@@ -1,5 +1,6 @@
-import type { ContactSummary } from '@customer-platform/contracts/cdp';
-import type { Fragment, Sql } from '@customer-platform/service-kit';
+import type { ContactSummary, contactRestored } from '@customer-platform/contracts/cdp';
+import type { EventData } from '@customer-platform/contracts/core';
+import type { Fragment, ReceivedEvent, Sql } from '@customer-platform/service-kit';
 
 /** Contact that an id resolves to: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {
@@ -120,6 +121,32 @@ async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'a
     update contacts c set merged_into = nullif(found.survivor, c.id), direct_survivor = coalesce(c.direct_survivor, c.merged_into)
     from found where c.account_id = found.account_id and c.id = found.id
       and c.merged_into is distinct from nullif(found.survivor, c.id)`;
+}
+
+/**
+ * Leaves with the survivor of an undone merge what was made between the two under the restored contact's id, or one that was merged into it by
+ * then: whoever made it had not heard of the merge. Both times are of the account's clock, as `created_at` is.
+ */
+export async function leaveWithSurvivor(
+  tx: Sql,
+  table: string,
+  { account, sequence, timestamp, data }: ReceivedEvent<EventData<typeof contactRestored>>,
+) {
+  await lockCopies(tx, [{ account_id: account }]);
+  // In id order, like every bulk update, to avoid deadlocks.
+  await tx`
+    with recursive below (id) as (
+      select ${data.restored}::uuid
+      union
+      select c.id from below cross join lateral (
+        select id from contacts c where c.account_id = ${account} and c.merged_into is not null
+          and coalesce(c.direct_survivor, c.merged_into) = below.id and c.merge_sequence < ${sequence} offset 0) as c
+    ), late as (
+      select id from ${tx(table)} where account_id = ${account} and contact_id in (select id from below)
+        and created_at > ${data.merged_at}::timestamptz and created_at < ${timestamp}::timestamptz
+      order by id for update
+    )
+    update ${tx(table)} as made set contact_id = ${data.survivor} from late where made.account_id = ${account} and made.id = late.id`;
 }
 
 /**

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ContactChange, idsOfContact, insertAskedContact, keepContacts, knownContact } from './contacts.sql.ts';
+import {
+  type ContactChange,
+  idsOfContact,
+  insertAskedContact,
+  keepContacts,
+  knownContact,
+  leaveWithSurvivor,
+} from './contacts.sql.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -138,6 +145,33 @@ describe('the copy', () => {
     await keep(change(account, survivor, 10, { merged_into: between }));
     await inTransaction(sql, (tx) => insertAskedContact(tx, account, [old], reply));
     expect(await knownContact(sql, account, old)).toMatchObject({ id: between, name: 'after 9' });
+  });
+
+  it('leaves with a survivor what came between merge and undoing, of the restored contact and of those merged into it by then', async () => {
+    const account = randomUUID();
+    await keep(
+      change(account, b, 1, { merged_into: a }),
+      change(account, c, 2, { merged_into: b }),
+      // The merge is undone with sequence 10.
+      change(account, a, 9, { merged_into: null }),
+      change(account, d, 11, { merged_into: a }),
+    );
+    await sql`create table made (account_id uuid, id uuid, contact_id uuid, created_at timestamptz)`;
+    const day = (number: number) => `2026-03-0${number}T12:00:00.000Z`;
+    for (const contact of [a, b, c, d, e])
+      for (const number of [1, 3, 5])
+        await sql`insert into made values (${account}, gen_random_uuid(), ${contact}, ${day(number)})`;
+    const data = { survivor: e, restored: a, merged_at: day(2) };
+    const event = { account, sequence: 10, timestamp: day(4), data };
+    await inTransaction(sql, (tx) => leaveWithSurvivor(tx, 'made', event as Parameters<typeof leaveWithSurvivor>[2]));
+    const rows = await sql<{ contact_id: string; days: number[] }[]>`
+      select contact_id, array_agg(extract(day from created_at at time zone 'UTC')::int order by created_at) as days
+      from made group by contact_id`;
+    expect(Object.fromEntries(rows.map(({ contact_id, days }) => [contact_id, days]))).toEqual({
+      ...Object.fromEntries([a, b, c].map((id) => [id, [1, 5]])),
+      [d]: [1, 3, 5],
+      [e]: [1, 3, 3, 3, 3, 5],
+    });
   });
 
   it('is written by many at once, each with the contacts in another order, without one of them failing', async () => {

@@ -1,5 +1,6 @@
 import { type Client, createClient } from '@customer-platform/client';
 import { operationsByKey } from '@customer-platform/contracts';
+import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { services as allServices } from '@customer-platform/deploy/deployables';
 import { type Database, openDatabase } from '@customer-platform/service-kit';
@@ -53,7 +54,7 @@ export interface Platform {
   /** Creates an account; `settings` as in POST /admin/accounts. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
   /** Sends a request to the control plane. */
-  admin(method: string, path: string, body?: unknown): Promise<RawResponse>;
+  admin(method: string, path: string, body?: unknown, token?: string): Promise<RawResponse>;
   /** Issues another key and returns it. */
   issueKey(accountId: string, options?: Record<string, unknown>): Promise<string>;
   /** Waits for an event of an account that `matches`, and returns its envelope. */
@@ -95,8 +96,13 @@ export async function startPlatform(
   const gateway = await startGateway({ ...env('gateway'), ...urls }, { clock: clock.now });
   const probe = await EventProbe.start(env('gateway').BUS_PREFIX!);
   const adminToken = env('gateway').ADMIN_TOKEN!;
-  const admin = (method: string, path: string, body?: unknown) =>
-    rawRequest(gateway.adminUrl, method, path, { body, key: adminToken });
+  const admin = async (method: string, path: string, body?: unknown, key = adminToken) => {
+    const response = await rawRequest(gateway.adminUrl, method, path, { body, key });
+    const operation = adminOperationAt(method, path);
+    if (operation?.response && response.status === operation.status)
+      assertExact(operation.response.parse(response.body), response.body, operation.key);
+    return response;
+  };
   const issueKey = async (accountId: string, key: Record<string, unknown> = {}) => {
     const response = await admin('POST', `/admin/accounts/${accountId}/keys`, {
       name: 'test',
@@ -171,6 +177,16 @@ function checkedClient(baseUrl: string, apiKey: string): Client {
     return [key, checked];
   });
   return { ...(Object.fromEntries(methods) as unknown as Client), events };
+}
+
+function adminOperationAt(method: string, path: string): Operation | undefined {
+  const parts = path.split('?', 1)[0]!.split('/');
+  return Object.values<Operation>(adminOperations).find((operation) => {
+    const template = operation.path.split('/');
+    const isHere =
+      template.length === parts.length && template.every((part, at) => part === parts[at] || part[0] === '{');
+    return operation.method === method && isHere;
+  });
 }
 
 function assertExact(expected: unknown, given: unknown, path: string): void {

@@ -28,6 +28,7 @@ import { requestPlan } from './planning/request-plan.ts';
 import { approvePlan } from './plans/approve-plan.ts';
 import { approvePlanStep } from './plans/approve-plan-step.ts';
 import { cancelPlan } from './plans/cancel-plan.ts';
+import { renumberPlans } from './plans/contact-numbers.sql.ts';
 import { expirePlans } from './plans/expire-plans.ts';
 import { getPlan } from './plans/get-plan.ts';
 import { listPlans } from './plans/list-plans.ts';
@@ -93,7 +94,13 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
     rollBackWorkflow,
   },
   requests: {},
-  consumers: [contactConsumer, unmergedContactConsumer, onContactMerged, onContactUnmerged, onMessageReceived],
+  consumers: [
+    contactConsumer('plans', renumberPlans),
+    unmergedContactConsumer,
+    onContactMerged,
+    onContactUnmerged,
+    onMessageReceived,
+  ],
   jobs: [expirePlans, settleLostCalls],
   resources: makeResources,
 };

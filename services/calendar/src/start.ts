@@ -64,6 +64,6 @@ export const calendar: ServiceDefinition<typeof contract> = {
     updateSettings,
   },
   requests: {},
-  consumers: [contactConsumer, unmergedContactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
+  consumers: [contactConsumer('appointments'), unmergedContactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
   jobs: [emitDueReminders],
 };

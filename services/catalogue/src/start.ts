@@ -42,7 +42,7 @@ export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, Ca
     cancelOrder,
   },
   requests: {},
-  consumers: [contactConsumer, unmergedContactConsumer],
+  consumers: [contactConsumer('orders'), unmergedContactConsumer],
   resources: makeResources,
 };
 

@@ -50,6 +50,6 @@ export const crm: ServiceDefinition<typeof contract> = {
     moveDealToStage: handleMoveDealToStage,
     findStages: handleFindStages,
   },
-  consumers: [contactConsumer, unmergedContactConsumer],
+  consumers: [contactConsumer('deals'), unmergedContactConsumer],
   jobs: [forgetProcessedKeys],
 };

@@ -66,7 +66,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     addHook(app, context);
     addUnsubscribe(app, context);
   },
-  consumers: [contactConsumer, unmergedContactConsumer, onConfirmationDue, onReminderDue],
+  consumers: [contactConsumer('messages'), unmergedContactConsumer, onConfirmationDue, onReminderDue],
   jobs: [
     mendChannels,
     runResends,

@@ -1,4 +1,4 @@
-import type { Queue, QueuePause, QueueShare } from '@customer-platform/contracts/accounts';
+import type { Queue, QueueShare } from '@customer-platform/contracts/accounts';
 import type { MeasuredQueue, OwnerDepth, ProcessReport, ServiceName } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { Services } from '../services.ts';
@@ -37,13 +37,15 @@ export function toQueue(
     ready,
     running,
     waiting: waitingOf(measured, later, running),
-    ...(measured.failedLater !== undefined && { failed_waiting: measured.failedLater }),
+    failed_waiting: measured.failedLater ?? null,
     dead,
-    ...(oldestAt && { oldest_due_at: toTimestamp(oldestAt) }),
+    oldest_due_at: timestampOrNull(oldestAt),
     lag_seconds: Math.round(lagMs) / 1_000,
     paused: pauses.some(({ account, endpoint }) => !account && !endpoint),
-    ...(last && { last_error: last.lastError!, last_error_at: toTimestamp(last.lastErrorAt!) }),
-    pauses: pauses.map(toPause),
+    last_error: last?.lastError ?? null,
+    last_error_at: timestampOrNull(last?.lastErrorAt),
+    pauses: pauses.map((pause) => ({ ...pause, at: toTimestamp(pause.at) })),
+    history: null,
   };
 }
 
@@ -65,23 +67,34 @@ export function toOwners(
     const running = runningOf(nameOf(owner));
     return {
       account: owner.account,
-      ...(owner.endpoint && { endpoint: owner.endpoint }),
+      endpoint: owner.endpoint,
       ready: owner.ready,
       running,
       waiting: waitingOf(measured, owner.later, running),
-      ...(measured.failedLater !== undefined && { failed_waiting: owner.failedLater ?? 0 }),
+      failed_waiting: measured.failedLater === undefined ? null : (owner.failedLater ?? 0),
       dead: owner.dead,
-      ...(owner.oldestAt && { oldest_due_at: toTimestamp(owner.oldestAt) }),
-      ...(owner.lastError && { last_error: owner.lastError }),
-      ...(owner.lastErrorTraceId && { last_error_trace_id: owner.lastErrorTraceId }),
-      ...(owner.failingSince && { failing_since: toTimestamp(owner.failingSince) }),
+      oldest_due_at: timestampOrNull(owner.oldestAt),
+      last_error: owner.lastError,
+      last_error_trace_id: owner.lastErrorTraceId ?? null,
+      failing_since: timestampOrNull(owner.failingSince),
     };
   });
   for (const owner of owners) reports.delete(nameOf(owner));
   const others = [...reports].map(([name, [first]]): QueueShare => {
     const { account, endpoint } = first!;
-    const named = by === 'endpoint' && endpoint ? { account, endpoint } : { account };
-    return { ...named, ready: 0, running: runningOf(name), waiting: 0, dead: 0 };
+    return {
+      account,
+      endpoint: by === 'endpoint' ? (endpoint ?? null) : null,
+      ready: 0,
+      running: runningOf(name),
+      waiting: 0,
+      failed_waiting: measured.failedLater === undefined ? null : 0,
+      dead: 0,
+      oldest_due_at: null,
+      last_error: null,
+      last_error_trace_id: null,
+      failing_since: null,
+    };
   });
   const depth = (owner: QueueShare) => owner.ready + owner.running + owner.waiting + owner.dead;
   return [...measuredOwners, ...others].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
@@ -92,11 +105,11 @@ function waitingOf({ hasLeases }: MeasuredQueue, later: number, running: number)
   return hasLeases ? Math.max(0, later - running) : later;
 }
 
-function toPause({ account, endpoint, reason, actor, at }: MeasuredQueue['pauses'][number]): QueuePause {
-  return { ...(account && { account }), ...(endpoint && { endpoint }), reason, actor, at: toTimestamp(at) };
-}
-
 /** Writes an instant as the control plane does. */
 export function toTimestamp(instant: string): string {
   return formatInstant(new Date(instant), 'UTC');
+}
+
+export function timestampOrNull(instant: string | null | undefined): string | null {
+  return instant ? toTimestamp(instant) : null;
 }

@@ -13,7 +13,7 @@ export const listQueues = implement(adminOperations.listQueues, {
     const { data: all, gone } = await readQueues(services, now);
     const { attention } = query;
     const chosen = attention === undefined ? all : all.filter((queue) => needsAttention(queue) === attention);
-    const data = chosen.map((queue) => ({ ...queue, ...(query.history && { history: queueHistory.of(queue) }) }));
+    const data = query.history ? chosen.map((queue) => ({ ...queue, history: queueHistory.of(queue) })) : chosen;
     return { data, gone };
   },
 });

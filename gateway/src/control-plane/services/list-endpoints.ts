@@ -12,7 +12,7 @@ import {
 } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
-import { toTimestamp } from '../queues/queue-shape.ts';
+import { timestampOrNull } from '../queues/queue-shape.ts';
 import { gone as goneRefusal } from '../services.ts';
 
 /** Time in which webhooks replies, or is gone: it counts what is pending. Less than the tool's live view waits for a response. */
@@ -57,20 +57,11 @@ async function ask(bus: Bus, input: Input): Promise<AnyEndpoint[] | undefined> {
   }
 }
 
-function toEndpoint({
-  disabled_reason,
-  failing_since,
-  last_error,
-  last_error_at,
-  last_error_trace_id,
-  ...endpoint
-}: AnyEndpoint): OperatedEndpoint {
+function toEndpoint(endpoint: AnyEndpoint): OperatedEndpoint {
   return {
     ...endpoint,
-    ...(disabled_reason && { disabled_reason }),
-    ...(failing_since && { failing_since: toTimestamp(failing_since) }),
-    ...(last_error && { last_error }),
-    ...(last_error_at && { last_error_at: toTimestamp(last_error_at) }),
-    ...(last_error_trace_id && { last_error_trace_id }),
+    failing_since: timestampOrNull(endpoint.failing_since),
+    last_error_at: timestampOrNull(endpoint.last_error_at),
+    last_error_trace_id: endpoint.last_error_trace_id ?? null,
   };
 }

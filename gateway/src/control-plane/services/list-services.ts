@@ -18,20 +18,19 @@ export const listServices = implement(adminOperations.listServices, {
 
 function toProcess(report: ProcessReport, routes: AnnouncedOperations): LiveProcess {
   const { service, instance, version, host, pid, pool, migrations } = report;
-  const refused = routes.refusedOf(service, instance).map((each) => ({ ...each }));
   return {
     service,
     instance,
     version,
     started_at: toTimestamp(report.startedAt),
     host,
-    ...(pid !== undefined && { pid }),
+    pid: pid ?? null,
     in_flight: report.inFlight,
     event_loop_lag_ms: report.eventLoopLagMs,
     memory_bytes: report.memoryBytes,
     pool,
     migrations,
-    ...(report.waitingFor && { waiting_for: report.waitingFor }),
-    ...(refused.length > 0 && { refused }),
+    waiting_for: report.waitingFor,
+    refused: [...routes.refusedOf(service, instance)],
   };
 }

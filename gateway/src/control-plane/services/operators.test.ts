@@ -3,7 +3,6 @@ import type { AuditEntry, Queue, QueueShare } from '@customer-platform/contracts
 import {
   type Platform,
   type Receiver,
-  rawRequest,
   startPlatform,
   startReceiver,
   type TestAccount,
@@ -30,7 +29,7 @@ beforeEach(async () => {
 });
 
 function admin(method: string, path: string, body?: unknown) {
-  return rawRequest(platform.adminUrl, method, path, { key: anna, ...(body === undefined ? {} : { body }) });
+  return platform.admin(method, path, body, anna);
 }
 
 /** Reads a list of what all services say, once all three reply in time. */
@@ -94,8 +93,8 @@ describe('queues', () => {
     // The next sample may have been taken since.
     const history = await waitFor('its service to reply', async () => (await queue('crm/outbox?history=true')).history);
     expect(history.slice(0, listed.length)).toEqual(listed);
-    expect(await queue('crm/outbox')).not.toHaveProperty('history');
-    expect((await admin('GET', '/admin/queues')).body.data[0]).not.toHaveProperty('history');
+    expect((await queue('crm/outbox')).history).toBeNull();
+    expect((await admin('GET', '/admin/queues')).body.data[0].history).toBeNull();
   });
 
   it('that are unknown are 404 with those that there are; bad parts of them say what is wrong', async () => {
@@ -154,7 +153,12 @@ describe('queues', () => {
       url: receiver.url,
       active: true,
       paused: true,
+      disabled_reason: null,
+      failing_since: null,
       pending: 1,
+      last_error: null,
+      last_error_at: null,
+      last_error_trace_id: null,
     });
     for (let twice = 0; twice < 2; twice++) {
       expect((await change('webhooks/deliveries', 'resume', part)).status).toBe(204);
@@ -308,5 +312,7 @@ it('lists the processes that live', async () => {
     memory_bytes: expect.any(Number),
     pool: { size: expect.any(Number), used: expect.any(Number), waiting: 0 },
     migrations: expect.stringMatching(/^\d{4}_/),
+    waiting_for: null,
+    refused: [],
   });
 });

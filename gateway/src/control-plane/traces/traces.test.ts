@@ -59,6 +59,9 @@ describe('the list of traces', () => {
       data: [
         {
           trace_id: idOf(2),
+          request_id: null,
+          account: null,
+          operation: null,
           request_status: 'ok',
           request_duration_ms: 500,
           status: 'ok',
@@ -68,6 +71,7 @@ describe('the list of traces', () => {
         },
         {
           trace_id: idOf(1),
+          request_id: null,
           account,
           operation: 'operation1',
           request_status: 'error',

@@ -51,10 +51,11 @@ function toSummary(trace: StoredTrace): z.input<typeof TraceSummary> {
   const { traceId, request, requestId, account, operation, startMs, spans } = trace;
   return {
     trace_id: traceId,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(account === undefined ? {} : { account }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(request && { request_status: statusOf(request), request_duration_ms: durationOf(request) }),
+    request_id: requestId ?? null,
+    account: account ?? null,
+    operation: operation ?? null,
+    request_status: request ? statusOf(request) : null,
+    request_duration_ms: request ? durationOf(request) : null,
     status: statusOf(trace),
     started_at: formatInstant(new Date(startMs), 'UTC'),
     duration_ms: durationOf(trace),

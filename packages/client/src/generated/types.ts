@@ -1753,6 +1753,8 @@ export interface Audience {
 
 export type AudienceCondition = EventCondition | ConsentCondition | FieldCondition | TagCondition;
 
+export type AudienceConditionInput = EventCondition | ConsentCondition | FieldConditionInput | TagCondition;
+
 export interface AudienceMember {
   /** Id of the contact. */
   id: string;
@@ -1770,6 +1772,14 @@ export interface AudienceRules {
   match: RuleMatch;
   /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: (AudienceCondition | NestedRules)[];
+}
+
+/** Rules that decide who is a member; at most 256 KiB as JSON. */
+export interface AudienceRulesInput {
+  /** Whether all of the conditions must hold, or any one of them. */
+  match: RuleMatch;
+  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
+  conditions: (AudienceConditionInput | NestedRulesInput)[];
 }
 
 export type AudienceStatus = "building" | "ready" | "failed";
@@ -2111,7 +2121,7 @@ export interface CreateAudienceBody {
   name: string;
   /** What the audience is for. */
   description?: string | undefined;
-  rules: AudienceRules;
+  rules: AudienceRulesInput;
 }
 
 export interface CreateBookingTypeBody {
@@ -2638,8 +2648,19 @@ export interface FieldCondition {
   name: string;
   /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
   op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
+  /** Value that the field is compared with; null with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
+  value: (string | number | boolean) | null;
+}
+
+export interface FieldConditionInput {
+  /** A condition on a field of the contact. (enum property replaced by openapi-typescript) */
+  type: "field";
+  /** `name`, `phone`, `email` or `external_id`; any other name is that of a custom field. */
+  name: string;
+  /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
+  op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
   /** Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
-  value?: string | number | boolean | undefined;
+  value?: (string | number | boolean) | null | undefined;
 }
 
 /** An uploaded file. */
@@ -3006,8 +3027,8 @@ export interface MessageDetail {
   attempts: MessageAttempt[];
   /** Webhook deliveries about the message, oldest first. */
   webhooks: MessageWebhook[];
-  /** Present if the webhook deliveries could not be read; everything else is complete. */
-  webhooks_unavailable?: true | undefined;
+  /** True if the webhook deliveries could not be read; everything else is complete. */
+  webhooks_unavailable: boolean;
 }
 
 /** Why a message reached nobody. */
@@ -3162,6 +3183,13 @@ export interface NestedRules {
   match: RuleMatch;
   /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: AudienceCondition[];
+}
+
+export interface NestedRulesInput {
+  /** Whether all of the conditions must hold, or any one of them. */
+  match: RuleMatch;
+  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
+  conditions: AudienceConditionInput[];
 }
 
 export interface NewStage {
@@ -3373,7 +3401,7 @@ export type PlanStepStatus = "pending" | "awaiting_approval" | "running" | "done
 export type PlanTrigger = "inbound_message" | "follow_up" | "manual";
 
 export interface PreviewAudienceBody {
-  rules: AudienceRules;
+  rules: AudienceRulesInput;
 }
 
 export interface PreviewAudienceResponse {
@@ -3441,7 +3469,7 @@ export interface PutContactByExternalIdBody {
 
 export interface PutWorkflowDraftBody {
   /** The whole workflow, in order. What the blocks name is checked when a version is rolled back. */
-  blocks: WorkflowBlock[];
+  blocks: WorkflowBlockInput[];
 }
 
 /** How many requests a key may make; each key counts on its own. */
@@ -3853,7 +3881,7 @@ export interface UpdateAudienceBody {
   name?: string | undefined;
   /** What the audience is for; null removes the text. */
   description?: string | null | undefined;
-  rules?: AudienceRules | undefined;
+  rules?: AudienceRulesInput | undefined;
 }
 
 export interface UpdateBookingTypeBody {
@@ -4222,18 +4250,40 @@ export interface WorkflowBlock {
   id: string;
   /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
   kind: WorkflowBlockKind;
-  /** Action of an action block; required there. */
-  action?: AgentAction | undefined;
+  /** Action of an action block; null for other kinds. */
+  action: AgentAction | null;
   /** Email address of the team member whom the block names. */
-  teammate?: string | undefined;
+  teammate: string | null;
   /** Id of the pipeline that the block names. */
-  pipeline?: number | undefined;
-  /** Id of the stage that the block names, one of `pipeline` if given. */
-  stage?: number | undefined;
+  pipeline: number | null;
+  /** Id of the stage that the block names. */
+  stage: number | null;
   /** Id of the knowledge collection that the block names. */
-  collection?: number | undefined;
+  collection: number | null;
+  /** Anything else that the AI is told, such as `goal`. */
+  params: {
+    [key: string]: unknown;
+  };
+}
+
+/** A step of an agent's workflow, as it is written. */
+export interface WorkflowBlockInput {
+  /** Unique within the workflow. */
+  id: string;
+  /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
+  kind: WorkflowBlockKind;
+  /** Action of an action block; required there. */
+  action?: AgentAction | null | undefined;
+  /** Email address of the team member whom the block names. */
+  teammate?: string | null | undefined;
+  /** Id of the pipeline that the block names. */
+  pipeline?: number | null | undefined;
+  /** Id of the stage that the block names, one of `pipeline` if given. */
+  stage?: number | null | undefined;
+  /** Id of the knowledge collection that the block names. */
+  collection?: number | null | undefined;
   /**
-   * Anything else to tell the AI, such as `goal`. Always there in responses.
+   * Anything else to tell the AI, such as `goal`.
    * @default {}
    */
   params?: {

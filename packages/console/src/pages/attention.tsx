@@ -109,7 +109,7 @@ function ProcessLink({ process: { service, host, pid } }: { process: SeenProcess
         {service}
       </Link>{' '}
       on {host}
-      {pid !== undefined && `, pid ${pid}`}
+      {pid !== null && `, pid ${pid}`}
     </>
   );
 }

@@ -101,7 +101,7 @@ function State({ endpoint }: { endpoint: OperatedEndpoint }) {
   return (
     <>
       {!active && (
-        <span className="tag" title={disabled_reason}>
+        <span className="tag" title={disabled_reason ?? undefined}>
           disabled
         </span>
       )}
@@ -120,11 +120,11 @@ function useDeliveries() {
 
 /** Deliveries of an endpoint that are not ended and, as far as it is known, those of them that wait after a failure. */
 function Pending({ endpoint: { id, pending } }: { endpoint: OperatedEndpoint }) {
-  const { failed_waiting = 0 } = useDeliveries()?.top.find((each) => each.endpoint === id) ?? {};
+  const failedWaiting = useDeliveries()?.top.find((each) => each.endpoint === id)?.failed_waiting ?? 0;
   return (
     <ToQueue {...deliveries} by="endpoint">
       {count(pending)}
-      {failed_waiting > 0 && `, ${count(failed_waiting)} after a failure`}
+      {failedWaiting > 0 && `, ${count(failedWaiting)} after a failure`}
     </ToQueue>
   );
 }
@@ -136,7 +136,7 @@ function EndpointActions({ endpoint }: { endpoint: OperatedEndpoint }) {
   const target = { ...deliveries, account, endpoint: id, of: `deliveries to ${url}` };
   const part = data?.top.find((each) => each.endpoint === id);
   const pause = data?.pauses.find((each) => each.endpoint === id);
-  const depth = part ?? { ready: 0, running: 0, waiting: pending };
+  const depth = part ?? { ready: 0, running: 0, waiting: pending, failed_waiting: null };
   return (
     <>
       {pause ? (

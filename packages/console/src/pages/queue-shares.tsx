@@ -49,7 +49,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         label={`Entries by ${by}`}
         columns={shareColumns(queue, (part) => targetOf(part, names))}
         rows={queue.top}
-        rowKey={({ account, endpoint = '' }) => `${account} ${endpoint}`}
+        rowKey={({ account, endpoint }) => `${account} ${endpoint}`}
         empty="The queue is empty."
       />
       {queue.top.length === 100 && <p className="hint">The 100 deepest are shown.</p>}
@@ -58,7 +58,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
 }
 
 function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => QueueTarget): Column<QueueShare>[] {
-  const isByEndpoint = queue.top.some(({ endpoint }) => endpoint !== undefined);
+  const isByEndpoint = queue.top.some(({ endpoint }) => endpoint !== null);
   const numberColumn = (
     id: 'ready' | 'running' | 'waiting' | 'failed_waiting',
     header: string,
@@ -81,7 +81,7 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
     numberColumn('ready', 'Ready'),
     numberColumn('running', 'Running'),
     numberColumn('waiting', 'Waiting'),
-    ...(queue.failed_waiting === undefined ? [] : [numberColumn('failed_waiting', 'Failed')]),
+    ...(queue.failed_waiting === null ? [] : [numberColumn('failed_waiting', 'Failed')]),
     {
       id: 'dead',
       header: 'Dead',

@@ -64,7 +64,7 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
         Ready: <ToShares>{count(queue.ready)}</ToShares>,
         Running: <ToShares>{count(queue.running)}</ToShares>,
         Waiting: <ToShares>{count(queue.waiting)}</ToShares>,
-        ...(queue.failed_waiting === undefined
+        ...(queue.failed_waiting === null
           ? {}
           : { 'Waiting after a failure': <ToShares>{count(queue.failed_waiting)}</ToShares> }),
         Dead: <DeadCount {...queue} value={queue.dead} />,
@@ -143,7 +143,7 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
         label="Pauses"
         columns={columns}
         rows={queue.pauses}
-        rowKey={({ account = '', endpoint = '' }) => `${account} ${endpoint}`}
+        rowKey={({ account, endpoint }) => `${account} ${endpoint}`}
         empty=""
       />
     </section>

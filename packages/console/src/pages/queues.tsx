@@ -54,7 +54,7 @@ const columns: Column<Queue>[] = [
     kind: 'number',
     sortBy: (queue) => queue.failed_waiting ?? 0,
     cell: (queue) =>
-      queue.failed_waiting === undefined ? (
+      queue.failed_waiting === null ? (
         <span className="none">–</span>
       ) : (
         <QueueCount {...queue} value={queue.failed_waiting} />

@@ -26,12 +26,12 @@ const columns: Column<SeenProcess>[] = [
           </>
         )}
         {!gone && waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
-        {!gone && refused && <Refused refused={refused} />}
+        {!gone && refused.length > 0 && <Refused refused={refused} />}
       </>
     ),
   },
   { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <span className="id">{instance}</span> },
-  { id: 'host', header: 'Host', cell: ({ host, pid }) => (pid === undefined ? host : `${host}, pid ${pid}`) },
+  { id: 'host', header: 'Host', cell: ({ host, pid }) => (pid === null ? host : `${host}, pid ${pid}`) },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {
     id: 'up',
@@ -140,7 +140,7 @@ function Uptime({ since }: { since: string }) {
 }
 
 /** Operations that a process announces in vain. */
-function Refused({ refused }: { refused: NonNullable<SeenProcess['refused']> }): ReactNode {
+function Refused({ refused }: { refused: SeenProcess['refused'] }): ReactNode {
   const texts = refused.map(({ route, reason }) => (route === null ? reason : `${route}: ${reason}`));
   return (
     <>

@@ -43,7 +43,7 @@ const columns: Column<TraceSummary>[] = [
     kind: 'number',
     sortBy: (trace) => trace.request_duration_ms ?? 0,
     cell: ({ trace_id, request_duration_ms: ms }) =>
-      ms === undefined ? (
+      ms === null ? (
         <span className="none">–</span>
       ) : (
         <Link to="/traces/$id" params={{ id: trace_id }}>
@@ -92,8 +92,8 @@ const columns: Column<TraceSummary>[] = [
 ];
 
 /** Status of a request or a trace; a dash where there is none. */
-function Status({ status }: { status: TraceSummary['status'] | undefined }) {
-  if (status === undefined) return <span className="none">–</span>;
+function Status({ status }: { status: TraceSummary['request_status'] }) {
+  if (status === null) return <span className="none">–</span>;
   return status === 'error' ? <span className="tag bad">error</span> : <span>ok</span>;
 }
 

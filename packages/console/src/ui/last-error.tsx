@@ -5,10 +5,10 @@ import { Elapsed, Time } from './time.tsx';
 
 /** An error as every page shows one: `HTTP 500, 8 s ago, trace`, or `HTTP 500 for 2 h`; a dash where there is none. */
 export function ErrorLine(props: {
-  text: string | undefined;
-  at?: string | undefined;
-  since?: string | undefined;
-  trace?: string | undefined;
+  text: string | null;
+  at?: string | null;
+  since?: string | null;
+  trace?: string | null;
 }) {
   const { text, at, since, trace } = props;
   if (!text) return <span className="none">–</span>;

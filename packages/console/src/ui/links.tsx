@@ -26,7 +26,7 @@ export function useAccountNames(): Map<string, string> {
 }
 
 /** An account by its name, or by the end of its id; a dash where there is none. */
-export function AccountLink({ id }: { id: string | undefined }) {
+export function AccountLink({ id }: { id: string | null | undefined }) {
   const names = useAccountNames();
   if (!id) return <span className="none">–</span>;
   const name = names.get(id);
@@ -101,7 +101,7 @@ export function EndpointLink({ id }: { id: string }) {
  * Number of entries of an account or an endpoint in a queue: of deliveries it leads to the endpoints that they go to, of others to what the
  * account did. A zero stands back.
  */
-export function PartCount(props: { service: string; account: string; endpoint: string | undefined; value: number }) {
+export function PartCount(props: { service: string; account: string; endpoint: string | null; value: number }) {
   const { service, account, endpoint, value } = props;
   if (value === 0) return <span className="none">0</span>;
   if (service !== 'webhooks') {

@@ -20,8 +20,8 @@ const queuePart = {
 /** A pause that an operator made. */
 export const QueuePause = z
   .object({
-    account: z.guid().optional(),
-    endpoint: z.guid().optional(),
+    account: z.guid().nullable(),
+    endpoint: z.guid().nullable(),
     reason: z.string(),
     actor: z.string(),
     at: timestamp,
@@ -33,15 +33,15 @@ const depth = {
   ready: z.int().meta({ description: 'Entries that are due, paused ones included.' }),
   running: z.int(),
   waiting: z.int().meta({ description: 'Entries that are due later.' }),
-  failed_waiting: z.int().optional().meta({
+  failed_waiting: z.int().nullable().meta({
     description:
-      'Those of `waiting` that wait after a failure, which a retry makes due. Of a queue without an index for it, those among the 10,000 entries due next are counted. Absent for queues that have none: what fails there stays due.',
+      'Those of `waiting` that wait after a failure, which a retry makes due. Of a queue without an index for it, those among the 10,000 entries due next are counted. Null for queues that have none: what fails there stays due.',
   }),
   dead: z.int().meta({ description: 'Events that were given up; see /admin/dead.' }),
-  oldest_due_at: timestamp.optional().meta({
-    description: 'Earliest due time of what is ready, running or waiting; may lie ahead. Absent if there is nothing.',
+  oldest_due_at: timestamp.nullable().meta({
+    description: 'Earliest due time of what is ready, running or waiting; may lie ahead. Null if there is nothing.',
   }),
-  last_error: z.string().optional(),
+  last_error: z.string().nullable(),
 };
 
 /** Depth of a queue at one time of the last hour. */
@@ -58,11 +58,11 @@ export const Queue = z
     ...depth,
     lag_seconds: z.number().meta({ description: 'Age of the oldest entry that is due, in seconds; 0 if none is.' }),
     paused: z.boolean().meta({ description: 'Whether the whole queue is paused.' }),
-    last_error_at: timestamp.optional(),
+    last_error_at: timestamp.nullable(),
     pauses: z.array(QueuePause),
-    history: z.array(QueueDepth).optional().meta({
+    history: z.array(QueueDepth).nullable().meta({
       description:
-        'Depth over the last hour, one entry a minute, oldest first, as the gateway that responds has seen it: none from before its start or while the service was gone. Only with `history=true`.',
+        'Depth over the last hour, one entry a minute, oldest first, as the gateway that responds has seen it: none from before its start or while the service was gone. Null without `history=true`.',
     }),
   })
   .meta({ id: 'Queue' });
@@ -70,17 +70,17 @@ export type Queue = z.infer<typeof Queue>;
 
 const lastErrorTrace = z
   .string()
-  .optional()
+  .nullable()
   .meta({ description: 'Id of the trace of the delivery whose try failed last, if it has one.' });
 
 /** The part of a queue that belongs to an account or an endpoint. */
 export const QueueShare = z
   .object({
     account: z.guid(),
-    endpoint: z.guid().optional(),
+    endpoint: z.guid().nullable(),
     ...depth,
     failing_since: timestamp
-      .optional()
+      .nullable()
       .meta({ description: 'First failed try after the last success; endpoints only.' }),
     last_error_trace_id: lastErrorTrace,
   })
@@ -124,8 +124,8 @@ export const DeadEvent = z
     service,
     queue: z.string(),
     subject: z.string(),
-    account: z.guid().optional(),
-    kind: z.string().optional(),
+    account: z.guid().nullable(),
+    kind: z.string().nullable(),
     reason: z.string(),
     tries: z.int(),
     size_bytes: z.int(),
@@ -162,11 +162,11 @@ export const OperatedEndpoint = z
     url: z.string(),
     active: z.boolean(),
     paused: z.boolean().meta({ description: 'Whether an operator paused its deliveries.' }),
-    disabled_reason: z.string().optional(),
-    failing_since: timestamp.optional().meta({ description: 'First failed try after the last success.' }),
+    disabled_reason: z.string().nullable(),
+    failing_since: timestamp.nullable().meta({ description: 'First failed try after the last success.' }),
     pending: z.int().meta({ description: 'Deliveries that are not ended.' }),
-    last_error: z.string().optional(),
-    last_error_at: timestamp.optional(),
+    last_error: z.string().nullable(),
+    last_error_at: timestamp.nullable(),
     last_error_trace_id: lastErrorTrace,
   })
   .meta({ id: 'OperatedEndpoint' });
@@ -190,7 +190,7 @@ export const LiveProcess = z
     version: z.string(),
     started_at: timestamp,
     host: z.string(),
-    pid: z.int().optional().meta({ description: 'Id of the process on its host; absent for one of an older version.' }),
+    pid: z.int().nullable().meta({ description: 'Id of the process on its host; null for one of an older version.' }),
     in_flight: z.int().meta({ description: 'Requests under way.' }),
     event_loop_lag_ms: z.number().meta({ description: 'Longest delay of the event loop in the last 10 s.' }),
     memory_bytes: z.int().meta({ description: 'Resident memory.' }),
@@ -198,14 +198,11 @@ export const LiveProcess = z
       .object({ size: z.int(), used: z.int(), waiting: z.int() })
       .meta({ description: 'Database connections, and what waits for one.' }),
     migrations: z.string().meta({ description: "Name of the last migration of the service's schema." }),
-    waiting_for: z.string().optional().meta({ description: 'Dependency that the process cannot reach.' }),
-    refused: z
-      .array(z.object({ route: z.string().nullable(), reason: z.string() }))
-      .optional()
-      .meta({
-        description:
-          'Operations that the process announces and the gateway does not route to, by method and path; null for all of them.',
-      }),
+    waiting_for: z.string().nullable().meta({ description: 'Dependency that the process cannot reach.' }),
+    refused: z.array(z.object({ route: z.string().nullable(), reason: z.string() })).meta({
+      description:
+        'Operations that the process announces and the gateway does not route to, by method and path; null for all of them.',
+    }),
   })
   .meta({ id: 'LiveProcess' });
 export type LiveProcess = z.infer<typeof LiveProcess>;
@@ -244,10 +241,10 @@ export const AuditEntry = z
         'A name of ADMIN_TOKENS; `admin` for ADMIN_TOKEN; for an API key `key:…` with its last four characters.',
     }),
     action: z.enum(auditActions),
-    account: z.guid().optional(),
+    account: z.guid().nullable(),
     target: z.string().meta({ examples: ['webhooks/deliveries', 'accounts/0198a1b2-…'] }),
-    before: z.record(z.string(), z.unknown()).optional(),
-    after: z.record(z.string(), z.unknown()).optional().meta({ description: 'What changed, without secrets.' }),
+    before: z.record(z.string(), z.unknown()).nullable(),
+    after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'What changed, without secrets.' }),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;

@@ -8,14 +8,14 @@ const spanStatus = z.enum(['ok', 'error']);
 export const TraceSummary = z
   .object({
     trace_id: z.string(),
-    request_id: z.string().optional(),
-    account: z.guid().optional(),
-    operation: z.string().optional(),
-    request_status: spanStatus.optional().meta({
+    request_id: z.string().nullable(),
+    account: z.guid().nullable(),
+    operation: z.string().nullable(),
+    request_status: spanStatus.nullable().meta({
       description:
-        'Status of the request itself: that of its span at the gateway. Absent where the trace has no request.',
+        'Status of the request itself: that of its span at the gateway. Null where the trace has no request.',
     }),
-    request_duration_ms: z.number().optional().meta({ description: 'Time that the request took.' }),
+    request_duration_ms: z.number().nullable().meta({ description: 'Time that the request took.' }),
     status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
     started_at: timestamp,
     duration_ms: z.number().meta({

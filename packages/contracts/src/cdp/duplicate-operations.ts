@@ -3,7 +3,7 @@ import { uuid } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { DuplicatePair, duplicatePath, duplicateReason } from './duplicates.ts';
-import { audienceEntered, audienceLeft, contactMerged, contactUnmerged } from './events.ts';
+import { audienceEntered, audienceLeft, contactMerged, contactRestored, contactUnmerged } from './events.ts';
 import { Contact } from './resources.ts';
 
 const operation = operationsOf('cdp', 'cdp');
@@ -66,7 +66,7 @@ export const undoDuplicate = operation('undoDuplicate', {
     data: z.tuple([Contact, Contact]).meta({ description: 'The surviving contact, then the restored one.' }),
   }),
   errors: ['not_found', 'invalid_state'],
-  emits: [contactUnmerged],
+  emits: [contactRestored, contactUnmerged],
 });
 
 export const dismissDuplicate = operation('dismissDuplicate', {

@@ -38,6 +38,15 @@ export const contactUnmerged = publicEvent(
   'A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again.',
 );
 
+/**
+ * The same for modules that hold contacts, told before it: what they made for `restored` between `merged_at` and the event, because they had not
+ * heard of the merge, is the survivor's.
+ */
+export const contactRestored = internalEvent(
+  'contact.restored',
+  z.object({ survivor: z.guid(), restored: z.guid(), merged_at: z.iso.datetime() }),
+);
+
 const audience = z.object({
   audience: Audience.pick({ id: true, name: true }).meta({
     description: 'The audience that the contact entered or left.',

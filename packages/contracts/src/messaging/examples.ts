@@ -128,6 +128,7 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
   getMessage: {
     response: {
       ...tried(delivered, attempt),
+      webhooks_unavailable: false,
       webhooks: [
         {
           delivery: '019a9ca1-0d7f-7ea6-9ba2-b3c4d5e6f700',

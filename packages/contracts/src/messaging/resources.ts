@@ -206,9 +206,8 @@ export const ToldEndpoint = z
 export const MessageDetail = MessageWithAttempts.extend({
   webhooks: z.array(ToldEndpoint).meta({ description: 'Webhook deliveries about the message, oldest first.' }),
   webhooks_unavailable: z
-    .literal(true)
-    .optional()
-    .meta({ description: 'Present if the webhook deliveries could not be read; everything else is complete.' }),
+    .boolean()
+    .meta({ description: 'True if the webhook deliveries could not be read; everything else is complete.' }),
 }).meta({ id: 'MessageDetail', description: 'A message with every attempt, and the webhook deliveries about it.' });
 export type MessageDetail = z.infer<typeof MessageDetail>;
 

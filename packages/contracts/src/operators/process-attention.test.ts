@@ -6,11 +6,11 @@ const crowded = { ...pool, waiting: 4 };
 const wait = '4 wait for one of its 10 connections to PostgreSQL';
 
 it.each([
-  [{ pool }, []],
+  [{ pool, waiting_for: null }, []],
   [{ pool, waiting_for: 'Redis' }, [['waits for Redis', 'redis-fallback']]],
   [{ pool, waiting_for: 'NATS' }, [['waits for NATS', 'outbox-stuck']]],
   [{ pool, waiting_for: 'a printer' }, [['waits for a printer', 'service-gone']]],
-  [{ pool: crowded }, [[wait, 'pool-exhausted']]],
+  [{ pool: crowded, waiting_for: null }, [[wait, 'pool-exhausted']]],
   [
     { pool: crowded, waiting_for: 'PostgreSQL, Redis' },
     [

@@ -1,7 +1,7 @@
 /** The part of a process that tells whether somebody should look at it. */
 export interface ProcessCondition {
   /** Dependencies that it cannot reach, with `, ` between them. */
-  waiting_for?: string | undefined;
+  waiting_for: string | null;
   pool: { size: number; waiting: number };
 }
 

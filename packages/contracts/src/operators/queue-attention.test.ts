@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { attentionOf, needsAttention } from './queue-attention.ts';
 
-const quiet = { lag_seconds: 0, dead: 0, pauses: [] };
+const quiet = { lag_seconds: 0, dead: 0, failed_waiting: null, pauses: [] };
 const pauses = [{ reason: 'their server is down' }];
 
 describe('a queue', () => {

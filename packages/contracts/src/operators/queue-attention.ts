@@ -12,8 +12,8 @@ export const attentionText = `lag by more than ${lagLimitSeconds} s, are paused,
 export interface QueueCondition {
   lag_seconds: number;
   dead: number;
-  /** Entries that wait after a failed try; absent where they are not counted. */
-  failed_waiting?: number | undefined;
+  /** Entries that wait after a failed try; null where they are not counted. */
+  failed_waiting: number | null;
   pauses: readonly unknown[];
 }
 
@@ -21,11 +21,11 @@ export interface QueueCondition {
  * Returns why a queue needs attention, the most urgent first; empty where it needs none. Entries that are due are no reason by themselves:
  * a queue that is worked on has some at every look.
  */
-export function attentionOf({ lag_seconds, dead, failed_waiting = 0, pauses }: QueueCondition): AttentionReason[] {
+export function attentionOf({ lag_seconds, dead, failed_waiting, pauses }: QueueCondition): AttentionReason[] {
   const applies: Record<AttentionReason, boolean> = {
     lag: lag_seconds > lagLimitSeconds,
     dead: dead > 0,
-    failed: failed_waiting > 0,
+    failed: (failed_waiting ?? 0) > 0,
     paused: pauses.length > 0,
   };
   return attentionReasons.filter((reason) => applies[reason]);

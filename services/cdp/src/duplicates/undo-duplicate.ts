@@ -36,6 +36,8 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
     const [contact, restored] = [survivorId, restoredId].map((id) =>
       toContact(after.find((row) => row.id === id)!, account),
     );
+    const merged_at = merge.merged_at.toISOString();
+    emit(contract.contactRestored, { survivor: survivorId, restored: restoredId, merged_at });
     emit(contract.contactUnmerged, { contact: contact!, restored: restored! });
     return { data: [contact!, restored!] as [contract.Contact, contract.Contact] };
   },

@@ -11,18 +11,19 @@ import type { MessageRow } from './messages.sql.ts';
 export const getMessage = implement(contract.getMessage, {
   find: ({ account, params, tx }) => selectMessage(tx, account.id, params.message_id),
   async handle({ account, found, prefetch }) {
-    const told = found.event_ids.length > 0 ? prefetch(({ ask }) => toldOf(found, account, ask)) : { webhooks: [] };
-    return { ...toMessageWithAttempts(found, found.attempts, account), ...told };
+    const webhooks = found.event_ids.length > 0 ? prefetch(({ ask }) => toldOf(found, account, ask)) : [];
+    const message = toMessageWithAttempts(found, found.attempts, account);
+    return { ...message, webhooks: webhooks ?? [], webhooks_unavailable: webhooks === undefined };
   },
 });
 
-/** Returns the webhook deliveries of a message's events, or an error: the message is shown even while webhooks is unavailable. */
+/** Returns the webhook deliveries of a message's events; undefined while webhooks is unavailable: the message is shown even then. */
 async function toldOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
   try {
     const { deliveries } = await ask(findDeliveries, { events: event_ids });
-    return { webhooks: deliveries.map((one) => ({ ...one, at: formatInstant(new Date(one.at), account.timezone) })) };
+    return deliveries.map((one) => ({ ...one, at: formatInstant(new Date(one.at), account.timezone) }));
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
-    return { webhooks: [], webhooks_unavailable: true as const };
+    return undefined;
   }
 }

@@ -28,7 +28,7 @@ it('scheduled messages wait in the queue of messages, each of its account', asyn
   const account = await schedule(3, '2031-01-01T00:00:00Z');
   const { body } = await platform.admin('GET', '/admin/queues/messaging/messages');
   expect(body).toMatchObject({ ready: 0, waiting: 3, oldest_due_at: '2031-01-01T00:00:00+00:00', lag_seconds: 0 });
-  expect(body.top).toEqual([
+  expect(body.top).toMatchObject([
     {
       account,
       ready: 0,
