@@ -7,6 +7,8 @@ import { operations } from './index.ts';
 /** Fields that a response leaves out, and why. */
 const left: [field: RegExp, reason: string][] = [
   [/\.error\.field$/, "an entry's error is as the envelope's, which names a field only where there is one"],
+  [/\.(blocks|definition)\[\]\.\w+$/, 'blocks are shown as they were written'],
+  [/\.value$/, 'rules are shown as they were written'],
   [/\.hours\.(mon|tue|wed|thu|fri|sat|sun)$/, 'opening hours are a map by weekday, as `overrides` is one by date'],
 ];
 

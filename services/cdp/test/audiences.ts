@@ -1,8 +1,8 @@
-import type { AudienceRulesInput, ContactInput } from '@customer-platform/contracts/cdp';
+import type { AudienceRules, ContactInput } from '@customer-platform/contracts/cdp';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import type { z } from 'zod';
 
-export type RulesInput = z.input<typeof AudienceRulesInput>;
+export type RulesInput = z.input<typeof AudienceRules>;
 
 export const visited = (days: number | null, at_least = 1): RulesInput => ({
   match: 'all',

@@ -1753,8 +1753,6 @@ export interface Audience {
 
 export type AudienceCondition = EventCondition | ConsentCondition | FieldCondition | TagCondition;
 
-export type AudienceConditionInput = EventCondition | ConsentCondition | FieldConditionInput | TagCondition;
-
 export interface AudienceMember {
   /** Id of the contact. */
   id: string;
@@ -1772,14 +1770,6 @@ export interface AudienceRules {
   match: RuleMatch;
   /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: (AudienceCondition | NestedRules)[];
-}
-
-/** Rules that decide who is a member; at most 256 KiB as JSON. */
-export interface AudienceRulesInput {
-  /** Whether all of the conditions must hold, or any one of them. */
-  match: RuleMatch;
-  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
-  conditions: (AudienceConditionInput | NestedRulesInput)[];
 }
 
 export type AudienceStatus = "building" | "ready" | "failed";
@@ -2121,7 +2111,7 @@ export interface CreateAudienceBody {
   name: string;
   /** What the audience is for. */
   description?: string | undefined;
-  rules: AudienceRulesInput;
+  rules: AudienceRules;
 }
 
 export interface CreateBookingTypeBody {
@@ -2648,19 +2638,8 @@ export interface FieldCondition {
   name: string;
   /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
   op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-  /** Value that the field is compared with; null with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
-  value: (string | number | boolean) | null;
-}
-
-export interface FieldConditionInput {
-  /** A condition on a field of the contact. (enum property replaced by openapi-typescript) */
-  type: "field";
-  /** `name`, `phone`, `email` or `external_id`; any other name is that of a custom field. */
-  name: string;
-  /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
-  op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
   /** Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
-  value?: (string | number | boolean) | null | undefined;
+  value?: string | number | boolean | undefined;
 }
 
 /** An uploaded file. */
@@ -3185,13 +3164,6 @@ export interface NestedRules {
   conditions: AudienceCondition[];
 }
 
-export interface NestedRulesInput {
-  /** Whether all of the conditions must hold, or any one of them. */
-  match: RuleMatch;
-  /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
-  conditions: AudienceConditionInput[];
-}
-
 export interface NewStage {
   /** Name of the stage. */
   name: string;
@@ -3401,7 +3373,7 @@ export type PlanStepStatus = "pending" | "awaiting_approval" | "running" | "done
 export type PlanTrigger = "inbound_message" | "follow_up" | "manual";
 
 export interface PreviewAudienceBody {
-  rules: AudienceRulesInput;
+  rules: AudienceRules;
 }
 
 export interface PreviewAudienceResponse {
@@ -3469,7 +3441,7 @@ export interface PutContactByExternalIdBody {
 
 export interface PutWorkflowDraftBody {
   /** The whole workflow, in order. What the blocks name is checked when a version is rolled back. */
-  blocks: WorkflowBlockInput[];
+  blocks: WorkflowBlock[];
 }
 
 /** How many requests a key may make; each key counts on its own. */
@@ -3881,7 +3853,7 @@ export interface UpdateAudienceBody {
   name?: string | undefined;
   /** What the audience is for; null removes the text. */
   description?: string | null | undefined;
-  rules?: AudienceRulesInput | undefined;
+  rules?: AudienceRules | undefined;
 }
 
 export interface UpdateBookingTypeBody {
@@ -4250,40 +4222,18 @@ export interface WorkflowBlock {
   id: string;
   /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
   kind: WorkflowBlockKind;
-  /** Action of an action block; null for other kinds. */
-  action: AgentAction | null;
-  /** Email address of the team member whom the block names. */
-  teammate: string | null;
-  /** Id of the pipeline that the block names. */
-  pipeline: number | null;
-  /** Id of the stage that the block names. */
-  stage: number | null;
-  /** Id of the knowledge collection that the block names. */
-  collection: number | null;
-  /** Anything else that the AI is told, such as `goal`. */
-  params: {
-    [key: string]: unknown;
-  };
-}
-
-/** A step of an agent's workflow, as it is written. */
-export interface WorkflowBlockInput {
-  /** Unique within the workflow. */
-  id: string;
-  /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
-  kind: WorkflowBlockKind;
   /** Action of an action block; required there. */
-  action?: AgentAction | null | undefined;
+  action?: AgentAction | undefined;
   /** Email address of the team member whom the block names. */
-  teammate?: string | null | undefined;
+  teammate?: string | undefined;
   /** Id of the pipeline that the block names. */
-  pipeline?: number | null | undefined;
+  pipeline?: number | undefined;
   /** Id of the stage that the block names, one of `pipeline` if given. */
-  stage?: number | null | undefined;
+  stage?: number | undefined;
   /** Id of the knowledge collection that the block names. */
-  collection?: number | null | undefined;
+  collection?: number | undefined;
   /**
-   * Anything else to tell the AI, such as `goal`.
+   * Anything else to tell the AI, such as `goal`. Always there in responses.
    * @default {}
    */
   params?: {

@@ -69,12 +69,10 @@ const usage: AgentUsage = {
   account: { tokens_today: 6_120, daily_budget: 1_000_000 },
 };
 
-const givenBlocks = [
-  { id: 'reply', kind: 'ai' as const, params: { goal: 'Reply to what the customer asked.' } },
-  { id: 'note', kind: 'action' as const, action: 'add_note' as const, params: {} },
+const blocks: WorkflowBlock[] = [
+  { id: 'reply', kind: 'ai', params: { goal: 'Reply to what the customer asked.' } },
+  { id: 'note', kind: 'action', action: 'add_note', params: {} },
 ];
-const none = { action: null, teammate: null, pipeline: null, stage: null, collection: null };
-const blocks = givenBlocks.map((block): WorkflowBlock => ({ ...none, ...block }));
 const version: WorkflowVersion = {
   number: 1,
   note: 'First version',
@@ -208,7 +206,7 @@ export const agentExamples: ExamplesOf<typeof operations & typeof knowledgeOpera
   },
   getAgentUsage: { response: usage },
   getWorkflowDraft: { response: { blocks, updated_at: '2025-10-05T10:05:00+02:00' } },
-  putWorkflowDraft: { body: { blocks: givenBlocks }, response: { blocks, updated_at: '2025-10-05T10:05:00+02:00' } },
+  putWorkflowDraft: { body: { blocks }, response: { blocks, updated_at: '2025-10-05T10:05:00+02:00' } },
   publishWorkflow: { body: { note: 'First version' }, response: version },
   listWorkflowVersions: { response: onePage(version) },
   getWorkflowVersion: { response: { ...version, definition: blocks } },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { email, integerId, omittable, text, timestamp } from '../core/fields.ts';
+import { email, integerId, text, timestamp } from '../core/fields.ts';
 import { agentAction, agentPath } from './agents.ts';
 
 export const blockKind = z.enum(['ai', 'condition', 'action']).meta({
@@ -7,49 +7,31 @@ export const blockKind = z.enum(['ai', 'condition', 'action']).meta({
     'What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`.',
 });
 
-const blockId = text(100, 1).meta({ description: 'Unique within the workflow.' });
-
-export const WorkflowBlockInput = z
+export const WorkflowBlock = z
   .object({
-    id: blockId,
+    id: text(100, 1).meta({ description: 'Unique within the workflow.' }),
     kind: blockKind,
-    action: omittable(agentAction).meta({ description: 'Action of an action block; required there.' }),
-    teammate: omittable(email).meta({ description: 'Email address of the team member whom the block names.' }),
-    pipeline: omittable(integerId).meta({ description: 'Id of the pipeline that the block names.' }),
-    stage: omittable(integerId).meta({
-      description: 'Id of the stage that the block names, one of `pipeline` if given.',
-    }),
-    collection: omittable(integerId).meta({ description: 'Id of the knowledge collection that the block names.' }),
+    action: agentAction.optional().meta({ description: 'Action of an action block; required there.' }),
+    teammate: email.optional().meta({ description: 'Email address of the team member whom the block names.' }),
+    pipeline: integerId.optional().meta({ description: 'Id of the pipeline that the block names.' }),
+    stage: integerId
+      .optional()
+      .meta({ description: 'Id of the stage that the block names, one of `pipeline` if given.' }),
+    collection: integerId.optional().meta({ description: 'Id of the knowledge collection that the block names.' }),
     params: z.record(z.string(), z.unknown()).default({}).meta({
-      description: 'Anything else to tell the AI, such as `goal`.',
+      description: 'Anything else to tell the AI, such as `goal`. Always there in responses.',
     }),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
     error: 'must be given for an action block',
     path: ['action'],
   })
-  .meta({ id: 'WorkflowBlockInput', description: "A step of an agent's workflow, as it is written." });
-export type WorkflowBlockInput = z.output<typeof WorkflowBlockInput>;
-
-export const WorkflowBlock = z
-  .object({
-    id: blockId,
-    kind: blockKind,
-    action: agentAction.nullable().meta({ description: 'Action of an action block; null for other kinds.' }),
-    teammate: email.nullable().meta({ description: 'Email address of the team member whom the block names.' }),
-    pipeline: integerId.nullable().meta({ description: 'Id of the pipeline that the block names.' }),
-    stage: integerId.nullable().meta({ description: 'Id of the stage that the block names.' }),
-    collection: integerId.nullable().meta({ description: 'Id of the knowledge collection that the block names.' }),
-    params: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'Anything else that the AI is told, such as `goal`.' }),
-  })
   .meta({ id: 'WorkflowBlock', description: "A step of an agent's workflow, as its prompt has it." });
-export type WorkflowBlock = z.infer<typeof WorkflowBlock>;
+export type WorkflowBlock = z.output<typeof WorkflowBlock>;
 
 export const WorkflowDraftInput = z.object({
   blocks: z
-    .array(WorkflowBlockInput)
+    .array(WorkflowBlock)
     .min(1)
     .max(200)
     .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {

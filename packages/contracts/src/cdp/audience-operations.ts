@@ -8,7 +8,7 @@ import {
   AudienceExplanation,
   AudienceInput,
   AudienceMember,
-  AudienceRulesInput,
+  AudienceRules,
   audiencePath,
 } from './audiences.ts';
 import { ContactSummary } from './resources.ts';
@@ -97,7 +97,7 @@ export const previewAudience = operation('previewAudience', {
   scope: read,
   summary: 'Preview an audience',
   description: 'Returns how many contacts match the rules, with up to ten of them.',
-  body: z.object({ rules: AudienceRulesInput }),
+  body: z.object({ rules: AudienceRules }),
   status: 200,
   response: z.object({
     members: z.int().meta({ description: 'Number of contacts that meet the rules now.' }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
-import { clearable, omittable, text, timestamp, uuid } from '../core/fields.ts';
+import { clearable, text, timestamp, uuid } from '../core/fields.ts';
 import { consentPurpose } from './consents.ts';
 import { eventName } from './contact-events.ts';
 
@@ -45,13 +45,6 @@ export const ConsentCondition = z
   })
   .meta({ id: 'ConsentCondition' });
 
-const fieldName = text(100, 1).meta({
-  description: '`name`, `phone`, `email` or `external_id`; any other name is that of a custom field.',
-});
-const fieldValue = z.union([text(1_000), z.number(), z.boolean()]);
-const fieldType = z.literal('field').meta({ description: 'A condition on a field of the contact.' });
-const valueRule =
-  'Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.';
 const fieldOp = z
   .enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte'])
   .meta({
@@ -61,14 +54,20 @@ const fieldOp = z
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
 /** A field of the contact: name, phone (E.164), email (lower case), external_id, else a key of its `fields`. "" counts as not set. */
-export const FieldConditionInput = z
+export const FieldCondition = z
   .object({
-    type: fieldType,
-    name: fieldName,
-    op: fieldOp,
-    value: omittable(fieldValue).meta({
-      description: `Value to compare with; left out with \`is_set\` and \`is_not_set\`. ${valueRule}`,
+    type: z.literal('field').meta({ description: 'A condition on a field of the contact.' }),
+    name: text(100, 1).meta({
+      description: '`name`, `phone`, `email` or `external_id`; any other name is that of a custom field.',
     }),
+    op: fieldOp,
+    value: z
+      .union([text(1_000), z.number(), z.boolean()])
+      .optional()
+      .meta({
+        description:
+          'Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.',
+      }),
   })
   .superRefine(({ op, value }, context) => {
     const needsNone = op === 'is_set' || op === 'is_not_set';
@@ -78,17 +77,6 @@ export const FieldConditionInput = z
     else if ((op === 'contains' || op === 'starts_with') && typeof value !== 'string')
       issue(`must be a string with ${op}`);
     else if (ordered.includes(op) && typeof value === 'boolean') issue(`must be a number or a string with ${op}`);
-  })
-  .meta({ id: 'FieldConditionInput' });
-
-export const FieldCondition = z
-  .object({
-    type: fieldType,
-    name: fieldName,
-    op: fieldOp,
-    value: fieldValue.nullable().meta({
-      description: `Value that the field is compared with; null with \`is_set\` and \`is_not_set\`. ${valueRule}`,
-    }),
   })
   .meta({ id: 'FieldCondition' });
 
@@ -102,6 +90,13 @@ export const TagCondition = z
   })
   .meta({ id: 'TagCondition' });
 
+const condition = z
+  .discriminatedUnion('type', [EventCondition, ConsentCondition, FieldCondition, TagCondition], {
+    error: 'must be a condition of type event, consent, field or tag',
+  })
+  .meta({ id: 'AudienceCondition' });
+export type Condition = z.output<typeof condition>;
+
 const conditionsOf = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)
@@ -109,35 +104,19 @@ const conditionsOf = <Item extends z.ZodType>(item: Item) =>
     .max(20)
     .meta({ description: '1 to 20 conditions. Only the outermost list can contain nested lists.' });
 
-/** All or any of 1 to 20 conditions, each of which may itself be such a list: the one nested level. `suffix` is that of their names. */
-function rulesOf<Field extends typeof FieldCondition | typeof FieldConditionInput>(field: Field, suffix: string) {
-  const condition = z
-    .discriminatedUnion('type', [EventCondition, ConsentCondition, field, TagCondition], {
-      error: 'must be a condition of type event, consent, field or tag',
-    })
-    .meta({ id: `AudienceCondition${suffix}` });
-  const nested = z
-    .object({ match: ruleMatch, conditions: conditionsOf(condition) })
-    .meta({ id: `NestedRules${suffix}` });
-  const item = z.union([condition, nested]);
-  const rules = z
-    .object({ match: ruleMatch, conditions: conditionsOf(item) })
-    .meta({ id: `AudienceRules${suffix}`, description: 'Rules that decide who is a member; at most 256 KiB as JSON.' });
-  return { condition, nested, item, rules };
-}
+/** The one nested level of conditions. */
+export const NestedRules = z
+  .object({ match: ruleMatch, conditions: conditionsOf(condition) })
+  .meta({ id: 'NestedRules' });
+export type NestedRules = z.output<typeof NestedRules>;
 
-const given = rulesOf(FieldConditionInput, 'Input');
-export type Condition = z.output<typeof given.condition>;
-export type NestedRules = z.output<typeof given.nested>;
-/** Rules as they are written. */
-export const AudienceRulesInput = given.rules;
-export type AudienceRulesInput = z.output<typeof AudienceRulesInput>;
+const item = z.union([condition, NestedRules]);
 
-const shown = rulesOf(FieldCondition, '');
-/** Rules as responses show them: with every field. */
-export const AudienceRules = shown.rules;
-export type AudienceRules = z.infer<typeof AudienceRules>;
-export type ShownItem = z.infer<typeof shown.item>;
+/** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
+export const AudienceRules = z
+  .object({ match: ruleMatch, conditions: conditionsOf(item) })
+  .meta({ id: 'AudienceRules', description: 'Rules that decide who is a member; at most 256 KiB as JSON.' });
+export type AudienceRules = z.output<typeof AudienceRules>;
 
 const name = text(120, 1).meta({ description: 'Name of the audience, unique in the account.' });
 const description = text(1_000);
@@ -145,13 +124,13 @@ const description = text(1_000);
 export const AudienceInput = z.object({
   name,
   description: description.default('').meta({ description: 'What the audience is for.' }),
-  rules: AudienceRulesInput,
+  rules: AudienceRules,
 });
 
 export const AudienceChange = z.object({
   name: name.optional(),
   description: clearable(description, '').meta({ description: 'What the audience is for; null removes the text.' }),
-  rules: AudienceRulesInput.optional(),
+  rules: AudienceRules.optional(),
 });
 
 export const audienceStatus = z.enum(['building', 'ready', 'failed']).meta({
@@ -194,7 +173,9 @@ export const AudienceExplanation = z.object({
     .array(
       z
         .object({
-          condition: shown.item.meta({ description: 'A condition of the rules, or a nested list of them.' }),
+          condition: z
+            .union([condition, NestedRules])
+            .meta({ description: 'A condition of the rules, or a nested list of them.' }),
           holds: z.boolean().meta({ description: 'True if the contact meets it now.' }),
           because: z.string().meta({ description: 'The reason, as a sentence.' }),
         })

@@ -29,13 +29,13 @@ export const lenaSummary: ContactSummary = { id: lena.id, name: lena.name, phone
 
 const twin: ContactSummary = { id: '019a9c5e-9f04-7d12-8a55-1b2c3d4e5f60', name: 'L. Vogel', phone: '+493023125101' };
 
-const rules = {
+const rules: Audience['rules'] = {
   match: 'all',
   conditions: [
     { type: 'tag', op: 'has', tag: 'regular' },
     { type: 'event', op: 'did_not', name: 'visit.paid', days: 60, at_least: 1 },
   ],
-} satisfies Audience['rules'];
+};
 
 const audience: Audience = {
   id: '019a9c60-41d3-7b6e-a1f0-7c8d9e0f1a20',

@@ -47,14 +47,6 @@ export function clearable<Schema extends z.ZodType>(schema: Schema, empty: NoInf
     .optional();
 }
 
-/** A field of a body that is left out where it is null, by its type too: what a response shows can be sent again. */
-export function omittable<Schema extends z.ZodType>(schema: Schema) {
-  return schema
-    .nullable()
-    .transform((value) => (value === null ? undefined : (value as z.output<Schema>)))
-    .optional();
-}
-
 /** A resource id in UUID form, of any version, ignoring case. */
 export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
 

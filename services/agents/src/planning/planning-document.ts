@@ -1,4 +1,4 @@
-import type { WorkflowBlockInput } from '@customer-platform/contracts/agents';
+import type { WorkflowBlock } from '@customer-platform/contracts/agents';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import type { NumberedDeal } from '@customer-platform/contracts/crm';
@@ -14,7 +14,7 @@ export interface PlanningFacts {
   claim: Claim;
   account: AccountContext;
   agent: AgentRow;
-  blocks: readonly WorkflowBlockInput[];
+  blocks: readonly WorkflowBlock[];
   contact: Contact;
   /** Channels that reach the contact. */
   channels: Channel[];
@@ -59,10 +59,7 @@ export function planningDocument(facts: PlanningFacts): PlanningDocument {
   };
 }
 
-function tellAgent(
-  { name, role, actions }: AgentRow,
-  blocks: readonly WorkflowBlockInput[],
-): PlanningDocument['agent'] {
+function tellAgent({ name, role, actions }: AgentRow, blocks: readonly WorkflowBlock[]): PlanningDocument['agent'] {
   const workflow = fitting(blocks, told.workflow);
   return { name, role, actions, workflow, workflow_blocks_left_out: blocks.length - workflow.length };
 }

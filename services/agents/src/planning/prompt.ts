@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentAction, PlanTrigger, SourceKind, WorkflowBlockInput } from '@customer-platform/contracts/agents';
+import type { AgentAction, PlanTrigger, SourceKind, WorkflowBlock } from '@customer-platform/contracts/agents';
 import type { Channel } from '@customer-platform/contracts/messaging';
 
 /** One message of a chat completion. */
@@ -17,7 +17,7 @@ export interface PlanningDocument {
     name: string;
     role: string;
     actions: AgentAction[];
-    workflow: WorkflowBlockInput[];
+    workflow: WorkflowBlock[];
     /** Number of blocks left out because the workflow is too long. */
     workflow_blocks_left_out: number;
   };

@@ -1,11 +1,11 @@
 import { findMembers } from '@customer-platform/contracts/accounts';
-import type { AgentAction, WorkflowBlockInput } from '@customer-platform/contracts/agents';
+import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/agents';
 import { findStages } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
 
 /** Returns the resources that blocks reference, each once. */
-export function partsOf(blocks: readonly WorkflowBlockInput[]) {
-  const named = <Part>(partOf: (block: WorkflowBlockInput) => Part | undefined) => [
+export function partsOf(blocks: readonly WorkflowBlock[]) {
+  const named = <Part>(partOf: (block: WorkflowBlock) => Part | undefined) => [
     ...new Set(blocks.map(partOf).filter((part) => part !== undefined)),
   ];
   return {
@@ -48,7 +48,7 @@ export async function askForParts(
 }
 
 /** Returns the broken references of blocks, a phrase each. */
-export function brokenParts(blocks: readonly WorkflowBlockInput[], known: KnownParts): string[] {
+export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts): string[] {
   const named = partsOf(blocks);
   const isStageThere = (stage: number) =>
     blocks.every(

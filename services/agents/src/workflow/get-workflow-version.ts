@@ -1,6 +1,6 @@
 import * as contract from '@customer-platform/contracts/agents';
 import { implement } from '../implement.ts';
-import { toBlocks, toVersion } from './version.ts';
+import { toVersion } from './version.ts';
 import { listVersionRows, selectBlocks } from './workflow.sql.ts';
 
 export const getWorkflowVersion = implement(contract.getWorkflowVersion, {
@@ -11,6 +11,6 @@ export const getWorkflowVersion = implement(contract.getWorkflowVersion, {
   async handle({ account, tx, params, found }) {
     // A version never changes, and is deleted only with its agent.
     const definition = (await selectBlocks(tx, account.id, params.agent_id, params.number)) ?? [];
-    return { ...toVersion(found, account.timezone), definition: toBlocks(definition) };
+    return { ...toVersion(found, account.timezone), definition };
   },
 });

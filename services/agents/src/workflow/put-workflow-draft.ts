@@ -3,7 +3,6 @@ import { brokenBound, formatInstant } from '@customer-platform/service-kit';
 import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
-import { toBlocks } from './version.ts';
 import { maxWrittenOut, updateDraft } from './workflow.sql.ts';
 
 /** Maximum size of a draft's blocks as JSON: each version has a copy. */
@@ -28,6 +27,6 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
         `blocks must have at most ${maxWrittenOut} bytes with each number in full`,
         'blocks',
       );
-    return { blocks: toBlocks(body.blocks), updated_at: formatInstant(now, account.timezone) };
+    return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };
   },
 });

@@ -1,4 +1,4 @@
-import type { WorkflowBlock, WorkflowBlockInput, WorkflowVersion } from '@customer-platform/contracts/agents';
+import type { WorkflowVersion } from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { AgentRow } from '../agents/agents.sql.ts';
@@ -16,13 +16,4 @@ export function refuseMoreVersions({ last_version }: Pick<AgentRow, 'last_versio
 /** Returns a workflow version as the API shows it, without a publisher: API keys belong to no person. */
 export function toVersion(row: VersionRow, timezone: string): WorkflowVersion {
   return { ...row, by: null, at: formatInstant(row.at, timezone) };
-}
-
-/** Returns blocks as the API shows them, with every field: they are stored as they were written. */
-export function toBlocks(blocks: readonly WorkflowBlockInput[]): WorkflowBlock[] {
-  return blocks.map(
-    ({ action = null, teammate = null, pipeline = null, stage = null, collection = null, ...block }) => {
-      return { ...block, action, teammate, pipeline, stage, collection };
-    },
-  );
 }

@@ -1,4 +1,4 @@
-import type { WorkflowBlockInput, WorkflowVersion } from '@customer-platform/contracts/agents';
+import type { WorkflowBlock, WorkflowVersion } from '@customer-platform/contracts/agents';
 import type { JsonValue, PageBounds, Sql } from '@customer-platform/service-kit';
 import { isOpenPlan } from '../plans/plans.sql.ts';
 
@@ -15,7 +15,7 @@ export async function updateDraft(
   tx: Sql,
   accountId: string,
   agentId: number,
-  { blocks, at }: { blocks: readonly WorkflowBlockInput[]; at: Date },
+  { blocks, at }: { blocks: readonly WorkflowBlock[]; at: Date },
 ): Promise<boolean> {
   const { count } = await tx`
     update agents set draft = given.blocks, draft_at = ${at}
@@ -26,7 +26,7 @@ export async function updateDraft(
 
 /** Returns the draft and when it was written, or undefined if there is none. */
 export async function selectDraft(tx: Sql, accountId: string, agentId: number) {
-  const [row] = await tx<{ blocks: WorkflowBlockInput[]; updated_at: Date }[]>`
+  const [row] = await tx<{ blocks: WorkflowBlock[]; updated_at: Date }[]>`
     select draft as blocks, draft_at as updated_at from agents
     where account_id = ${accountId} and id = ${agentId} and draft is not null`;
   return row;
@@ -89,8 +89,8 @@ export async function selectBlocks(
   accountId: string,
   agentId: number,
   number: number,
-): Promise<WorkflowBlockInput[] | undefined> {
-  const [row] = await tx<{ blocks: WorkflowBlockInput[] }[]>`
+): Promise<WorkflowBlock[] | undefined> {
+  const [row] = await tx<{ blocks: WorkflowBlock[] }[]>`
     select blocks from workflow_versions where account_id = ${accountId} and agent_id = ${agentId} and number = ${number}`;
   return row?.blocks;
 }

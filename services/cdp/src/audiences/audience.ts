@@ -1,4 +1,4 @@
-import type { Audience, Condition, NestedRules, ShownItem } from '@customer-platform/contracts/cdp';
+import type { Audience } from '@customer-platform/contracts/cdp';
 import { changedValues, formatInstant } from '@customer-platform/service-kit';
 import type { AudienceRow, Computed } from './audiences.sql.ts';
 
@@ -15,7 +15,7 @@ export function toAudience(row: AudienceRow, timezone: string): Audience {
     refreshed_at: row.refreshed_at && formatInstant(row.refreshed_at, timezone),
     created_at: formatInstant(row.created_at, timezone),
     updated_at: formatInstant(row.updated_at, timezone),
-    rules: { ...rules, conditions: rules.conditions.map(toShown) },
+    rules,
   };
 }
 
@@ -24,14 +24,4 @@ export function replacedBy(audience: Audience, before: Computed, timezone: strin
   const { status, error, members, refreshed_at } = before;
   const shown = { status, error, members, refreshed_at: refreshed_at && formatInstant(refreshed_at, timezone) };
   return changedValues<Partial<Audience>>(shown, audience);
-}
-
-/** Returns a condition, or the nested ones, as the API shows it, with every field: rules are stored as they were written. */
-export function toShown(item: Condition | NestedRules): ShownItem {
-  if ('conditions' in item) return { ...item, conditions: item.conditions.map(ofField) };
-  return ofField(item);
-}
-
-function ofField(condition: Condition) {
-  return condition.type === 'field' ? { ...condition, value: condition.value ?? null } : condition;
 }

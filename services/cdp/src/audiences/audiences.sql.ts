@@ -1,4 +1,4 @@
-import type { Audience, AudienceRulesInput } from '@customer-platform/contracts/cdp';
+import type { Audience, AudienceRules } from '@customer-platform/contracts/cdp';
 import {
   brokenConstraint,
   countSerially,
@@ -8,8 +8,7 @@ import {
 } from '@customer-platform/service-kit';
 import { leavesOf } from './rules.ts';
 
-export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at' | 'rules'> {
-  rules: AudienceRulesInput;
+export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at'> {
   /** Grows with the rules. */
   version: number;
   refreshed_at: Date | null;
@@ -27,7 +26,7 @@ type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
 export const columns = (tx: Sql) =>
   tx`id, name, description, status, error, members, refreshed_at, created_at, updated_at, rules, version`;
 
-function eventNames(rules: AudienceRulesInput): string[] {
+function eventNames(rules: AudienceRules): string[] {
   return [...new Set(leavesOf(rules).flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
 }
 
@@ -80,12 +79,7 @@ export async function listAudienceRows(tx: Sql, accountId: string, last: string 
 export async function updateAudienceRow(
   tx: Sql,
   accountId: string,
-  {
-    id,
-    name,
-    description,
-    rules,
-  }: Omit<AudienceValues, 'rules'> & { id: string; rules: AudienceRulesInput | undefined },
+  { id, name, description, rules }: Omit<AudienceValues, 'rules'> & { id: string; rules: AudienceRules | undefined },
   now: Date,
 ) {
   const rebuild = tx`

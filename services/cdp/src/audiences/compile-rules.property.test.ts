@@ -1,4 +1,4 @@
-import { AudienceRulesInput, type Condition } from '@customer-platform/contracts/cdp';
+import { AudienceRules, type Condition } from '@customer-platform/contracts/cdp';
 import { inTransaction } from '@customer-platform/service-kit';
 import { startPlatform } from '@customer-platform/testkit';
 import { afterAll, expect, it } from '@jest/globals';
@@ -89,11 +89,11 @@ const rules = fc
     match,
     conditions: fc.array(fc.oneof({ weight: 3, arbitrary: condition }, nested), { minLength: 1, maxLength: 4 }),
   })
-  .filter((candidate) => AudienceRulesInput.safeParse(candidate).success)
-  .map((candidate) => AudienceRulesInput.parse(candidate));
+  .filter((candidate) => AudienceRules.safeParse(candidate).success)
+  .map((candidate) => AudienceRules.parse(candidate));
 
 /** Returns whether one person meets the rules, evaluated naively. */
-function holds(item: AudienceRulesInput | AudienceRulesInput['conditions'][number], who: Person): boolean {
+function holds(item: AudienceRules | AudienceRules['conditions'][number], who: Person): boolean {
   if ('conditions' in item) {
     const each = item.conditions.map((inner) => holds(inner, who));
     return item.match === 'all' ? each.every(Boolean) : each.some(Boolean);
@@ -164,7 +164,7 @@ async function store(people: Person[]): Promise<{ accountId: string; ids: string
 }
 
 /** Returns for each contact that is counted whether the rules hold, then whether each condition does. */
-async function ask(asked: AudienceRulesInput, scope: Scope): Promise<Map<string, boolean[]>> {
+async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, boolean[]>> {
   const { from, holds: test, conditions, values } = compileRules(asked, scope);
   const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from}`;
   const rows = await inTransaction(sql, async (tx) => {
@@ -175,11 +175,11 @@ async function ask(asked: AudienceRulesInput, scope: Scope): Promise<Map<string,
 }
 
 /** Returns the same rules, with as many conditions on fields more that change nothing as have fields read once for all of them. */
-function withManyFields(asked: AudienceRulesInput): AudienceRulesInput {
+function withManyFields(asked: AudienceRules): AudienceRules {
   const isTrue = asked.match === 'all';
   const nobodys = { type: 'field', name: 'a field of nobody', op: isTrue ? 'is_not_set' : 'is_set' };
   const conditions = [...asked.conditions, { match: 'any', conditions: Array(9).fill(nobodys) }];
-  return AudienceRulesInput.parse({ ...asked, conditions });
+  return AudienceRules.parse({ ...asked, conditions });
 }
 
 it('says of all contacts, and of some, what the rules and each of their conditions say', async () => {
@@ -230,7 +230,7 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
 }, 120_000);
 
 it.each([1, 3, 40, 400])('has the steps of a statement about %i names of events share 256 MiB', async (count) => {
-  const asked = AudienceRulesInput.parse({
+  const asked = AudienceRules.parse({
     match: 'any',
     conditions: Array.from({ length: Math.ceil(count / 20) }, (_, group) => ({
       match: 'any',

@@ -1,4 +1,4 @@
-import type { AudienceRulesInput, Condition, NestedRules } from '@customer-platform/contracts/cdp';
+import type { AudienceRules, Condition, NestedRules } from '@customer-platform/contracts/cdp';
 import { dayMs } from '@customer-platform/service-kit';
 import { type Bind, fieldTest, type Value } from './field-test.ts';
 import { leavesOf } from './rules.ts';
@@ -39,7 +39,7 @@ type ConsentQuestion = Pick<Extract<Condition, { type: 'consent' }>, 'channel' |
  * of a contact are combined in one row, which is joined. Pure. Apart from names of tables and columns, everything is
  * bound.
  */
-export function compileRules(rules: AudienceRulesInput, scope: Scope): CompiledRules {
+export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules {
   const binding = bindingsOf(scope);
   const { bind } = binding;
   const questions = new Map<string, EventQuestion | ConsentQuestion>();
@@ -85,7 +85,7 @@ export function compileRules(rules: AudienceRulesInput, scope: Scope): CompiledR
  * condition expands them again. Where there are many, the `||` does it once a contact, in a subquery that stays one (`offset 0`): four hundred conditions take a
  * fiftieth. It is after the join, which may write to disk what it joins. For few, the planner may divide the contacts among its workers, which it does not with that.
  */
-function candidates(rules: AudienceRulesInput, { contactIds }: Scope, known: { join: string; held: string }): string {
+function candidates(rules: AudienceRules, { contactIds }: Scope, known: { join: string; held: string }): string {
   const isOften = leavesOf(rules).filter(({ type }) => type === 'field').length > fewFieldConditions;
   return `
     (select id, name, phone, email, external_id, tags, ${isOften ? "fields || '{}'::jsonb as fields" : 'fields'}${known.held}
@@ -133,7 +133,7 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
  * passage of time ends that: `contact_id`, `due_at`. Undefined if no condition of the rules has a window. The n-th
  * latest event decides for at_least n.
  */
-export function compileReevaluations(rules: AudienceRulesInput, scope: Scope) {
+export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   const { scoped, since, bind, values } = bindingsOf(scope);
   const windowed = leavesOf(rules).flatMap((leaf) =>
     leaf.type === 'event' && leaf.days !== null ? [{ ...leaf, days: leaf.days }] : [],

@@ -2,7 +2,6 @@ import * as contract from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { findContact } from '../contacts/contacts.sql.ts';
 import { implement } from '../implement.ts';
-import { toShown } from './audience.ts';
 import { selectAudience } from './audiences.sql.ts';
 import { compileRules } from './compile-rules.ts';
 import { selectFacts } from './facts.sql.ts';
@@ -36,7 +35,7 @@ export const explainAudience = implement(contract.explainAudience, {
     return {
       member: row?.member ?? false,
       conditions: rules.conditions.map((condition, index) => ({
-        condition: toShown(condition),
+        condition,
         holds: row?.holding[index] ?? false,
         because: reasonOf(condition, facts),
       })),

@@ -1,4 +1,4 @@
-import type { AudienceRulesInput, Condition } from '@customer-platform/contracts/cdp';
+import type { AudienceRules, Condition } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { dayMs, dayOf, type Sql } from '@customer-platform/service-kit';
 import type { ConsentRow } from '../consents/consents.sql.ts';
@@ -33,7 +33,7 @@ interface DidRow extends Pick<EventCondition, 'name' | 'days' | 'at_least'> {
 export async function selectFacts(
   { tx, account, now }: { tx: Sql; account: AccountContext; now: Date },
   contact: ContactRow,
-  rules: AudienceRulesInput,
+  rules: AudienceRules,
 ): Promise<Facts> {
   const who = { accountId: account.id, contactId: contact.id };
   const leaves = leavesOf(rules);

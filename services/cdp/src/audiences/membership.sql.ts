@@ -1,4 +1,4 @@
-import type { AudienceRulesInput } from '@customer-platform/contracts/cdp';
+import type { AudienceRules } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 import { keepLeavers } from '../leavers/leavers.sql.ts';
 import { dataOfMove } from '../moves/moves.sql.ts';
@@ -14,7 +14,7 @@ export interface Target {
 /** An audience with its rules. */
 interface RuledAudience {
   id: string;
-  rules: AudienceRulesInput;
+  rules: AudienceRules;
 }
 
 /**
@@ -22,7 +22,7 @@ interface RuledAudience {
  * that an account has may be more than a process can hold.
  */
 export async function selectRules(tx: Sql, accountId: string, { id, version }: Target) {
-  const [row] = await tx<{ rules: AudienceRulesInput }[]>`
+  const [row] = await tx<{ rules: AudienceRules }[]>`
     select rules from audiences where account_id = ${accountId} and id = ${id} and version = ${version}`;
   return row?.rules;
 }
