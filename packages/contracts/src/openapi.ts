@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import {
   createDocument,
+  type oas31,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathItemObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { ContactEventInput } from './cdp/contact-events.ts';
+import { WrittenContact } from './cdp/resources.ts';
 import { type EventDefinition, envelopeOf, eventEnvelope } from './core/event.ts';
 import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Deprecation, Operation } from './core/operation.ts';
@@ -45,7 +47,7 @@ export function openApiPart(service: ServiceName): ApiDocument {
       paths,
       webhooks: Object.fromEntries(webhooks.map((event) => [event.kind, webhookOf(event)])),
       components: {
-        schemas: service === 'cdp' ? { ContactEvent: ContactEventInput } : {},
+        schemas: service === 'cdp' ? entrySchemas() : {},
         headers,
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'An API key: cp_live_… or cp_test_…' },
@@ -89,6 +91,15 @@ export function eventKinds(): { kind: string; sent: string; schema: Record<strin
 
 function publicEvents(): EventDefinition[] {
   return events.filter((event) => event.audience === 'public');
+}
+
+/**
+ * Entries that are taken or refused by themselves, which no body's schema has. What a transform makes has no schema: that of a written contact is of what
+ * is given.
+ */
+function entrySchemas() {
+  const { $schema: _, ...written } = z.toJSONSchema(WrittenContact, { io: 'input' });
+  return { ContactEvent: ContactEventInput, WrittenContact: written as oas31.SchemaObject };
 }
 
 const keyHeader = z.object({

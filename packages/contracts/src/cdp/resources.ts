@@ -57,7 +57,7 @@ export const ContactByExternalId = ContactChange.omit({ external_id: true });
 export const maxBatch = 500;
 
 /** A contact of a batch: found by its external id, else its email, else its phone, and then updated as by PATCH. */
-export const WrittenContact = ContactChange.meta({ id: 'WrittenContact' });
+export const WrittenContact = ContactChange;
 
 /** What a batch came to, entry by entry. */
 export const ContactsWritten = z
