@@ -27,8 +27,11 @@ export const isChangeOf = (sql: Sql, table: string, { since, until, after }: Cha
 };
 
 /** Expression for the position of a row, as text: the `next` of its page. */
-export const changePosition = (sql: Sql, table: string): Fragment => sql`
-  to_char(${sql(`${table}.updated_at`)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || ${sql(`${table}.id`)}`;
+export const changePosition = (sql: Sql, table: string): Fragment => sql.unsafe(changePositionText(table));
+
+/** The same for a statement that is a text. */
+export const changePositionText = (table: string) =>
+  `to_char(${table}.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || ${table}.id`;
 
 /** A position as it is written. */
 const written = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})$/;
