@@ -53,6 +53,34 @@ describe('an audience', () => {
     expect((await create('four')).name).toBe('four');
   });
 
+  it('compares a phone and an email with what contacts have, however its rules write them', async () => {
+    const ada = await audiences.contact({ email: 'ada@example.com' });
+    const bo = await audiences.contact({ phone: '+49 30 901820' });
+    const cy = await audiences.contact({ phone: '+525512345699' });
+    const none = await audiences.contact({ name: 'None' });
+    const found = async (name: string, op: 'is' | 'is_not', value: string) => {
+      const rules = { match: 'all' as const, conditions: [{ type: 'field' as const, name, op, value }] };
+      const { sample } = await account.client.previewAudience({ body: { rules } });
+      return sample.map(({ id }) => id).toReversed();
+    };
+    expect(await found('email', 'is', ' Ada@Example.com ')).toEqual([ada]);
+    expect(await found('email', 'is_not', 'ADA@EXAMPLE.COM')).toEqual([bo, cy, none]);
+    for (const phone of ['030 901820', '+49 (30) 901820', '0049 30901820']) {
+      expect([phone, await found('phone', 'is', phone)]).toEqual([phone, [bo]]);
+      expect([phone, await found('phone', 'is_not', phone)]).toEqual([phone, [ada, cy, none]]);
+    }
+    expect(await found('phone', 'is', '+5215512345699')).toEqual([cy]);
+    expect(await found('phone', 'is', 'unknown')).toEqual([]);
+    const rules = {
+      match: 'all' as const,
+      conditions: [{ type: 'field' as const, name: 'phone', op: 'is' as const, value: '030 901820' }],
+    };
+    const { id } = await audiences.create(rules);
+    await audiences.holds(id, [bo]);
+    const { member } = await account.client.explainAudience({ params: { audience_id: id }, query: { contact: bo } });
+    expect(member).toBe(true);
+  });
+
   it('has a name that no other of the account has', async () => {
     const { id } = await audiences.create(tagged('a'), 'one');
     const { id: other } = await audiences.create(tagged('a'), 'two');

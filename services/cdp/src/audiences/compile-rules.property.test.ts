@@ -8,6 +8,7 @@ import { runCompiled, setPlanning } from './membership.sql.ts';
 
 const dayMs = 86_400_000;
 const now = new Date('2026-11-20T09:00:00Z');
+const country = 'DE';
 
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
@@ -188,12 +189,12 @@ it('says of all contacts, and of some, what the rules and each of their conditio
       const { accountId, ids } = await store(people);
       for (const asked of several) {
         const expected = people.map((who) => [asked, ...asked.conditions].map((item) => holds(item, who)));
-        const all = await ask(asked, { accountId, now });
+        const all = await ask(asked, { accountId, country, now });
         expect(ids.map((id) => all.get(id))).toEqual(expected);
-        const often = await ask(withManyFields(asked), { accountId, now });
+        const often = await ask(withManyFields(asked), { accountId, country, now });
         expect(ids.map((id) => often.get(id))).toEqual(expected.map((each) => [...each, asked.match === 'all']));
         const contactIds = ids.filter((_, index) => index % 2 === 0);
-        const some = await ask(asked, { accountId, now, contactIds });
+        const some = await ask(asked, { accountId, country, now, contactIds });
         expect(ids.map((id) => some.get(id))).toEqual(expected.map((each, index) => (index % 2 ? undefined : each)));
       }
     }),
@@ -205,7 +206,7 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
   await fc.assert(
     fc.asyncProperty(fc.array(person, { minLength: 1, maxLength: 8 }), rules, async (people, asked) => {
       const { accountId, ids } = await store(people);
-      const reevaluations = compileReevaluations(asked, { accountId, now });
+      const reevaluations = compileReevaluations(asked, { accountId, country, now });
       const rows = reevaluations
         ? await runCompiled<{ contact_id: string; due_at: Date }>(sql, reevaluations.select, reevaluations.values)
         : [];
@@ -243,8 +244,8 @@ it.each([1, 3, 40, 400])('has the steps of a statement about %i names of events 
     })),
   });
   const { accountId } = await store([]);
-  const { from, holds: test, groupings, values } = compileRules(asked, { accountId, now });
-  const reevaluations = compileReevaluations(asked, { accountId, now })!;
+  const { from, holds: test, groupings, values } = compileRules(asked, { accountId, country, now });
+  const reevaluations = compileReevaluations(asked, { accountId, country, now })!;
   expect([groupings, reevaluations.groupings]).toEqual([count, count]);
   for (const [text, bound] of [
     [`select c.id from ${from} where ${test}`, values],

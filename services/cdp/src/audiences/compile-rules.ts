@@ -6,6 +6,8 @@ import { leavesOf } from './rules.ts';
 /** Contacts and instant that rules are evaluated for. */
 export interface Scope {
   accountId: string;
+  /** The account's, of phones without a country code. */
+  country: string;
   now: Date;
   /** Only these contacts; all of the account if left out. */
   contactIds?: readonly string[] | undefined;
@@ -61,7 +63,7 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
         return condition.op === 'has' ? has : `not (${has})`;
       }
       case 'field':
-        return fieldTest(condition, bind);
+        return fieldTest(condition, scope.country, bind);
     }
   };
   const conditions = rules.conditions.map((item) =>

@@ -17,6 +17,7 @@ export const explainAudience = implement(contract.explainAudience, {
       if (!contact) return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
       const { from, holds, conditions, values } = compileRules(rules, {
         accountId: account.id,
+        country: account.country,
         now,
         contactIds: [contact.id],
       });

@@ -1,4 +1,5 @@
 import type { Condition } from '@customer-platform/contracts/cdp';
+import { numbersOfLine, toE164 } from '@customer-platform/phone-number';
 
 /** A value bound to a placeholder. */
 export type Value = string | number | Date | readonly string[];
@@ -16,12 +17,18 @@ const columns = new Map([
 ]);
 const ordering = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
+/** How a contact's own value was written before it was stored, by its column: `is` compares what is stored. A line has up to two numbers. */
+const stored = new Map<string, (value: string, country: string) => readonly string[]>([
+  ['phone', (value, country) => numbersOfLine(toE164(value, country) ?? value)],
+  ['email', (value) => [value.trim().toLowerCase()]],
+]);
+
 /**
  * Returns the SQL of a condition on a field of a contact `c`, never null. A text is compared with the field as text, by
  * code point; a number or a boolean only with a field that is one. A field that is not set, or "", meets nothing but
- * is_not and is_not_set.
+ * is_not and is_not_set. A phone without a country code is one of `country`.
  */
-export function fieldTest({ name, op, value }: FieldCondition, bind: Bind): string {
+export function fieldTest({ name, op, value }: FieldCondition, country: string, bind: Bind): string {
   const column = columns.get(name);
   const field = column ? undefined : `(c.fields -> ${bind(name, 'text')})`;
   const text = `nullif(${column ?? `(${field} #>> '{}')`}, '')`;
@@ -31,7 +38,8 @@ export function fieldTest({ name, op, value }: FieldCondition, bind: Bind): stri
     if (typeof value === 'string') {
       if (op === 'contains') return `position(${bind(value, 'text')} in ${text}) > 0`;
       if (op === 'starts_with') return `starts_with(${text}, ${bind(value, 'text')})`;
-      if (op === 'is' || op === 'is_not') return `${text} = ${bind(value, 'text')}`;
+      if (op === 'is' || op === 'is_not')
+        return `${text} = any(${bind(stored.get(name)?.(value, country) ?? [value], 'text[]')})`;
       return `${text} collate "C" ${ordering[op]} ${bind(value, 'text')}`;
     }
     if (!field) return 'false';

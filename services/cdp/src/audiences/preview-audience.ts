@@ -12,7 +12,8 @@ const timeoutMs = 5_000;
 export const previewAudience = implement(contract.previewAudience, {
   async handle({ account, body, now, prefetch }) {
     checkRulesSize(body.rules);
-    const { from, holds, groupings, values } = compileRules(body.rules, { accountId: account.id, now });
+    const { id: accountId, country } = account;
+    const { from, holds, groupings, values } = compileRules(body.rules, { accountId, country, now });
     const select = (tx: Sql) =>
       runPlanned<{ id: string; name: string; phone: string | null; members: number }>(
         tx,

@@ -35,7 +35,8 @@ export async function refreshMembership(
   { timeoutMs, roundMs = Number.POSITIVE_INFINITY, contactsOf }: Refresh,
 ): Promise<Target[]> {
   const { tx, now } = call;
-  const scopeOf = (target: Target) => ({ accountId: account.id, now, contactIds: contactsOf?.(target) });
+  const { id: accountId, country } = account;
+  const scopeOf = (target: Target) => ({ accountId, country, now, contactIds: contactsOf?.(target) });
   const untilMs = performance.now() + roundMs;
   const leaveLong = () => {
     if (performance.now() > untilMs) throw new RoundLeft();
