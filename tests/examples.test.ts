@@ -61,7 +61,7 @@ async function plan(): Promise<void> {
 }
 
 it('customer data', async () => {
-  await send('updateContact', 'putContactByExternalId', 'recordConsent', 'recordEvents');
+  await send('updateContact', 'putContactByExternalId', 'writeContacts', 'recordConsent', 'recordEvents');
   await send('createAudience', 'updateAudience', 'refreshAudience', 'previewAudience');
   await duplicate();
   await send('dismissDuplicate');

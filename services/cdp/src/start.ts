@@ -31,6 +31,7 @@ import { handleGetContactSummary } from './contacts/handle-get-contact-summary.t
 import { listContacts } from './contacts/list-contacts.ts';
 import { putContactByExternalId } from './contacts/put-contact-by-external-id.ts';
 import { updateContact } from './contacts/update-contact.ts';
+import { writeContacts } from './contacts/write-contacts.ts';
 import { dismissDuplicate } from './duplicates/dismiss-duplicate.ts';
 import { findDuplicates } from './duplicates/find-duplicates.ts';
 import { forgetMerges } from './duplicates/forget-merges.ts';
@@ -48,6 +49,7 @@ export const cdp: ServiceDefinition<typeof contract> = {
   operations: {
     createContact,
     listContacts,
+    writeContacts,
     getContact,
     updateContact,
     deleteContact,

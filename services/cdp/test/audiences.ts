@@ -27,7 +27,8 @@ export function audiencesOf(platform: Platform, account: TestAccount) {
     members,
     create: async (rules: RulesInput, name = 'Audience') =>
       ready((await client.createAudience({ body: { name, rules } })).id),
-    contact: async (body: z.input<typeof ContactInput> = {}) => (await client.createContact({ body })).id,
+    contact: async (body: z.input<typeof ContactInput> = {}) =>
+      (await client.createContact({ body: { name: 'Somebody', ...body } })).id,
     visit: (contact: string, at: Date = platform.clock.now()) =>
       client.recordEvents({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } }),
     /** Waits until exactly these contacts are in the audience. */

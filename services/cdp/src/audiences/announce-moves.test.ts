@@ -93,6 +93,7 @@ it('moves behind those that are kept are told of in their order, and those of a 
     ['audience.entered', gone],
     ['audience.left', gone],
     ['contact.deleted', gone],
+    ['contact.deleted', gone], // for other modules
     ['audience.entered', merged],
     ['audience.left', merged],
     ['audience.entered', kept],

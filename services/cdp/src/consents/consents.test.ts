@@ -122,7 +122,7 @@ describe('the consents of a contact', () => {
       seen.push(id);
     }
     expect(seen).toEqual(made);
-    const other = { contact_id: (await account.client.createContact({ body: {} })).id };
+    const other = { contact_id: (await account.client.createContact({ body: { name: 'Ada' } })).id };
     for (const cursor of [made[0]!, 'x', '']) {
       await expect(
         account.client.listConsents({ params: other, query: { starting_after: cursor } }),

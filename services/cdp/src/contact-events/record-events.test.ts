@@ -123,7 +123,7 @@ describe('an event id', () => {
   it('of another account is another event', async () => {
     await record([{ id: 'same', contact: ada, name: 'x' }]);
     const other = await platform.account();
-    const { id } = await other.client.createContact({ body: {} });
+    const { id } = await other.client.createContact({ body: { name: 'Ada' } });
     const response = await other.client.recordEvents({ body: { events: [{ id: 'same', contact: id, name: 'x' }] } });
     expect(response.accepted).toBe(1);
   });

@@ -76,8 +76,20 @@ export function applyValues(
   });
 }
 
+/** Returns the values of a contact to be created. Throws as applyValues, and invalid_request with field name where it has nothing to know it by. */
+export function newValues(given: Body<typeof updateContact>, account: AccountContext): ContactValues {
+  const values = applyValues(given, account);
+  if (values.name || values.phone || values.email || values.external_id) return values;
+  const rule = 'name must be given, or phone, email or external_id: a contact needs one of them';
+  throw new ApiError('invalid_request', rule, { field: 'name' });
+}
+
+/** Returns the values of a contact alone. */
+export function valuesOf({ external_id, name, phone, email, tags, fields }: ContactValues): ContactValues {
+  return { external_id, name, phone, email, tags, fields };
+}
+
 /** Returns the former values of what changed, undefined if nothing did. */
 export function changedContact(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
-  const { external_id, name, phone, email, tags, fields } = before;
-  return changedValues({ external_id, name, phone, email, tags, fields }, after);
+  return changedValues(valuesOf(before), after);
 }

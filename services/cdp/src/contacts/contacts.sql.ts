@@ -1,6 +1,9 @@
 import type { Consent, Contact } from '@customer-platform/contracts/cdp';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import {
+  type ChangePage,
+  changePositionText,
+  changeTime,
   type Fragment,
   type JsonValue,
   lockNumber,
@@ -10,6 +13,7 @@ import {
 } from '@customer-platform/service-kit';
 import { markChanged } from './changed-contacts.sql.ts';
 import { deleteDependents } from './deleted-contacts.sql.ts';
+import { holdLookup } from './identities.sql.ts';
 import { nextNight } from './next-night.ts';
 
 export interface ContactRow extends Omit<Contact, 'created_at' | 'updated_at'> {
@@ -23,35 +27,54 @@ export type ContactValues = Pick<ContactRow, 'external_id' | 'name' | 'phone' | 
 const columnNames = 'id, number, external_id, name, phone, email, tags, fields, merged_into, created_at, updated_at';
 export const columns = (sql: Sql) => sql.unsafe(columnNames);
 
-/**
- * Inserts a contact under the account's next number, in one statement, with `id` as its id if given. The first contact schedules the
- * account's nightly duplicate runs.
- */
+/** Inserts a contact, like `insertContacts`. */
 export async function insertContact(
   sql: Sql,
   account: { id: string; timezone: string },
-  values: ContactValues,
+  values: ContactValues & { id?: string | undefined },
   now: Date,
-  id?: string,
 ) {
-  const [row] = await sql<ContactRow[]>`
+  const [row] = await insertContacts(sql, account, [values], now);
+  return row!;
+}
+
+const valueColumns = ['external_id', 'name', 'phone', 'email', 'tags', 'fields'] as const;
+const valueNames = (sql: Sql, table: string) => sql.unsafe(valueColumns.map((name) => `${table}.${name}`).join(', '));
+const givenNames = (sql: Sql) => sql.unsafe(['id', ...valueColumns].join(', '));
+
+/** The rows of contacts as given, as a function of a `rows from`. */
+const given = (sql: Sql, contacts: readonly ContactValues[]) => sql`
+  jsonb_to_recordset(${sql.json(contacts as unknown as JsonValue)})
+    as (id uuid, external_id text, name text, phone text, email text, tags text[], fields jsonb)`;
+
+/**
+ * Inserts contacts under the account's next numbers, in one statement and in their order, each with its `id` if given. The first contact
+ * schedules the account's nightly duplicate runs.
+ */
+export async function insertContacts(
+  sql: Sql,
+  account: { id: string; timezone: string },
+  contacts: readonly (ContactValues & { id?: string | undefined })[],
+  now: Date,
+) {
+  const time = changeTime(sql, account.id, now);
+  return await sql<ContactRow[]>`
     with next as (
-      insert into contact_numbers as known (account_id, last) values (${account.id}, 1)
-      on conflict (account_id) do update set last = known.last + 1
+      insert into contact_numbers as known (account_id, last) values (${account.id}, ${contacts.length})
+      on conflict (account_id) do update set last = known.last + excluded.last
       returning last
     ), nights as (
       insert into duplicate_runs (account_id, due_at)
-      select ${account.id}, ${nextNight(now, account.timezone)} from next where last = 1
+      select ${account.id}, ${nextNight(now, account.timezone)} from next where last = ${contacts.length}
       on conflict do nothing
     ), made as (
       insert into contacts (account_id, id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
-      select ${account.id}, coalesce(${id ?? null}::uuid, uuidv7()), last, ${values.external_id}, ${values.name}, ${values.phone}, ${values.email},
-        ${values.tags}::text[], ${sql.json(values.fields as JsonValue)}, ${now}, ${now}
-      from next
+      select ${account.id}, coalesce(given.id, uuidv7()), last - ${contacts.length} + position, ${valueNames(sql, 'given')}, ${time}, ${time}
+      from next, rows from (${given(sql, contacts)}) with ordinality as given (${givenNames(sql)}, position)
+      order by position
       returning account_id, ${columns(sql)}
     ), marked as (${markChanged(sql, sql`select account_id, id as contact_id from made`)})
-    select ${columns(sql)} from made`;
-  return row!;
+    select ${columns(sql)} from made order by number`;
 }
 
 /**
@@ -98,7 +121,7 @@ export async function findOldestByExternalId(
   accountId: string,
   externalId: string,
 ): Promise<ContactRow | undefined> {
-  await sql`select pg_advisory_xact_lock(${lockNumber('external_id', accountId, externalId)}::bigint)`;
+  await holdLookup(sql, accountId, lockNumber('external_id', accountId, externalId));
   const [row] = await sql<ContactRow[]>`
     select ${columns(sql)} from contacts
     where account_id = ${accountId} and id = ${oldestByExternalId(sql, sql`${accountId}`, sql`${externalId}`)} for update`;
@@ -126,7 +149,7 @@ export type Address = { column: 'phone'; values: readonly string[] } | { column:
 export async function findOldestByAddress(tx: Sql, accountId: string, { column, values }: Address) {
   // One lock for a line, whichever of its numbers is asked for.
   const [first] = values.toSorted();
-  await tx`select pg_advisory_xact_lock(${lockNumber(column, accountId, first!)}::bigint)`;
+  await holdLookup(tx, accountId, lockNumber(column, accountId, first!));
   const [row] = await tx<ContactRow[]>`
     select ${columns(tx)} from contacts where account_id = ${accountId} and id = coalesce(
       ${oldestOf(tx, column, accountId, values, 'as it is')}, ${oldestOf(tx, column, accountId, values, 'merged')})`;
@@ -179,16 +202,31 @@ export async function holdNewId(tx: Sql, accountId: string, id: string): Promise
 export async function updateContactRow(
   sql: Sql,
   accountId: string,
-  { id, ...values }: ContactValues & { id: string },
+  contact: ContactValues & { id: string },
   now: Date,
 ) {
-  const [row] = await sql<ContactRow[]>`
-    with marked as (${markChanged(sql, sql`select ${accountId}::uuid as account_id, ${id}::uuid as contact_id`)})
-    update contacts set external_id = ${values.external_id}, name = ${values.name}, phone = ${values.phone},
-      email = ${values.email}, tags = ${values.tags}::text[], fields = ${sql.json(values.fields as JsonValue)}, updated_at = ${now}
-    where account_id = ${accountId} and id = ${id}
-    returning ${columns(sql)}`;
+  const [row] = await updateContactRows(sql, accountId, [contact], now);
   return row!;
+}
+
+/** Sets all values of contacts, which must be locked in id order where there are several; returns them in any order. */
+export async function updateContactRows(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly (ContactValues & { id: string })[],
+  now: Date,
+) {
+  const ids = contacts.map(({ id }) => id);
+  const marked = sql`select ${accountId}::uuid as account_id, unnest(${ids}::uuid[]) as contact_id`;
+  return await sql<ContactRow[]>`
+    with marked as (${markChanged(sql, marked)}), changed as (
+      update contacts c set (external_id, name, phone, email, tags, fields) = row (${valueNames(sql, 'given')}),
+        updated_at = ${changeTime(sql, accountId, now)}
+      from rows from (${given(sql, contacts)}) as given (${givenNames(sql)})
+      where c.account_id = ${accountId} and c.id = given.id
+      returning c.*
+    )
+    select ${columns(sql)} from changed`;
 }
 
 /** Rows of each kind that are deleted with a contact: a job deletes those beyond. */
@@ -214,63 +252,104 @@ type ContactFilter = Partial<Record<'q' | 'email' | 'external_id' | 'tag', strin
   phones?: readonly string[] | undefined;
 };
 
-/** Newest contacts that are scanned for a text or a tag before its index is used. */
-const newestScanned = 5_000;
+/** First contacts of a list that are scanned for a text or a tag before its index is used. */
+const firstScanned = 5_000;
+
+/** A contact of a list. */
+export interface ListedRow extends ContactRow {
+  bytes: number;
+  /** What continues the list after it. */
+  position: string;
+}
 
 /**
- * Returns a page of contacts that were not merged, newest first, after the contact `after`. An external id also finds
+ * Returns a page of contacts that were not merged: newest first after the contact `after`, or those of a list of changes. An external id also finds
  * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
  *
- * A frequent text or tag is found among the newest contacts, a rare one by the index over all older ones: the offset has all of them found so, and a
- * page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has four.
+ * A frequent text or tag is found among the first contacts of the list, a rare one by the index over all others: the offset has all of them found so,
+ * and a page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has
+ * four.
  */
 export async function selectContacts(
   sql: Sql,
   accountId: string,
   { q, tag, phones, email, external_id }: ContactFilter,
-  { after, limit }: PageBounds<string>,
-): Promise<(ContactRow & { bytes: number })[]> {
-  const values: (string | number | string[])[] = [];
-  const bind = (value: string | number | string[], type: string) => `$${values.push(value)}::${type}`;
+  bounds: PageBounds<string> | ChangePage,
+): Promise<ListedRow[]> {
+  const values: (string | number | string[] | Date)[] = [];
+  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
   const account = bind(accountId, 'uuid');
-  const among = `account_id = ${account} and merged_into is null
-    ${after === undefined ? '' : `and id < ${bind(after, 'uuid')}`}
+  const order = 'since' in bounds ? longestUnchangedFirst(bounds, bind) : newestFirst(bounds, bind);
+  const among = `account_id = ${account} and merged_into is null and ${order.starts}
     ${phones === undefined ? '' : `and phone in (${phones.map((phone) => bind(phone, 'text')).join()})`}
     ${email === undefined ? '' : `and email = ${bind(email, 'text')}`}
     ${external_id === undefined ? '' : `and id = any(array(${idsByExternalId(account, bind(external_id, 'text'))}))`}`;
-  const most = bind(limit, 'integer');
+  const most = bind(bounds.limit, 'integer');
   if (q === undefined && tag === undefined) {
-    const text = `select ${columnNames} from contacts where ${among} order by id desc limit ${most}`;
-    return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values, { prepare: true });
+    const text = `select ${columnNames} from contacts where ${among} order by ${order.by} limit ${most}`;
+    return await sql.unsafe<ListedRow[]>(withinPage(text, order), values as never[], { prepare: true });
   }
   const matches = `${q === undefined ? '' : containing(q, bind)}
     ${tag === undefined ? '' : `and tags @> ${bind([tag], 'text[]')}`}`;
   const text = `
-    with newest as materialized (
-      select ${columnNames}, search from contacts where ${among} order by id desc limit ${newestScanned}
+    with first as materialized (
+      select ${columnNames}, search from contacts where ${among} order by ${order.by} limit ${firstScanned}
     ), near as materialized (
-      select ${columnNames} from newest where true ${matches} order by id desc limit ${most}
-    ), older as materialized (
+      select ${columnNames} from first where true ${matches} order by ${order.by} limit ${most}
+    ), others as materialized (
       select * from (
         select ${columnNames} from contacts
-        where ${among} ${matches} and id < (select id from newest order by id limit 1) and (select count(*) from near) < ${most}
+        where ${among} ${matches} and ${order.isBehindFirst} and (select count(*) from near) < ${most}
         offset 0
-      ) as found order by id desc limit ${most}
+      ) as found order by ${order.by} limit ${most}
     )
-    select * from near union all select * from older order by id desc limit ${most}`;
-  return await sql.unsafe<(ContactRow & { bytes: number })[]>(withinPage(text), values);
+    select * from near union all select * from others order by ${order.by} limit ${most}`;
+  return await sql.unsafe<ListedRow[]>(withinPage(text, order), values as never[]);
+}
+
+type Bind = (value: string | number | string[] | Date, type: string) => string;
+
+/** Order of a list, as text. */
+interface ListOrder {
+  by: string;
+  /** Condition for its rows from a page's first on. */
+  starts: string;
+  /** Condition for those that come after the rows `first`. */
+  isBehindFirst: string;
+  /** Expression for the position of a row of `page`. */
+  position: string;
+}
+
+function newestFirst({ after }: PageBounds<string>, bind: Bind): ListOrder {
+  return {
+    by: 'id desc',
+    starts: after === undefined ? 'true' : `id < ${bind(after, 'uuid')}`,
+    isBehindFirst: 'id < (select id from first order by id limit 1)',
+    position: 'page.id',
+  };
+}
+
+function longestUnchangedFirst({ since, until, after }: ChangePage, bind: Bind): ListOrder {
+  const within = `updated_at >= ${bind(since, 'timestamptz')} and updated_at <= ${bind(until, 'text')}::timestamptz`;
+  const behind = after && `(updated_at, id) > (${bind(after.at, 'text')}::timestamptz, ${bind(after.id, 'uuid')})`;
+  return {
+    by: 'updated_at, id',
+    starts: behind === undefined ? within : `${within} and ${behind}`,
+    isBehindFirst: '(updated_at, id) > (select updated_at, id from first order by updated_at desc, id desc limit 1)',
+    position: changePositionText('page'),
+  };
 }
 
 /** Does what the kit's `withinPageBytes` does, for a statement that is a text. */
-const withinPage = (page: string) => `
-  select * from (
+const withinPage = (page: string, { by, position }: ListOrder) => `
+  select *, ${position} as position from (
     select *, sum(least(bytes, ${maxPageBytes}))
-      over (order by id desc rows between unbounded preceding and 1 preceding) as bytes_before
+      over (order by ${by} rows between unbounded preceding and 1 preceding) as bytes_before
     from (
       select *, octet_length(fields::text) + octet_length(array_to_string(tags, ',')) as bytes from (${page}) as page
     ) as page
   ) as page
-  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by id desc`;
+  where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${by}`;
 
 /** Returns whether very many contacts, those merged away as well, have an external id. */
 export async function hasManyOf(sql: Sql, accountId: string, externalId: string): Promise<boolean> {
@@ -287,7 +366,7 @@ const idsByExternalId = (account: string, externalId: string) =>
  * an email's @, the index is used for these alone: the rest of it is part of nearly every contact and costs a hundred
  * times as much to find.
  */
-function containing(q: string, bind: (value: string, type: string) => string): string {
+function containing(q: string, bind: Bind): string {
   const digits = /\d{5,7}(?=(@[^@]*)?$)/.exec(q);
   if (!digits) return `and search like '%' || lower(${bind(escapeLike(q), 'text')}) || '%'`;
   return `and search like ${bind(`%${digits[0]}%`, 'text')} and position(lower(${bind(q, 'text')}) in search) > 0`;

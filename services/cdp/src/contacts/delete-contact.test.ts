@@ -4,7 +4,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { addAudience, during, refusal } from '../../test/cdp.ts';
 import { takeReevaluations } from '../audiences/changed-contacts.sql.ts';
 
-const platform = await startPlatform({ services: ['cdp'] });
+const platform = await startPlatform({ services: ['cdp', 'webhooks'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
 
@@ -20,9 +20,22 @@ it('a deleted contact leaves its audiences, which count one member less and tell
   expect(await sql`select 1 from audience_members where account_id = ${accountId}`).toHaveLength(0);
 });
 
+it('a deletion is a public event with what names the contact, and nothing else of it', async () => {
+  const { client } = await platform.account();
+  const body = { name: 'Ada', email: 'ada@example.com', external_id: 'a' };
+  const { id, number } = await client.createContact({ body });
+  await client.deleteContact({ params: { contact_id: id } });
+  const event = await waitFor('the event', async () => {
+    const { data } = await client.listEvents({ query: { type: 'contact.deleted' } });
+    return data[0];
+  });
+  expect(event).toMatchObject({ type: 'contact.deleted', data: { contact: { id, number, external_id: 'a' } } });
+  expect(Object.keys((event.data as { contact: object }).contact)).toEqual(['id', 'number', 'external_id']);
+});
+
 it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {
   const { id: accountId, client } = await platform.account();
-  const params = { contact_id: (await client.createContact({ body: {} })).id };
+  const params = { contact_id: (await client.createContact({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId, { members: 1 });
   await sql`insert into audience_members values (${accountId}, ${audience}, ${params.contact_id}, now())`;
   await during(
@@ -38,7 +51,7 @@ it('a contact of an audience that a refresh has is not deleted for the moment, a
 
 it('a contact that a refresh has taken to be re-evaluated is deleted meanwhile', async () => {
   const { id: accountId, client } = await platform.account();
-  const params = { contact_id: (await client.createContact({ body: {} })).id };
+  const params = { contact_id: (await client.createContact({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId);
   await sql`insert into audience_flips values (${accountId}, ${audience}, ${params.contact_id}, '2126-01-01T00:00:00Z')`;
   const take = (tx: Sql) => takeReevaluations(tx, accountId, new Date('2126-01-02T00:00:00Z'), 10);
@@ -73,7 +86,10 @@ it('of events, consents and deletions that race nothing is left under a deleted 
 
 it('a contact with more events, consents or pairs than a request deletes is gone at once, and they soon after', async () => {
   const { id: accountId, client } = await platform.account();
-  const [kept, gone] = [await client.createContact({ body: {} }), await client.createContact({ body: {} })];
+  const [kept, gone] = [
+    await client.createContact({ body: { name: 'Ada' } }),
+    await client.createContact({ body: { name: 'Ada' } }),
+  ];
   const count = 25_000;
   await sql`
     insert into contact_events (account_id, id, contact_id, name, at, properties)

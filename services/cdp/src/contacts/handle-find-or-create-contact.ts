@@ -31,8 +31,10 @@ export const handleFindOrCreateContact = handleRequest(
         (new_id !== undefined && (await findContact(tx, accountId, new_id)));
       if (found) return { contact: toSummary(found) };
       const given = address && { [address.column]: address.values[0] };
-      const values = { ...applyValues({ name: firstCodePoints(asked.name, maxName) }, account), ...given };
-      const made = await insertContact(tx, account, values, now, new_id);
+      // As a request's texts are: it did not come by one.
+      const name = firstCodePoints(asked.name.normalize(), maxName);
+      const values = { ...applyValues({ name }, account), ...given, id: new_id };
+      const made = await insertContact(tx, account, values, now);
       emit(contract.contactCreated, account, { contact: toContact(made, account) });
       return { contact: toSummary(made) };
     });

@@ -1,11 +1,12 @@
 import { AccountsLocked, isStatementTimeout, type Sql } from '@customer-platform/service-kit';
 
 /**
- * Locks of an account: one for the identity of its contacts, one for its duplicate pairs. Advisory, until the
- * transaction ends, taken before any row lock. A row lock of the contact would do for one, but costs a write for each
- * of a batch.
+ * Locks of an account: one for the identity of its contacts, one for look-ups that create a contact where they find none, one for its
+ * duplicate pairs. Advisory, until the transaction ends, taken in this order and before any row lock. A row lock of the contact would do
+ * for one, but costs a write for each of a batch.
  */
 const identities = (sql: Sql, accountId: string) => sql`hashtextextended('identities ' || ${accountId}::text, 2)`;
+const lookups = (sql: Sql, accountId: string) => sql`hashtextextended('lookups ' || ${accountId}::text, 2)`;
 const pairs = (sql: Sql, accountId: string) => sql`hashtextextended('pairs ' || ${accountId}::text, 2)`;
 
 /** Prevents merges and deletions of these accounts' contacts: for writes under a contact's id. */
@@ -39,6 +40,25 @@ export async function tryHoldIdentities(tx: Sql, accountIds: readonly string[]) 
     throw isStatementTimeout(error) ? new AccountsLocked(busy, error) : error;
   }
   await tx`set local statement_timeout to default`;
+}
+
+/**
+ * Holds look-ups of an account for one that creates a contact, and locks what it looks for, by its number: no other one looks up the same, and no
+ * batch anything.
+ */
+export async function holdLookup(tx: Sql, accountId: string, lock: string) {
+  await tx`select pg_advisory_xact_lock_shared(${lookups(tx, accountId)}), pg_advisory_xact_lock(${lock}::bigint)`;
+}
+
+/**
+ * Locks the look-ups of an account and holds its identities, for a batch: a lock for each thing that it looks for would be a thousand, and
+ * PostgreSQL has room for some thousand in all. From then on the transaction is planned without sorts where an index has the order: of an account that
+ * PostgreSQL has not analyzed yet it expects one row, and would read and sort all of them for each look-up.
+ */
+export async function lockLookups(tx: Sql, accountId: string) {
+  await tx`
+    select pg_advisory_xact_lock_shared(${identities(tx, accountId)}), pg_advisory_xact_lock(${lookups(tx, accountId)}),
+      set_config('enable_sort', 'off', true)`;
 }
 
 /**

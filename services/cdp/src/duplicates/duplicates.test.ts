@@ -203,7 +203,7 @@ it("every night at 02:00 of the account's zone contacts are looked through", asy
   expect(await due()).toBe('2026-11-21T07:00:00.000Z');
   platform.clock.set('2026-11-21T06:59:00Z');
   const other = await platform.account();
-  await other.client.createContact({ body: {} });
+  await other.client.createContact({ body: { name: 'Ada' } });
   await lookForDuplicates(platform, sql, other); // the job has looked since
   expect(await pairs()).toEqual([]);
   platform.clock.set('2026-11-21T07:00:00Z');

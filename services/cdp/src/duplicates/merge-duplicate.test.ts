@@ -211,7 +211,11 @@ describe('the merged id', () => {
 
 describe('a merge', () => {
   it('is refused for another contact, for a decided pair and for an unknown one', async () => {
-    const [kept, merged, other] = [await add({ external_id: 'x' }), await add({ external_id: 'x' }), await add({})];
+    const [kept, merged, other] = [
+      await add({ external_id: 'x' }),
+      await add({ external_id: 'x' }),
+      await add({ name: 'Somebody' }),
+    ];
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(kept, merged);
     for (const keep of [other.id, randomUUID()]) {
@@ -384,7 +388,7 @@ it('a merge that fails in the middle leaves everything as it was', async () => {
   expect((await account.client.listConsents({ params })).data).toHaveLength(1);
   expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
   // Emitted after all of that: an event of the failed merge would have come before it.
-  const marker = await add({});
+  const marker = await add({ name: 'Somebody' });
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
   expect(platform.events(account.id).filter(({ type }) => type === 'contact.merged')).toHaveLength(1);
 });

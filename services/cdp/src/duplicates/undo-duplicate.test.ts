@@ -66,7 +66,6 @@ describe('an undone merge', () => {
     });
     const { data } = await undo(params);
     expect(data.map(values)).toEqual([kept, merged].map(values));
-    expect(data[1]).toEqual(merged);
     expect([await get(kept.id), await get(merged.id)]).toEqual(data);
     expect((await account.client.listContacts({})).data.map(({ id }) => id)).toEqual([merged.id, kept.id]);
     const event = await platform.event(account.id, 'contact.unmerged');
@@ -86,7 +85,7 @@ describe('an undone merge', () => {
     const [survivor, restored] = (await undo(params)).data;
     const changed = { name: 'Changed', phone: null, email: null, tags: ['own', 'new'], fields: { a: 2, d: 4 } };
     expect(survivor).toMatchObject({ ...changed, external_id: 'x' });
-    expect(restored).toEqual(merged);
+    expect(values(restored!)).toEqual(values(merged));
   });
 
   it('leaves what the survivor had before, though the merged contact had the same', async () => {
@@ -269,7 +268,7 @@ describe('undoing', () => {
     const statuses = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 200 : outcome.reason.status));
     expect(statuses.sort()).toEqual([200, 409, 409]);
     // Emitted after all of that: a second event would have come before it.
-    const marker = await add({});
+    const marker = await add({ name: 'Somebody' });
     await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
     expect(platform.events(account.id).filter(({ type }) => type === 'contact.unmerged')).toHaveLength(1);
   });
@@ -311,7 +310,7 @@ describe('undoing', () => {
       await sql`alter table contact_events drop constraint stays`;
     }
     for (const { id } of [kept, merged]) expect(await get(id)).toEqual(survivor);
-    expect((await undo(params)).data[1]).toEqual(merged);
+    expect(values((await undo(params)).data[1])).toEqual(values(merged));
   });
 });
 

@@ -31,7 +31,7 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
     if (merge.later !== null || survivor.merged_into !== null) return fail('invalid_state', laterFirst(merge));
     await updateContactRow(tx, account.id, { ...withoutGiven(survivor, merge.given), id: survivorId }, now);
     await decideDuplicate(tx, account.id, found.id, 'dismissed');
-    await moveBack(tx, { accountId: account.id, mergeId, survivorId, restoredId });
+    await moveBack(tx, { accountId: account.id, mergeId, survivorId, restoredId, now });
     const after = await lockContacts(tx, account.id, [survivorId, restoredId]);
     const [contact, restored] = [survivorId, restoredId].map((id) =>
       toContact(after.find((row) => row.id === id)!, account),

@@ -1,4 +1,4 @@
-import type { Sql } from '@customer-platform/service-kit';
+import { changeTime, type Sql } from '@customer-platform/service-kit';
 import { markChanged } from '../contacts/changed-contacts.sql.ts';
 import type { GivenValues } from './given-values.ts';
 
@@ -29,6 +29,7 @@ interface Undo {
   mergeId: number;
   survivorId: string;
   restoredId: string;
+  now: Date;
 }
 
 /**
@@ -37,7 +38,7 @@ interface Undo {
  * decided.
  */
 export async function moveBack(tx: Sql, undo: Undo) {
-  const { accountId, survivorId, restoredId } = undo;
+  const { accountId, survivorId, restoredId, now } = undo;
   const ids = await idsMergedInto(tx, accountId, restoredId);
   const returned = tx`
     contact_id = ${restoredId}, original_contact_id = nullif(original_contact_id, ${restoredId})
@@ -50,7 +51,8 @@ export async function moveBack(tx: Sql, undo: Undo) {
       )})
       update contacts set merged_into = nullif(${restoredId}::uuid, id),
         direct_survivor = case when id <> ${restoredId} then direct_survivor end,
-        merged_at = case when id <> ${restoredId} then merged_at end
+        merged_at = case when id <> ${restoredId} then merged_at end,
+        updated_at = case when id = ${restoredId} then ${changeTime(tx, accountId, now)} else updated_at end
       where account_id = ${accountId} and id = any(${ids}::uuid[])`,
     tx`update contact_events set ${returned}`,
     tx`update consents set ${returned}`,
