@@ -1,6 +1,6 @@
 -- Texts are composed (Unicode's NFC) from now on where they come in, and compared as they are stored: those of before are brought to the same form.
--- Nearly all are ASCII or composed already, and are only read: a million contacts take seconds. JSON in which composing would break an escape stays: a
--- combining character behind a line break is no accent.
+-- Nearly all are ASCII or composed already, and are only read: a million contacts take some ten seconds, for which nobody waits. JSON in which
+-- composing would break an escape stays: a combining character behind a line break is no accent.
 with decomposed as (
   select account_id, id from contacts cross join lateral (
     select concat_ws(E'\n', name, external_id, email, array_to_string(tags, E'\n'), fields::text) as texts offset 0) as written

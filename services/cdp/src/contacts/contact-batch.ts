@@ -1,6 +1,7 @@
 import { type ContactsWritten, maxBatch, type updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body, type ListEntry } from '@customer-platform/contracts/core';
 import { numbersOfLine } from '@customer-platform/phone-number';
+import { jsonBytes } from '@customer-platform/service-kit';
 import { applyValues, changedContact, newValues, parsePhone, valuesOf } from './contact.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 import { type Lookup, type Match, type MatchColumn, matchColumns } from './matches.sql.ts';
@@ -30,6 +31,15 @@ export type Outcome =
   | { outcome: 'unchanged'; contact: WrittenContact }
   | { outcome: 'failed'; refusal: Refusal };
 
+/** Most bytes of tags and fields that a batch reads, and that its changes have: each has an event, and all of them are in memory at once. */
+export const maxBytes = 8_388_608;
+
+/** The refusal of a batch beyond that. */
+export function tooLarge(): ApiError {
+  const message = `contacts must be fewer: the tags and fields that they read and change have more than ${maxBytes} bytes together`;
+  return new ApiError('invalid_request', message, { field: 'contacts' });
+}
+
 /** Contacts that are wanted of a value of which the oldest is not enough: each entry takes it from one at most. */
 const mostOfValue = maxBatch + 1;
 
@@ -50,12 +60,12 @@ function keysOf({ external_id, email, phone }: Given, account: AccountContext): 
   };
 }
 
-/** Returns what `read` does, or the refusal that it throws, with the place of its entry. */
+/** Returns what `read` does, or the refusal that it throws, with the place of its entry; throws that of the whole batch. */
 function orRefusal<Result>(index: number, read: () => Result): Result | { refusal: Refusal } {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof ApiError) || error.field === 'contacts') throw error;
     const { code, message, field } = error;
     return { refusal: { code, message: `contacts[${index}].${message}`, field } };
   }
@@ -77,6 +87,7 @@ export function lookupsOf(entries: readonly ReadEntry[]): Lookups {
 /**
  * Applies entries in their order to the contacts that they match, those included that entries before them created or changed. Returns what each came
  * to, and the values of which more contacts have to be known first: all that were known with one have lost it to entries. Pure.
+ * Throws invalid_request, field contacts, where the changes are too large together.
  */
 export function applyEntries(
   entries: readonly ReadEntry[],
@@ -112,7 +123,10 @@ export function applyEntries(
     }
     return undefined;
   };
+  let bytes = 0;
   const write = (contact: WrittenContact, values: ContactValues) => {
+    bytes += jsonBytes([values.tags, values.fields]);
+    if (bytes > maxBytes) throw tooLarge();
     contact.values = values;
     for (const column of matchColumns) holders.get(keyOf({ column, value: values[column] ?? '' }))?.push(contact);
   };

@@ -30,7 +30,7 @@ it('a deletion is a public event with what names the contact, and nothing else o
     return data[0];
   });
   expect(event).toMatchObject({ type: 'contact.deleted', data: { contact: { id, number, external_id: 'a' } } });
-  expect(Object.keys(event.data.contact as object)).toEqual(['id', 'number', 'external_id']);
+  expect(Object.keys((event.data as { contact: object }).contact)).toEqual(['id', 'number', 'external_id']);
 });
 
 it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {

@@ -190,6 +190,11 @@ describe('a contact that there was not', () => {
     expect((await ask({ phone: '+15005550006' })).id).toBe(made.id);
   });
 
+  it('has a name that a sender wrote decomposed in the form in which it is looked for', async () => {
+    const name = 'Zoë Ångström';
+    expect(await ask({ phone: '+4930901829', name: name.normalize('NFD') })).toMatchObject({ name });
+  });
+
   it('is another one after the first was deleted', async () => {
     const { id } = await ask({ phone });
     await account.client.deleteContact({ params: { contact_id: id } });

@@ -1,22 +1,21 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { jsonBytes, type Sql } from '@customer-platform/service-kit';
+import type { AccountContext } from '@customer-platform/contracts/core';
+import type { Sql } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toContact } from './contact.ts';
 import {
   applyEntries,
   lookupsOf,
+  maxBytes,
   type Outcome,
   type ReadEntry,
   readEntries,
+  tooLarge,
   type WrittenContact,
 } from './contact-batch.ts';
 import { type ContactRow, insertContacts, updateContactRows } from './contacts.sql.ts';
 import { lockLookups } from './identities.sql.ts';
 import { lockWithin, selectMatches } from './matches.sql.ts';
-
-/** Most bytes of tags and fields that a batch reads, and that it changes: all of it, and an event for each change, is in memory at once. */
-const maxBytes = 16_777_216;
 
 export const writeContacts = implement(contract.writeContacts, {
   async find({ account, tx }) {
@@ -56,18 +55,9 @@ async function decide(tx: Sql, account: AccountContext, entries: ReadEntry[]): P
     const rows = ids.length > 0 ? await lockWithin(tx, account.id, ids, maxBytes) : [];
     if (rows.length < ids.length) throw tooLarge();
     const { outcomes, unknown } = applyEntries(entries, account, { matches, rows });
-    if (unknown.size === 0) {
-      const sizes = outcomes.map((each) => ('values' in each ? jsonBytes([each.values.tags, each.values.fields]) : 0));
-      if (sizes.reduce((sum, bytes) => sum + bytes, 0) > maxBytes) throw tooLarge();
-      return outcomes;
-    }
+    if (unknown.size === 0) return outcomes;
     for (const [key, lookup] of unknown) lookups.set(key, lookup);
   }
-}
-
-function tooLarge(): ApiError {
-  const message = `contacts must be fewer: the tags and fields that they read and change have more than ${maxBytes} bytes together`;
-  return new ApiError('invalid_request', message, { field: 'contacts' });
 }
 
 /** Writes what entries have changed; returns the row of each contact that is new or changed. */

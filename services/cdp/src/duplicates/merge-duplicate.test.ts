@@ -211,7 +211,11 @@ describe('the merged id', () => {
 
 describe('a merge', () => {
   it('is refused for another contact, for a decided pair and for an unknown one', async () => {
-    const [kept, merged, other] = [await add({ external_id: 'x' }), await add({ external_id: 'x' }), await add({ name: 'Somebody' })];
+    const [kept, merged, other] = [
+      await add({ external_id: 'x' }),
+      await add({ external_id: 'x' }),
+      await add({ name: 'Somebody' }),
+    ];
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(kept, merged);
     for (const keep of [other.id, randomUUID()]) {
