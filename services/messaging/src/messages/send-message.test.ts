@@ -91,7 +91,7 @@ describe('a message', () => {
     expect([failed.error?.code, failed.failed_at === null]).toEqual(['rejected', false]);
     const { data } = await platform.event(shop.account.id, 'message.failed');
     const previous = { status: 'sending', failed_at: null, error: null };
-    expect(data).toEqual({ message: { ...failed, webhooks: undefined }, previous });
+    expect(data).toEqual({ message: { ...failed, webhooks: undefined, webhooks_unavailable: undefined }, previous });
   });
 
   it('that nobody is reached with in time goes on by the next channel, and shows the one that got furthest, in lists and events too', async () => {
