@@ -2,6 +2,8 @@ import type { Scope } from '@customer-platform/contracts/core';
 
 /** Every scope in the contract's order: its list as a value would bring its schemas along. */
 const all: Record<Scope, true> = {
+  'account:read': true,
+  'account:write': true,
   'calendar:read': true,
   'calendar:write': true,
   'agents:read': true,
