@@ -296,7 +296,9 @@ class Story {
 /** Has every copy hear no more of contacts, or go on where it stopped. */
 async function holdCopies(change: 'pause' | 'resume'): Promise<void> {
   areHeld = change === 'pause';
-  const ofAll = copies.flatMap((service) => [`${service}/contacts`, `${service}/unmerged-contacts`]);
+  const ofAll = copies.flatMap((service) =>
+    ['contacts', 'restored-contacts', 'unmerged-contacts'].map((name) => `${service}/${name}`),
+  );
   const queues = [...ofAll, 'agents/contact.merged', 'agents/contact.unmerged'];
   const body = change === 'pause' ? { reason: 'It hears of a merge late' } : {};
   const changed = queues.map((queue) => platform.admin('POST', `/admin/queues/${queue}/${change}`, body));

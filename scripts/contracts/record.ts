@@ -5,6 +5,7 @@ import {
   announcingServices,
   describeApi,
   describeProcess,
+  type EventDefinition,
   type InternalRequest,
   isEvent,
   isOperation,
@@ -80,10 +81,19 @@ export function recordOf(deployable: ServiceName, version: string, exports: Expo
     version,
     operations: byName(operations.map((operation) => [operation.key, operationRecord(operation)])),
     events: byName(
-      events.map(({ kind, audience, data }) => [kind, { audience, data: outputOf(data), taken: inputOf(data) }]),
+      events.map((event) => {
+        const { audience, data } = event;
+        return [nameOf(event, events), { audience, data: outputOf(data), taken: inputOf(data) }];
+      }),
     ),
     requests: byName([...requests, ...requestsOfEvery(deployable)].map((each) => [each.key, requestRecord(each)])),
   };
+}
+
+/** Returns the name of an event in a record: its kind, which an internal one may share with a public one. */
+function nameOf({ kind, audience }: EventDefinition, events: readonly EventDefinition[]): string {
+  const isTwin = audience === 'internal' && events.some((other) => other.kind === kind && other.audience === 'public');
+  return isTwin ? `${kind} (internal)` : kind;
 }
 
 function isRequest(value: unknown): value is InternalRequest {

@@ -65,14 +65,6 @@ export async function insertKey(
   return row!;
 }
 
-/** Returns whether an account has `count` keys that work, live and test ones together. */
-export async function hasKeys(sql: Sql, accountId: string, count: number, now: Date): Promise<boolean> {
-  const rows = await sql`
-    select from keys where account_id = ${accountId} and revoked_at is null and coalesce(least(expires_at, retires_at) > ${now}, true)
-    limit ${count}`;
-  return rows.length === count;
-}
-
 /** The keys that somebody sees: those of an account, or of them those of one mode. */
 export interface SeenKeys {
   account_id: string;
@@ -81,6 +73,10 @@ export interface SeenKeys {
 
 const isSeen = (sql: Sql, { account_id, mode }: SeenKeys) =>
   sql`account_id = ${account_id} ${mode ? sql`and mode = ${mode}` : sql``}`;
+
+/** The keys that somebody sees and that work, as what follows `from`. */
+export const workingKeys = (sql: Sql, seen: SeenKeys, now: Date) => sql`
+  keys where ${isSeen(sql, seen)} and revoked_at is null and coalesce(least(expires_at, retires_at) > ${now}, true)`;
 
 /** Returns a key by id: one that somebody sees, where `seen` says so. */
 export async function findKey(sql: Sql, id: string, seen?: SeenKeys, lock = sql``): Promise<KeyRow | undefined> {

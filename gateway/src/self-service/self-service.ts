@@ -1,12 +1,12 @@
 import * as contract from '@customer-platform/contracts/accounts';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
-import { implementer, type Sql } from '@customer-platform/service-kit';
+import { countSerially, implementer, type Sql } from '@customer-platform/service-kit';
 import { joinTeam, leaveTeam, pageOfMembers } from '../accounts/change-members.ts';
 import { lockMember } from '../accounts/members.sql.ts';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { endKey, issueKey, pageOfKeys, replaceKey } from '../keys/change-keys.ts';
 import { keyOf } from '../keys/key-record.ts';
-import { hasKeys, lockKey } from '../keys/keys.sql.ts';
+import { type KeyRow, lockKey, workingKeys } from '../keys/keys.sql.ts';
 
 const implement = implementer<{ changes: ChangeFeed; eventsCommitted(): void }>();
 
@@ -31,29 +31,31 @@ export const listApiKeys = implement(contract.listApiKeys, {
   handle: async ({ tx, account, query }) => await pageOfKeys(tx, seenBy(account), query),
 });
 
-/** Most keys of an account with which its own keys make more. */
+/** Most keys of one mode that work, as far as an account's own keys make them. */
 const maxKeys = 1_000;
 
 /** Issues a key that may do no more than the one that makes it. */
 export const createApiKey = implement(contract.createApiKey, {
   async handle(call) {
-    const { account, body, tx, now, fail } = call;
+    const { account, body, fail } = call;
     if (account.mode === 'test' && body.mode === 'live')
       fail('invalid_request', 'mode must be test: a test key makes test keys only', 'mode');
     const missing = missingOf(account, body.scopes);
     if (missing.length > 0)
       fail('invalid_request', `scopes must be among those of your key, which lacks ${missing.join(', ')}`, 'scopes');
-    const owner = seenBy(account);
-    if (await hasKeys(tx, owner.account_id, maxKeys, now))
-      fail('invalid_state', `An account has at most ${maxKeys} keys that work: revoke one that is not needed`);
-    return await issueKey(call, owner, body);
+    const { per_minute, burst } = await roomForOneMore(call, body.mode);
+    const rate_limit = per_minute === null ? undefined : { per_minute, burst: burst! };
+    return await issueKey(call, seenBy(account), { ...body, rate_limit });
   },
   replayed: (account, { scopes }) => requireScopes(account, scopes),
 });
 
 export const rotateApiKey = implement(contract.rotateApiKey, {
   find: findChangeable,
-  handle: async (call) => await replaceKey(call, call.found, call.body, call.account.timezone),
+  async handle(call) {
+    await roomForOneMore(call, call.found.mode);
+    return await replaceKey(call, call.found, call.body, call.account.timezone);
+  },
   committed: ({ changes }) => changes.announce(),
   replayed: (account, { scopes }) => requireScopes(account, scopes),
 });
@@ -63,6 +65,23 @@ export const revokeApiKey = implement(contract.revokeApiKey, {
   handle: async (call) => await endKey(call, call.found),
   committed: ({ changes }) => changes.announce(),
 });
+
+/**
+ * Returns the key of a call, locked. Throws 401 where it was revoked since the request was admitted: once a revocation is done, the key makes no
+ * more keys. Throws 409 where the account has as many as it may.
+ */
+async function roomForOneMore(
+  { tx, account, now }: { tx: Sql; account: AccountContext; now: Date },
+  mode: KeyRow['mode'],
+): Promise<KeyRow> {
+  const { keyId, ownerId } = keyOf(account);
+  const own = await lockKey(tx, keyId);
+  if (!own || own.revoked_at) throw new ApiError('invalid_key', 'This API key is revoked');
+  const keys = await countSerially(tx, `keys ${ownerId} ${mode}`, workingKeys(tx, { account_id: ownerId, mode }, now));
+  if (keys < maxKeys) return own;
+  const message = `An account has at most ${maxKeys} ${mode} keys that work: revoke one that is not needed`;
+  throw new ApiError('invalid_state', message);
+}
 
 /** Returns the keys that the key of a call sees: those of the account that it was issued to, of which a test key sees test keys. */
 function seenBy(account: AccountContext) {

@@ -14,23 +14,30 @@ import { type ContactChange, keepContacts, leaveWithSurvivor } from './contacts.
 /** Runs where rows may have been left with a survivor. */
 type Left = (tx: Sql, accountId: string, survivorId: string) => Promise<void>;
 
+/** Consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. */
+export const contactConsumer: Consumer<unknown> = {
+  name: 'contacts',
+  filter: { service: 'cdp', kind: 'contact.*' },
+  batchSize: 100,
+  // A handler that meets a contact whose copy is not there yet asks its owner.
+  gatherMs: 200,
+  // A copy has the number of the event that it is of: one that comes again changes nothing.
+  knowsTaken: true,
+  take: ({ tx }, events) => keepContactsOf(tx, events),
+};
+
 /**
- * Returns the consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. `table` has what the service holds
- * of contacts: account_id, id, contact_id and created_at, by an index of account and contact.
+ * Returns the consumer that leaves with the survivor of an undone merge what was made after it. `table` has what the service holds of contacts:
+ * account_id, id, contact_id and created_at, by an index of account and contact. An event that comes again changes nothing: what was given to
+ * the restored contact since stays there.
  */
-export function contactConsumer(table: string, left?: Left): Consumer<unknown> {
+export function restoredContactConsumer(table: string, left?: Left): Consumer<unknown> {
   return {
-    name: 'contacts',
-    filter: { service: 'cdp', kind: 'contact.*' },
+    name: 'restored-contacts',
+    filter: { audience: 'internal', service: 'cdp', kind: contactRestored.kind },
     batchSize: 100,
-    // A handler that meets a contact whose copy is not there yet asks its owner.
-    gatherMs: 200,
-    // A copy has the number of the event that it is of: one that comes again changes nothing.
-    knowsTaken: true,
     async take({ tx }, events) {
-      await keepContactsOf(tx, events);
       for (const event of events as ReceivedEvent<EventData<typeof contactRestored>>[]) {
-        if (event.type !== contactRestored.kind) continue;
         await leaveWithSurvivor(tx, table, event);
         await left?.(tx, event.account, event.data.survivor);
       }

@@ -1,4 +1,4 @@
-export { contactConsumer, keepContactsOf, unmergedContactConsumer } from './consumers.ts';
+export { contactConsumer, keepContactsOf, restoredContactConsumer, unmergedContactConsumer } from './consumers.ts';
 export {
   contactColumns,
   contactNamed,

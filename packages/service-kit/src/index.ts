@@ -7,7 +7,7 @@ export type { ClockedRows, Look } from './clocks/clocked-rows.sql.ts';
 export { Clocks } from './clocks/clocks.ts';
 export { everybody, isOfScope, rowsOfScope, type Scope } from './clocks/scope.ts';
 export { type Consumer, onEvent } from './consumers/consumer.ts';
-export { changeTime, holdChanges } from './database/change-order.sql.ts';
+export { changeTime, holdOfChanges } from './database/change-order.sql.ts';
 export * from './database/database.ts';
 export * from './database/database-errors.ts';
 export { countSerially, lockNumber, readUnderLock } from './database/locks.ts';

@@ -1,4 +1,4 @@
-import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, restoredContactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/agents';
 import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
@@ -95,7 +95,8 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
   },
   requests: {},
   consumers: [
-    contactConsumer('plans', renumberPlans),
+    contactConsumer,
+    restoredContactConsumer('plans', renumberPlans),
     unmergedContactConsumer,
     onContactMerged,
     onContactUnmerged,

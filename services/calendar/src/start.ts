@@ -1,4 +1,4 @@
-import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, restoredContactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/calendar';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
 import { bookAppointment } from './appointments/book-appointment.ts';
@@ -64,6 +64,13 @@ export const calendar: ServiceDefinition<typeof contract> = {
     updateSettings,
   },
   requests: {},
-  consumers: [contactConsumer('appointments'), unmergedContactConsumer, onMemberAdded, onMemberRemoved, onDealDeleted],
+  consumers: [
+    contactConsumer,
+    restoredContactConsumer('appointments'),
+    unmergedContactConsumer,
+    onMemberAdded,
+    onMemberRemoved,
+    onDealDeleted,
+  ],
   jobs: [emitDueReminders],
 };

@@ -1,4 +1,4 @@
-import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, restoredContactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/catalogue';
 import {
   type BaseConfig,
@@ -42,7 +42,7 @@ export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, Ca
     cancelOrder,
   },
   requests: {},
-  consumers: [contactConsumer('orders'), unmergedContactConsumer],
+  consumers: [contactConsumer, restoredContactConsumer('orders'), unmergedContactConsumer],
   resources: makeResources,
 };
 

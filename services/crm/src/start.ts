@@ -1,4 +1,4 @@
-import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, restoredContactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/crm';
 import { baseConfig, type ServiceDefinition } from '@customer-platform/service-kit';
 import { createDeal } from './deals/create-deal.ts';
@@ -50,6 +50,6 @@ export const crm: ServiceDefinition<typeof contract> = {
     moveDealToStage: handleMoveDealToStage,
     findStages: handleFindStages,
   },
-  consumers: [contactConsumer('deals'), unmergedContactConsumer],
+  consumers: [contactConsumer, restoredContactConsumer('deals'), unmergedContactConsumer],
   jobs: [forgetProcessedKeys],
 };

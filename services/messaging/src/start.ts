@@ -1,4 +1,4 @@
-import { contactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
+import { contactConsumer, restoredContactConsumer, unmergedContactConsumer } from '@customer-platform/contact-copy';
 import type * as contract from '@customer-platform/contracts/messaging';
 import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { askAs, type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
@@ -66,7 +66,13 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     addHook(app, context);
     addUnsubscribe(app, context);
   },
-  consumers: [contactConsumer('messages'), unmergedContactConsumer, onConfirmationDue, onReminderDue],
+  consumers: [
+    contactConsumer,
+    restoredContactConsumer('messages'),
+    unmergedContactConsumer,
+    onConfirmationDue,
+    onReminderDue,
+  ],
   jobs: [
     mendChannels,
     runResends,

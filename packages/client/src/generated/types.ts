@@ -2016,14 +2016,7 @@ export interface ContactOutcome {
   /** Id of the contact; null if the entry failed. */
   id: string | null;
   /** Why the entry failed; otherwise null. */
-  error: {
-    /** What kind of error it is: programs decide by it. */
-    code: ErrorCode;
-    /** What was wrong, and what would be right. */
-    message: string;
-    /** The input at fault, if there is one. */
-    field?: string | undefined;
-  } | null;
+  error: ErrorDetails | null;
 }
 
 /** A contact in short, as resources of other modules show it. */
@@ -2503,6 +2496,16 @@ export interface DuplicatePair {
 export type DuplicateReason = "external_id" | "email" | "phone" | "name";
 
 export type ErrorCode = "invalid_request" | "key_required" | "invalid_key" | "account_suspended" | "plan_excludes_api" | "address_not_allowed" | "scope_missing" | "not_found" | "module_off" | "slot_taken" | "invalid_state" | "rate_limited" | "internal_error" | "service_unavailable";
+
+/** What went wrong. */
+export interface ErrorDetails {
+  /** What kind of error it is: programs decide by it. */
+  code: ErrorCode;
+  /** What was wrong, and what would be right. */
+  message: string;
+  /** The input at fault, if there is one. */
+  field?: string | undefined;
+}
 
 /** An event as webhooks deliver it: narrow it by its `type`. A kind that is newer than this client is an UnknownEvent. */
 export type Event = KnownEvent | UnknownEvent;

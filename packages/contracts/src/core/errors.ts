@@ -54,7 +54,7 @@ export const ErrorEnvelope = z
         message: z.string().meta({ description: 'What was wrong, and what would be right.' }),
         field: z.string().optional().meta({ description: 'The input at fault, if there is one.' }),
       })
-      .meta({ description: 'What went wrong.' }),
+      .meta({ id: 'ErrorDetails', description: 'What went wrong.' }),
   })
   .meta({ id: 'Error', description: 'The body of every error.' });
 

@@ -7,16 +7,10 @@ import type { Fragment } from './queue-rows.ts';
  * Whoever changes such rows holds the account's changes from the beginning of its transaction, and takes the time of the change from `changeTime`. A list
  * notes how far it goes, then waits for those who began before that; all others see it, and are later.
  */
-const lockOf = (accountId: string) => lockNumber('changes', accountId);
+const lockOf = (accountId: string) => `hashtextextended(current_schema(), ${lockNumber('changes', accountId)})`;
 
 /** The statement that holds an account's changes until its transaction ends, as text: it is sent with `begin`. */
 export const holdOfChanges = (accountId: string) => `select pg_advisory_xact_lock_shared(${lockOf(accountId)})`;
-
-/** Does the same for accounts of which work that no request started changes rows. Call it before anything else. */
-export async function holdChanges(tx: Sql, accountIds: readonly string[]): Promise<void> {
-  const locks = [...new Set(accountIds)].map(lockOf).toSorted();
-  await tx`select pg_advisory_xact_lock_shared(lock) from unnest(${locks}::text[]::bigint[]) as lock`;
-}
 
 /** Expression for the time of a change of an account whose changes are held: now, or just after what a list has passed. */
 export const changeTime = (sql: Sql, accountId: string, now: Date): Fragment => sql`
@@ -37,6 +31,6 @@ export async function settleChanges(sql: Sql, table: string, accountId: string, 
     returning listed_to::text`;
   await sql`
     with bounded as materialized (select set_config('lock_timeout', ${String(settleMs)}, true))
-    select pg_advisory_xact_lock(${lockOf(accountId)}::bigint) from bounded`;
+    select pg_advisory_xact_lock(${sql.unsafe(lockOf(accountId))}) from bounded`;
   return row!.listed_to;
 }

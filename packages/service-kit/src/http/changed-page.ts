@@ -34,7 +34,13 @@ export const changePositionText = (table: string) =>
   `to_char(${table}.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || ${table}.id`;
 
 /** A position as it is written. */
-const written = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})$/;
+const written = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})$/;
+
+/** Whether a time as it is written is one: PostgreSQL refuses February 30th, which Date takes for a day of March. */
+function isTime(at: string): boolean {
+  const ms = Date.parse(at);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 19) === at.slice(0, 19);
+}
 
 /** Reads the position that a cursor is, or that of the row whose id it is; undefined where the account has none. */
 async function findChangePosition(
@@ -44,7 +50,7 @@ async function findChangePosition(
   cursor: string,
 ): Promise<ChangePosition | undefined> {
   const [, at, id] = written.exec(cursor) ?? [];
-  if (at !== undefined && id !== undefined) return Number.isNaN(Date.parse(at)) ? undefined : { at, id };
+  if (at !== undefined && id !== undefined) return isTime(at) ? { at, id } : undefined;
   const [row] = await sql<ChangePosition[]>`
     select updated_at::text as at, id from ${sql(table)} where account_id = ${accountId} and id = ${uuidCursor(cursor)}`;
   return row;

@@ -1,6 +1,6 @@
 import { eachOf } from '@customer-platform/client';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { holdChanges, inTransaction } from '@customer-platform/service-kit';
+import { holdOfChanges, inTransaction } from '@customer-platform/service-kit';
 import { rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { during, mergePair, refusal } from '../../test/cdp.ts';
@@ -49,7 +49,13 @@ it('pages what changes meanwhile: an entry that changes comes again behind, and 
   expect(seen).toEqual(['P0', 'P1', 'P2', 'P3', 'P5', 'P6', 'P1 again', 'P4 again']);
   const foreign = await platform.account();
   const { id } = await foreign.client.createContact({ body: { name: 'Foreign' } });
-  for (const starting_after of [id, 'x', '2026-13-01T00:00:00.000000Z_x'])
+  for (const starting_after of [
+    id,
+    'x',
+    `2026-13-01T00:00:00.000000Z_${id}`,
+    `2026-02-30T00:00:00.000000Z_${id}`,
+    `0000-01-01T00:00:00.000000Z_${id}`,
+  ])
     await expect(list({ starting_after })).rejects.toMatchObject(refusal(400, 'starting_after'));
 });
 
@@ -58,7 +64,7 @@ const whileWriting = async (contact: Contact, at: Date, work: () => Promise<void
   await during(
     sql,
     async (tx) => {
-      await holdChanges(tx, [account.id]);
+      await tx.unsafe(holdOfChanges(account.id));
       await updateContactRow(tx, account.id, { ...contact, name: `${contact.name} again` }, at);
     },
     work,
