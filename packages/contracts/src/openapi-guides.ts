@@ -8,6 +8,18 @@ export const tags = [
     description: 'The account, scopes, modules and rate limit of the key that is used. A good first request.',
   },
   {
+    name: 'members',
+    'x-displayName': 'Team members',
+    description:
+      'The people of the account. A member can become a teammate who takes bookings; a teammate is named by email.',
+  },
+  {
+    name: 'keys',
+    'x-displayName': 'API keys',
+    description:
+      'The keys of the account. A key issues keys with at most its own scopes, and a test key test keys only.',
+  },
+  {
     name: 'sandbox',
     'x-displayName': 'Sandbox',
     description:
