@@ -120,21 +120,23 @@ describe('a key that another key makes', () => {
   });
 });
 
-it('an account makes keys until it has 1,000 that work: then 409, until one is revoked', async () => {
+it('an account makes keys until it has 1,000 of a mode that work: then making and rotating are 409, until one is revoked', async () => {
   const account = await platform.account();
   const sql = openDatabase(platform.env('gateway').DATABASE_URL!, { pool: 1, service: 'gateway' });
   try {
-    // With the live and the test key of every account 999.
+    // With the live key of every account 999.
     await sql`
       insert into keys (account_id, name, mode, scopes, allowed_addresses, hash, last4, created_at)
       select ${account.id}, 'Shop ' || n, 'live', '{calendar:read}', '{}', sha256((${account.id} || n)::bytea), 'abcd', now()
-      from generate_series(1, 997) as n`;
+      from generate_series(1, 998) as n`;
   } finally {
     await sql.end();
   }
   const last = await make(account);
   expect(last.status).toBe(201);
   expectRefusal(await make(account), 409, 'invalid_state');
+  expectRefusal(await rotate(account, last.body.id), 409, 'invalid_state');
+  expect((await make(account, { mode: 'test' })).status).toBe(201);
   await account.request('DELETE', `/v1/keys/${last.body.id}`);
   expect((await make(account)).status).toBe(201);
 });
@@ -169,6 +171,13 @@ describe('a repeated Idempotency-Key', () => {
     expectRefusal(await rotate(account, made.body.id, { headers, key }), 403, 'scope_missing');
     expect((await make(account, {}, { headers })).text).toBe(made.text);
   });
+});
+
+it('a key that another one makes has the rate limit that an operator set for that one', async () => {
+  const account = await platform.account();
+  const rate_limit = { per_minute: 60, burst: 7 };
+  const key = await platform.issueKey(account.id, { scopes: own, rate_limit });
+  expect((await make(account, { scopes: own }, { key })).body.rate_limit).toEqual(rate_limit);
 });
 
 describe('a rotation', () => {

@@ -25,7 +25,7 @@ export interface Operations {
 
   /**
    * Create an API key.
-   * The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 that work.
+   * The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 of a mode that work.
    *
    * `POST /v1/keys`
    * Scope: `account:write`

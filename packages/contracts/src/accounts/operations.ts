@@ -113,7 +113,7 @@ export const createApiKey = operation('createApiKey', {
   scope: 'account:write',
   summary: 'Create an API key',
   description:
-    'The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 that work.',
+    'The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 of a mode that work.',
   body: OwnKeyInput,
   status: 201,
   response: KeyWithSecret,
