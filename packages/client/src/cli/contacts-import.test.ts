@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Received, type Receiver, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -12,7 +12,7 @@ let tool: Tool;
 let onBatch: (
   contacts: Contact[],
   count: number,
-) => { status: number; headers?: Record<string, string> } | 'stall' | undefined;
+) => { status: number; headers?: Record<string, string>; field?: string } | 'stall' | undefined;
 
 interface Contact {
   name?: string;
@@ -36,7 +36,9 @@ beforeEach(async () => {
     if (answer === 'stall') return;
     if (answer) {
       response.writeHead(answer.status, answer.headers ?? {});
-      return void response.end(JSON.stringify({ error: { code: 'rate_limited', message: 'Slow down' } }));
+      return void response.end(
+        JSON.stringify({ error: { code: 'rate_limited', message: 'Slow down', field: answer.field } }),
+      );
     }
     response.end(JSON.stringify(written(contacts)));
   };
@@ -112,6 +114,92 @@ describe('contacts import', () => {
     expect(contactsOf(batches().at(-1)!)).toEqual([{ name: 'Ada', fields: { points: 5 } }, { name: 'No' }]);
     expect(readFileSync(fileOf('people.failed.jsonl'), 'utf8')).toBe(
       '{"name":"No","id":"x","error":"name must not be \\"No\\""}\n',
+    );
+  });
+
+  it('refuses a number that would be rounded, and keeps its line as it was with one error, however often it fails', async () => {
+    const lines = [
+      '{"external_id":7}',
+      '{"external_id": 1234567890123456789, "note": 1.50 }',
+      '{"error":"old","name":"No"}',
+    ];
+    const file = write('people.jsonl', `${lines.join('\r\n')}\r\n`);
+    const args = ['--map', 'external_id=external_id,name=name'];
+    expect((await tool.run(['contacts', 'import', file, ...args])).code).toBe(1);
+    expect(batches().flatMap(contactsOf)).toEqual([{ external_id: '7' }, { name: 'No' }]);
+    const rule = 'a number is read exactly only if it is whole and has at most 9007199254740991';
+    const failed = [
+      `{"external_id": 1234567890123456789, "note": 1.50,"error":"external_id must be a text: ${rule}"}`,
+      '{"error":"old","name":"No","error":"name must not be \\"No\\""}',
+    ];
+    expect(readFileSync(fileOf('people.failed.jsonl'), 'utf8')).toBe(`${failed.join('\n')}\n`);
+    await tool.run(['contacts', 'import', fileOf('people.failed.jsonl'), ...args]);
+    expect(readFileSync(fileOf('people.failed.failed.jsonl'), 'utf8')).toBe(`${failed.join('\n')}\n`);
+  });
+
+  it('writes all cells of a row that has too many, those beyond the header after its error, for its owner alone', async () => {
+    const file = write('people.csv', 'name,email\nAda,a@example.com,x,"y,z"\n');
+    expect((await tool.run(['contacts', 'import', file])).code).toBe(1);
+    const [head, row] = readFileSync(fileOf('people.failed.csv'), 'utf8').split('\n');
+    expect(head).toBe('name,email,error');
+    expect(row).toMatch(/^Ada,a@example\.com,"line 2 has 4 cells, [^"]+",x,"y,z"$/);
+    expect(statSync(fileOf('people.failed.csv')).mode & 0o777).toBe(0o600);
+    await tool.run(['contacts', 'import', fileOf('people.failed.csv')]);
+    expect(readFileSync(fileOf('people.failed.failed.csv'), 'utf8')).toMatch(/",x,"y,z"\n$/);
+  });
+
+  it('sends fewer rows at once where the platform refuses that many, also after an interruption', async () => {
+    const file = write(
+      'people.csv',
+      people(1_001, (index) => (index === 0 ? 'No' : `Ada ${index}`)),
+    );
+    onBatch = (contacts, count) => {
+      if (contacts.length > 130) return { status: 400, field: 'contacts' };
+      return count === 5 ? 'stall' : undefined;
+    };
+    const first = tool.start(['contacts', 'import', file]);
+    await waitFor('the fifth batch', () => batches().length === 5);
+    first.interrupt();
+    expect((await first.end()).err).toContain('Interrupted after 250 of 1,001 rows');
+    onBatch = (contacts) => (contacts.length > 130 ? { status: 400, field: 'contacts' } : undefined);
+    const { code, out } = await tool.run(['contacts', 'import', file]);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringContaining('1,001 rows: 1,000 created, 0 updated, 0 unchanged, 1 failed'),
+    ]);
+    const sizes = [500, 250, 125, 125, 125, 125, 125, 125, 125, 125, 125, 1];
+    expect(batches().map((request) => contactsOf(request).length)).toEqual(sizes);
+    const keys = keysOf(batches());
+    expect([new Set(keys).size, keys[5], batches()[5]!.body]).toEqual([sizes.length - 1, keys[4], batches()[4]!.body]);
+  });
+
+  it('counts a single row as failed that the platform refuses as too large', async () => {
+    const file = write('people.csv', people(3));
+    onBatch = (contacts) =>
+      contacts.some(({ name }) => name === 'Ada 1') ? { status: 400, field: 'contacts' } : undefined;
+    const { code, out } = await tool.run(['contacts', 'import', file]);
+    expect([code, out]).toEqual([1, expect.stringContaining('3 rows: 2 created, 0 updated, 0 unchanged, 1 failed')]);
+    expect(readFileSync(fileOf('people.failed.csv'), 'utf8')).toBe(
+      'name,email,error\nAda 1,a1@example.com,Slow down\n',
+    );
+  });
+
+  it.each([
+    ['removed', undefined],
+    ['shortened', 'name,em'],
+  ])('goes on with a new file of refused rows where that was %s', async (_what, left) => {
+    const file = write(
+      'people.csv',
+      people(900, (index) => (index % 600 === 0 ? 'No' : `Ada ${index}`)),
+    );
+    onBatch = (_contacts, count) => (count === 2 ? { status: 403 } : undefined);
+    await tool.run(['contacts', 'import', file]);
+    if (left === undefined) rmSync(fileOf('people.failed.csv'));
+    else write('people.failed.csv', left);
+    onBatch = () => undefined;
+    expect((await tool.run(['contacts', 'import', file])).out).toContain('900 rows: 898 created');
+    expect(readFileSync(fileOf('people.failed.csv'), 'utf8')).toBe(
+      'name,email,error\nNo,a600@example.com,"name must not be ""No"""\n',
     );
   });
 

@@ -1,3 +1,4 @@
+import type { ImportState } from './import-state.ts';
 import { contactOf, type Mapping } from './mapping.ts';
 import type { Row } from './rows.ts';
 
@@ -15,16 +16,14 @@ export interface Batch {
   entries: readonly BatchEntry[];
 }
 
-/** Most rows of a batch: the API takes no more contacts in a request. */
-const maxRows = 500;
 /** Most bytes of the contacts of a batch: a request has at most 1 MiB and 100,000 values, of which the shortest has five bytes. */
 const maxBytes = 480 * 1024;
 
-/** Yields the rows after the first `done` in batches. From the same place on they are the same each time. */
+/** Yields the rows that a state has not done yet in batches. From the same state on they are the same each time. */
 export async function* batchesOf(
   rows: AsyncIterable<Row>,
   mapping: Mapping,
-  done: number,
+  { rows: done, batch_rows: maxRows }: Pick<ImportState, 'rows' | 'batch_rows'>,
 ): AsyncGenerator<Batch, void, undefined> {
   let [offset, place, bytes] = [done, 0, 0];
   let entries: BatchEntry[] = [];

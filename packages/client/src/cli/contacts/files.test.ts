@@ -216,6 +216,18 @@ describe('a mapping', () => {
     const own = mappingOf(json, { ...given, map: ['external_id=id', 'fields.all=name'] });
     expect(contactOf(own, line).contact).toEqual({ external_id: '7', fields: { all: "'=1" } });
   });
+
+  it.each(['1234567890123456789', '-9007199254740992', '12.50', '1e999'])(
+    'refuses the number %s for a text, which it would change',
+    (number) => {
+      const json = { path: 'people.jsonl', format: 'jsonl', columns: ['external_id'] } as const;
+      const values = JSON.parse(`{"external_id":${number}}`) as Row['values'];
+      const { fault } = contactOf(mappingOf(json, given), { line: 1, values, cells: [] });
+      expect(fault).toBe(
+        'external_id must be a text: a number is read exactly only if it is whole and has at most 9007199254740991',
+      );
+    },
+  );
 });
 
 function row(column: string, cell: string): Row {

@@ -18,9 +18,14 @@ export interface ImportState extends Counts {
   run: string;
   /** Rows that are done. */
   rows: number;
+  /** Rows that a request has at most; fewer once the platform has refused that many. */
+  batch_rows: number;
   /** Bytes of the file of refused rows that belong to them. */
   refused_bytes: number;
 }
+
+/** Contacts that the API takes in a request. */
+const maxRows = 500;
 
 /** The file beside the input that keeps the state while an import runs. */
 export interface StateFile {
@@ -45,7 +50,7 @@ export function stateFileOf(input: string): StateFile {
 /** Returns the state of an import that begins. */
 export function newState(identity: string): ImportState {
   const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-  return { identity, run: randomUUID(), rows: 0, refused_bytes: 0, ...counts };
+  return { identity, run: randomUUID(), rows: 0, batch_rows: maxRows, refused_bytes: 0, ...counts };
 }
 
 /**

@@ -145,9 +145,12 @@ type Read = { value: unknown; fault?: never } | { value?: never; fault: string }
 function readValue(value: unknown, field: string, type: FieldType): Read {
   const text = typeof value === 'string' ? value : undefined;
   if (field === 'tags') return { value: text === undefined ? value : tagsOfCell(text) };
-  if (text === undefined) {
-    return { value: typeof value === 'number' && textFields.includes(field) ? String(value) : value };
+  if (typeof value === 'number' && textFields.includes(field)) {
+    if (Number.isSafeInteger(value)) return { value: String(value) };
+    const rule = `a number is read exactly only if it is whole and has at most ${Number.MAX_SAFE_INTEGER}`;
+    return { fault: `${field} must be a text: ${rule}` };
   }
+  if (text === undefined) return { value };
   if (type === 'text') return { value: text };
   const plain = text.trim();
   if (type === 'number') {

@@ -12,6 +12,8 @@ export interface Row {
   values: Readonly<Record<string, unknown>>;
   /** Its cells in CSV, in the order of the columns; empty in JSON Lines. */
   cells: readonly string[];
+  /** Its line in JSON Lines. */
+  text?: string;
   /** Why it is none that can be read; otherwise undefined. */
   fault?: string;
 }
@@ -78,7 +80,9 @@ async function csvFile(text: TextFile): Promise<Opened> {
     refused: {
       path: besides(text.path, '.failed'),
       head: csvLine([...kept.map((index) => columns[index]!), errorColumn], separator),
-      lineOf: ({ cells }, error) => csvLine([...kept.map((index) => cells[index] ?? ''), error], separator),
+      // Cells beyond the header follow the error: they have no column of their own.
+      lineOf: ({ cells }, error) =>
+        csvLine([...kept.map((index) => cells[index] ?? ''), error, ...cells.slice(columns.length)], separator),
     },
   };
 }
@@ -105,16 +109,27 @@ async function jsonFile(text: TextFile): Promise<Opened> {
     refused: {
       path: besides(text.path, '.failed'),
       head: '',
-      lineOf: ({ values }, error) => JSON.stringify({ ...values, [errorColumn]: error }),
+      lineOf: withError,
     },
   };
+}
+
+/**
+ * Returns the line of a refused object: its text, in which a number may have more digits than it has once it is read, with the error at its end, in
+ * place of the one that a file of refused rows gave it.
+ */
+function withError({ text = '', values }: Row, error: string): string {
+  const end = (value: unknown) => `"${errorColumn}":${JSON.stringify(value)}}`;
+  const [line, former] = [text.trim(), end(values[errorColumn])];
+  const begin = line.slice(0, line.endsWith(former) ? -former.length : -1).trimEnd();
+  return `${begin}${/[{,]$/.test(begin) ? '' : ','}${end(error)}`;
 }
 
 async function* jsonRows(file: TextFile): AsyncGenerator<Row, void, undefined> {
   let line = 0;
   for await (const text of linesOf(textOf(file))) {
     line++;
-    if (text.trim() !== '') yield { line, values: objectOf(file, line, text), cells: [] };
+    if (text.trim() !== '') yield { line, values: objectOf(file, line, text), cells: [], text };
   }
 }
 
