@@ -1,4 +1,4 @@
-import { type ContactsWritten, maxBatch, type updateContact } from '@customer-platform/contracts/cdp';
+import type { ContactsWritten, updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body, type ListEntry } from '@customer-platform/contracts/core';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import { jsonBytes } from '@customer-platform/service-kit';
@@ -34,14 +34,16 @@ export type Outcome =
 /** Most bytes of tags and fields that a batch reads, and that its changes have: each has an event, and all of them are in memory at once. */
 export const maxBytes = 8_388_608;
 
-/** The refusal of a batch beyond that. */
+/** Most contacts that a batch looks at. What it looks for at first are fewer: each of its entries has four values at most. */
+export const maxContacts = 5_000;
+
+/** The refusal of a batch beyond either. */
 export function tooLarge(): ApiError {
-  const message = `contacts must be fewer: the tags and fields that they read and change have more than ${maxBytes} bytes together`;
+  const message =
+    `contacts must be fewer: they look at more than ${maxContacts} contacts, ` +
+    `or the tags and fields that they read and change have more than ${maxBytes} bytes together`;
   return new ApiError('invalid_request', message, { field: 'contacts' });
 }
-
-/** Contacts that are wanted of a value of which the oldest is not enough: each entry takes it from one at most. */
-const mostOfValue = maxBatch + 1;
 
 /** Reads the entries of a batch. */
 export function readEntries(entries: readonly ListEntry<Given>[], account: AccountContext): ReadEntry[] {
@@ -71,41 +73,38 @@ function orRefusal<Result>(index: number, read: () => Result): Result | { refusa
   }
 }
 
-const keyOf = ({ column, value }: Pick<Lookup, 'column' | 'value'>) => `${column} ${value}`;
+const keyOf = ({ column, value }: Lookup) => `${column} ${value}`;
 
-/** Values that are looked for, each once. */
-export type Lookups = Map<string, Lookup>;
-
-/** Returns all that has to be looked for. */
-export function lookupsOf(entries: readonly ReadEntry[]): Lookups {
+/** Returns all that is looked for, each once. */
+export function lookupsOf(entries: readonly ReadEntry[]): Lookup[] {
   const lookups = entries.flatMap(({ keys }) =>
-    matchColumns.flatMap((column) => (keys?.[column] ?? []).map((value) => ({ column, value, most: 1 }))),
+    matchColumns.flatMap((column) => (keys?.[column] ?? []).map((value) => ({ column, value }))),
   );
-  return new Map(lookups.map((lookup) => [keyOf(lookup), lookup]));
+  return [...new Map(lookups.map((lookup) => [keyOf(lookup), lookup])).values()];
 }
 
 /**
  * Applies entries in their order to the contacts that they match, those included that entries before them created or changed. Returns what each came
- * to, and the values of which more contacts have to be known first: all that were known with one have lost it to entries. Pure.
+ * to; undefined where more than `most` contacts of each value have to be known first: entries took one from all that are. As many as there are
+ * entries are always enough: each takes a value from one contact at most, and those before an entry are fewer. Pure.
  * Throws invalid_request, field contacts, where the changes are too large together.
  */
 export function applyEntries(
   entries: readonly ReadEntry[],
   account: AccountContext,
-  { matches, rows }: { matches: readonly Match[]; rows: readonly ContactRow[] },
-): { outcomes: Outcome[]; unknown: Lookups } {
+  { matches, rows, most }: { matches: readonly Match[]; rows: readonly ContactRow[]; most: number },
+): Outcome[] | undefined {
   const contacts = new Map(rows.map((row) => [row.id, toWritten(row)]));
   const known = new Map(matches.map((match) => [keyOf(match), match]));
-  const unknown: Lookups = new Map();
+  let isEnough = true;
   /** Contacts that have a value, or had it before the entries so far. */
   const holders = new Map(matches.map((match) => [keyOf(match), match.ids.map((id) => contacts.get(id)!)]));
 
   const having = (column: MatchColumn, value: string): WrittenContact[] => {
     const key = keyOf({ column, value });
-    const { ids, most } = known.get(key)!;
+    const { ids } = known.get(key)!;
     const found = holders.get(key)!.filter((contact) => contact.values[column] === value);
-    const isOldestKnown = ids.length < most || found.some(({ age }) => ids.includes(age));
-    if (!isOldestKnown) unknown.set(key, { column, value, most: mostOfValue });
+    isEnough &&= ids.length < most || found.some(({ age }) => ids.includes(age));
     return found;
   };
   const oldestWith = (column: MatchColumn, values: readonly string[]): WrittenContact | undefined => {
@@ -148,7 +147,7 @@ export function applyEntries(
     const applied = refusal ? { refusal } : orRefusal(index, () => apply(given, keys, index));
     return 'outcome' in applied ? applied : { outcome: 'failed', refusal: applied.refusal };
   });
-  return { outcomes, unknown };
+  return isEnough ? outcomes : undefined;
 }
 
 function toWritten(row: ContactRow): WrittenContact {

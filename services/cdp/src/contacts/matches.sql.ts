@@ -5,35 +5,40 @@ import { type ContactRow, columns } from './contacts.sql.ts';
 export const matchColumns = ['external_id', 'email', 'phone'] as const;
 export type MatchColumn = (typeof matchColumns)[number];
 
-/** A value that contacts are looked for by, and how many of them are wanted, the oldest first. */
+/** A value that contacts are looked for by. */
 export interface Lookup {
   column: MatchColumn;
   value: string;
-  most: number;
 }
 
 /** What is known of a value. */
 export interface Match extends Lookup {
-  /** The oldest contacts with it that were not merged. */
+  /** The oldest contacts with it that were not merged, `most` of them or all. */
   ids: string[];
   /** The survivor of the oldest that was merged; null if there is none, or if there may be more of `ids`. */
   survivor: string | null;
 }
 
 /**
- * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has the order of
- * the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every other index has it.
+ * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has
+ * the order of the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every
+ * other index has it.
  */
-export async function selectMatches(tx: Sql, accountId: string, lookups: readonly Lookup[]): Promise<Match[]> {
+export async function selectMatches(
+  tx: Sql,
+  accountId: string,
+  lookups: readonly Lookup[],
+  most: number,
+): Promise<Match[]> {
   const of = (column: MatchColumn) => {
     const asked = lookups.filter((lookup) => lookup.column === column);
     const having = tx`from contacts where account_id = ${accountId} and ${tx(column)} = any(array[asked.value])`;
     return tx`
-      select ${column}::text as column, asked.value, asked.most, found.ids, case when cardinality(found.ids) < asked.most then (
+      select ${column}::text as column, asked.value, found.ids, case when cardinality(found.ids) < ${most} then (
         select merged_into ${having} and merged_into is not null order by ${tx(column)}, id limit 1) end as survivor
-      from unnest(${asked.map(({ value }) => value)}::text[], ${asked.map(({ most }) => most)}::integer[]) as asked (value, most)
+      from unnest(${asked.map(({ value }) => value)}::text[]) as asked (value)
       cross join lateral (
-        select array(select id ${having} and merged_into is null order by ${tx(column)}, id limit asked.most) as ids offset 0) as found`;
+        select array(select id ${having} and merged_into is null order by ${tx(column)}, id limit ${most}) as ids offset 0) as found`;
   };
   return await tx<Match[]>`${of('external_id')} union all ${of('email')} union all ${of('phone')}`;
 }

@@ -7,6 +7,7 @@ import {
   applyEntries,
   lookupsOf,
   maxBytes,
+  maxContacts,
   type Outcome,
   type ReadEntry,
   readEntries,
@@ -46,17 +47,21 @@ export const writeContacts = implement(contract.writeContacts, {
   },
 });
 
-/** Decides what each entry comes to. Throws invalid_request, field contacts, where that is more than fits into memory. */
-async function decide(tx: Sql, account: AccountContext, entries: ReadEntry[]): Promise<Outcome[]> {
+/**
+ * Decides what each entry comes to, in up to four passes: the oldest contact of each value is enough, unless entries take one from it. A pass
+ * finds some eight times the contacts of the one before at most, so that `maxContacts` bounds what is found, too. Throws invalid_request, field
+ * contacts, where that is more than fits into memory.
+ */
+export async function decide(tx: Sql, account: AccountContext, entries: ReadEntry[]): Promise<Outcome[]> {
   const lookups = lookupsOf(entries);
-  for (;;) {
-    const matches = await selectMatches(tx, account.id, [...lookups.values()]);
+  for (let most = 1; ; most *= 8) {
+    const matches = await selectMatches(tx, account.id, lookups, most);
     const ids = [...new Set(matches.flatMap(({ ids, survivor }) => [...ids, ...(survivor ? [survivor] : [])]))];
+    if (ids.length > maxContacts) throw tooLarge();
     const rows = ids.length > 0 ? await lockWithin(tx, account.id, ids, maxBytes) : [];
     if (rows.length < ids.length) throw tooLarge();
-    const { outcomes, unknown } = applyEntries(entries, account, { matches, rows });
-    if (unknown.size === 0) return outcomes;
-    for (const [key, lookup] of unknown) lookups.set(key, lookup);
+    const outcomes = applyEntries(entries, account, { matches, rows, most });
+    if (outcomes) return outcomes;
   }
 }
 
