@@ -509,7 +509,7 @@ export interface Operations {
 
   /**
    * Create or update many contacts.
-   * Takes up to 500 contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.
+   * Takes up to 500 contacts, each by itself: one that is refused refuses no other. The oldest contact with its external id, else with its email, else with its phone is updated as by PATCH; where there is none, one is created. Two for the same contact apply in order. Counts as one request. More than 5,000 contacts that match, or 8 MiB of their tags and fields, are 400: send fewer.
    *
    * `POST /v1/cdp/contacts/batch`
    * Scope: `cdp.contacts:write`

@@ -118,7 +118,7 @@ export const writeContacts = operation('writeContacts', {
   path: '/v1/cdp/contacts/batch',
   scope: 'cdp.contacts:write',
   summary: 'Create or update many contacts',
-  description: `Takes up to ${maxBatch} contacts, each by itself: one that is refused refuses no other. Each is the oldest contact with its external id, else with its email, else with its phone, and is updated as by PATCH; where there is none, it is created. Two of one contact apply in order. Counts as one request.`,
+  description: `Takes up to ${maxBatch} contacts, each by itself: one that is refused refuses no other. The oldest contact with its external id, else with its email, else with its phone is updated as by PATCH; where there is none, one is created. Two for the same contact apply in order. Counts as one request. More than 5,000 contacts that match, or 8 MiB of their tags and fields, are 400: send fewer.`,
   body: z.object({
     contacts: z
       .array(listEntry(WrittenContact, 'WrittenContact'))

@@ -48,9 +48,9 @@ export const writeContacts = implement(contract.writeContacts, {
 });
 
 /**
- * Decides what each entry comes to, in up to four passes: the oldest contact of each value is enough, unless entries take one from it. As each pass
- * looks at about eight times as many contacts at most, none looks at many more than are allowed. Throws invalid_request, field contacts, where that is
- * more than fits into memory.
+ * Decides what each entry comes to, in up to four passes: the oldest contact of each value is enough, unless entries take one from it. A pass
+ * finds some eight times the contacts of the one before at most, so that `maxContacts` bounds what is found, too. Throws invalid_request, field
+ * contacts, where that is more than fits into memory.
  */
 export async function decide(tx: Sql, account: AccountContext, entries: ReadEntry[]): Promise<Outcome[]> {
   const lookups = lookupsOf(entries);
