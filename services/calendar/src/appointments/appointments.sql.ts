@@ -182,6 +182,9 @@ export async function insertAppointment(
 /** An appointment to be booked. */
 export type NewAppointment = Omit<AppointmentRow, 'id' | 'updated_at'>;
 
+/** The constraints that keep appointments apart: those of before `holds_time`, and those since. */
+const holdingTime: unknown[] = ['appointments_no_overlap', 'appointments_hold_time'];
+
 /** Locks teammates in id order, like everything that moves an appointment, to avoid deadlocks. */
 export async function lockTeammates(tx: Sql, accountId: string, emails: string[]) {
   await tx`
@@ -213,7 +216,7 @@ export async function moveAppointment(
       returning updated_at`;
     return moved!.updated_at;
   } catch (error) {
-    if (brokenConstraint(error) === 'appointments_no_overlap') return undefined;
+    if (holdingTime.includes(brokenConstraint(error))) return undefined;
     throw error;
   }
 }

@@ -85,11 +85,13 @@ describe('completed appointments of before', () => {
       await insert(1, 'cancelled', '15:00', '16:00');
       await insert(1, 'completed', '15:00', '16:00');
       await insert(2, 'completed', '09:30', '10:00'); // of another teammate
+      await insert(4, 'confirmed', '09:00', '10:00');
       for (const status of ['completed', 'completed', 'confirmed'])
         await insert(3, status, '09:00', '10:00', '2020-01-01');
       await migrateOn(url);
       const without = await sql<{ title: string }[]>`
-        select title from appointments where account_id = ${account} and not holds_time order by title`;
+        select title from appointments
+        where account_id = ${account} and status = 'completed' and holds_time is null and ends_at > now() order by title`;
       expect(without.map(({ title }) => title)).toEqual([
         '1 completed 09:00',
         '1 completed 13:00',
@@ -97,12 +99,15 @@ describe('completed appointments of before', () => {
       ]);
       // What holds nothing can be changed and booked over.
       await sql`update appointments set notes = 'x' where account_id = ${account}`;
+      // Those of before that are completed from now on hold their time, also those that were booked over a completed one.
+      await sql`update appointments set status = 'completed' where account_id = ${account} and status = 'confirmed' and starts_at > now()`;
       expect(await insert(1, 'confirmed', '13:00', '13:30')).toHaveLength(1);
       for (const [teammate, from, to] of [
         [1, '12:15', '12:45'],
         [1, '15:30', '15:45'],
         [1, '09:45', '10:15'],
         [2, '09:00', '10:00'],
+        [4, '09:30', '10:30'],
       ] as const)
         expect([from, await insert(teammate, 'confirmed', from, to)]).toEqual([from, []]);
       const moved = sql`

@@ -90,7 +90,8 @@ export async function selectOffer(tx: Sql, request: OfferRequest): Promise<Offer
           tx,
           tx`
           select blocked_from, ends_at from appointments
-          where account_id = ${accountId} and staff_id = s.id and holds_time and status in ('requested', 'confirmed', 'completed')
+          where account_id = ${accountId} and staff_id = s.id
+            and (status in ('requested', 'confirmed') or (status = 'completed' and holds_time))
             and starts_at > o.window_start - interval '24 hours' and starts_at < o.window_end + interval '8 hours'
             and ends_at > o.window_start and blocked_from < o.window_end
             and id is distinct from ${exclude}::uuid`,
