@@ -3428,18 +3428,18 @@ export interface PutChannelBody {
 }
 
 export interface PutContactByExternalIdBody {
-  /** Full name; null or an empty string removes it. */
-  name?: string | null | undefined;
-  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
-  phone?: string | null | undefined;
-  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
-  email?: (string | "") | null | undefined;
-  /** All tags, in place of the former ones; null or an empty list removes them. */
-  tags?: string[] | null | undefined;
-  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
+  /** Full name; an empty string removes it. */
+  name?: string | undefined;
+  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. An empty string removes it. */
+  phone?: string | undefined;
+  /** Email address, stored in lower case; it need not be unique. An empty string removes it. */
+  email?: string | "" | undefined;
+  /** All tags, in place of the former ones; an empty list removes them. */
+  tags?: string[] | undefined;
+  /** Custom fields to change, by name. Those left out stay, and null removes one. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
-  } | null | undefined;
+  } | undefined;
 }
 
 export interface PutWorkflowDraftBody {

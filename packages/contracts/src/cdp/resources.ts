@@ -59,8 +59,16 @@ export const ContactChange = z.object({
   }),
 });
 
-/** Body of PUT by external id: the id comes from the path; omitted values of an existing contact are kept. */
-export const ContactByExternalId = ContactChange.omit({ external_id: true });
+/** Body of PUT by external id, which comes from the path: what is left out or null of an existing contact is kept. */
+export const ContactByExternalId = z.object({
+  name: name.optional().meta({ description: 'Full name; an empty string removes it.' }),
+  phone: phone.optional().meta({ description: `${phoneRule} An empty string removes it.` }),
+  email: emailOrNone.optional().meta({ description: `${emailRule} An empty string removes it.` }),
+  tags: tags.optional().meta({ description: 'All tags, in place of the former ones; an empty list removes them.' }),
+  fields: ContactChange.shape.fields.unwrap().unwrap().optional().meta({
+    description: 'Custom fields to change, by name. Those left out stay, and null removes one.',
+  }),
+});
 
 /** Most contacts that one request writes. */
 export const maxBatch = 500;

@@ -11,23 +11,28 @@ import { expect, it } from '@jest/globals';
 import { bodyParser } from './bodies/request-body.ts';
 
 const contracts = [accounts.adminOperations, agents, calendar, catalogue, cdp, crm, messaging, webhooks];
-const changes = contracts
-  .flatMap((contract) => Object.values<unknown>(contract).filter(isOperation))
-  .filter(({ method }) => method === 'PATCH');
-const fields = changes.flatMap((operation) =>
-  Object.keys(operation.body!.shape).map((name) => [`${operation.key}: ${name}`, operation, name] as const),
-);
+const operations = contracts.flatMap((contract) => Object.values<unknown>(contract).filter(isOperation));
+const changes = operations.filter(({ method }) => method === 'PATCH');
+const fieldsOf = (some: readonly Operation[]) =>
+  some.flatMap((operation) =>
+    Object.keys(operation.body?.shape ?? {}).map((name) => [`${operation.key}: ${name}`, operation, name] as const),
+  );
+const fields = fieldsOf(changes);
 
-/** What null in a field is taken as, or the field that its refusal names. */
-function nullIn(operation: Operation, name: string): { value: unknown } | { refused: string | undefined } {
+/** What a body is taken as, or the field that its refusal names. */
+function taken(operation: Operation, given: object): Record<string, unknown> | { refused: string | undefined } {
   try {
-    const body = Buffer.from(JSON.stringify({ [name]: null }));
-    const parsed = bodyParser(operation)({ headers: { 'content-type': 'application/json' }, body });
-    return { value: parsed[name] };
+    const body = Buffer.from(JSON.stringify(given));
+    return bodyParser(operation)({ headers: { 'content-type': 'application/json' }, body });
   } catch (error) {
     if (error instanceof ApiError && error.code === 'invalid_request') return { refused: error.field };
     throw error;
   }
+}
+
+function nullIn(operation: Operation, name: string): { value: unknown } | { refused: string | undefined } {
+  const parsed = taken(operation, { [name]: null });
+  return 'refused' in parsed ? (parsed as { refused: string }) : { value: parsed[name] };
 }
 
 it('there are changes to look at', () => expect(changes.length).toBeGreaterThan(12));
@@ -57,4 +62,11 @@ it('null clears what may be null or empty, and nothing else', () => {
   const cleared = fields.filter(([, operation, name]) => 'value' in nullIn(operation, name)).map(([title]) => title);
   const expected = Object.entries(clearedFields).flatMap(([key, names]) => names.map((name) => `${key}: ${name}`));
   expect(cleared.toSorted()).toEqual(expected.toSorted());
+});
+
+const others = operations.filter(({ method, bodyType }) => method !== 'PATCH' && bodyType !== 'multipart');
+const optional = fieldsOf(others).filter(([, { body }, name]) => body!.shape[name]!.safeParse(undefined).success);
+
+it.each(optional)('null in an optional field of a POST or PUT leaves it out (%s)', (_, operation, name) => {
+  expect(taken(operation, { [name]: null })).toEqual(taken(operation, {}));
 });

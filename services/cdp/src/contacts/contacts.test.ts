@@ -233,6 +233,9 @@ describe('PUT by external id', () => {
     const updated = await account.client.putContactByExternalId({ params, body: { email: 'fay@example.com' } });
     expect(updated).toEqual({ ...made, email: 'fay@example.com', updated_at: updated.updated_at });
     expect(await account.client.putContactByExternalId({ params, body: {} })).toEqual(updated);
+    const nulls = { name: null, phone: null, email: null, tags: null, fields: null };
+    const path = `/v1/cdp/contacts/by-external-id/${params.external_id}`;
+    expect((await account.request('PUT', path, { body: nulls })).body).toEqual(updated);
   });
 
   it('creates one contact when twenty ask at once', async () => {
