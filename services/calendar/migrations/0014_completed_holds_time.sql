@@ -8,6 +8,14 @@ alter table appointments add constraint appointments_hold_time exclude using gis
   account_id with =, staff_id with =, tstzrange(blocked_from, ends_at) with &&
 ) where (holds_time and status in ('requested', 'confirmed', 'completed'));
 
+-- Where there are none of before, the new constraint keeps all of them apart.
+do $$
+begin
+  if not exists (select from appointments) then
+    alter table appointments drop constraint appointments_no_overlap;
+  end if;
+end $$;
+
 -- A move that is refused names the constraint that processes of the release before know: slot_taken is what they make of it.
 create function hold_time() returns trigger language plpgsql as $$
 begin
