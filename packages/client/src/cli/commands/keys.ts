@@ -1,27 +1,20 @@
 import type { Key, KeyWithSecret } from '../../generated/types.ts';
 import type { Command, CommandCall } from '../command.ts';
-import { allEntries } from '../entries.ts';
 import { UsageError } from '../errors.ts';
-import { columnsOf, durationMs, jsonLine, printable } from '../text.ts';
+import { durationMs, jsonLine, printable } from '../text.ts';
+import { listCommand } from './list-command.ts';
 
 const path = '/v1/keys';
 const shownOnce = 'The key is shown only now: store it where only your servers can read it';
 
-export const keysList: Command = {
+export const keysList = listCommand<Key>({
   name: 'keys list',
-  parameters: '',
-  arity: [0, 0],
   summary: 'List API keys',
   description: 'Newest first, revoked and expired ones included. A test key lists test keys only.',
-  options: [],
-  examples: ['keys list', 'keys list --json'],
-  async run(call) {
-    const keys = await allEntries<Key>(call, path);
-    if (call.isJson) return call.print(jsonLine({ data: keys }));
-    const head = ['id', 'name', 'mode', 'key', 'state', 'last used', 'scopes'];
-    for (const line of columnsOf([head, ...keys.map(rowOf)])) call.print(line);
-  },
-};
+  path,
+  head: ['id', 'name', 'mode', 'key', 'state', 'last used', 'scopes'],
+  rowOf,
+});
 
 export const keysCreate: Command = {
   name: 'keys create',

@@ -3,23 +3,18 @@ import type { Command } from '../command.ts';
 import { allEntries } from '../entries.ts';
 import { SetupError } from '../errors.ts';
 import { columnsOf, jsonLine } from '../text.ts';
+import { listCommand } from './list-command.ts';
 
 const path = '/v1/members';
 
-export const membersList: Command = {
+export const membersList = listCommand<Member>({
   name: 'members list',
-  parameters: '',
-  arity: [0, 0],
   summary: 'List team members',
   description: 'Newest first, inactive members included. A test key lists those of the sandbox.',
-  options: [],
-  examples: ['members list', 'members list --json'],
-  async run(call) {
-    const members = await allEntries<Member>(call, path);
-    if (call.isJson) return call.print(jsonLine({ data: members }));
-    for (const line of columnsOf([['id', 'state', 'email', 'name'], ...members.map(rowOf)])) call.print(line);
-  },
-};
+  path,
+  head: ['id', 'state', 'email', 'name'],
+  rowOf,
+});
 
 export const membersAdd: Command = {
   name: 'members add',

@@ -1,8 +1,8 @@
 import type { Delivery, Replay, WebhookEndpoint, WebhookEndpointWithSecret } from '../../generated/types.ts';
 import { wait } from '../../requests/delays.ts';
 import { type Command, type CommandCall, eventsOption, kindsOf } from '../command.ts';
-import { allEntries } from '../entries.ts';
-import { columnsOf, jsonLine, printable } from '../text.ts';
+import { jsonLine, printable } from '../text.ts';
+import { listCommand } from './list-command.ts';
 
 const path = '/v1/webhooks';
 /** Milliseconds between two looks at what is under way. */
@@ -31,21 +31,14 @@ export const webhooksCreate: Command = {
   },
 };
 
-export const webhooksList: Command = {
+export const webhooksList = listCommand<WebhookEndpoint>({
   name: 'webhooks list',
-  parameters: '',
-  arity: [0, 0],
   summary: 'List webhook endpoints',
   description: 'Newest first.',
-  options: [],
-  examples: ['webhooks list', 'webhooks list --json'],
-  async run(call) {
-    const endpoints = await allEntries<WebhookEndpoint>(call, path);
-    if (call.isJson) return call.print(jsonLine({ data: endpoints }));
-    const rows = endpoints.map((endpoint) => [endpoint.id, stateOf(endpoint), endpoint.events.join(','), endpoint.url]);
-    for (const line of columnsOf([['id', 'state', 'events', 'url'], ...rows])) call.print(line);
-  },
-};
+  path,
+  head: ['id', 'state', 'events', 'url'],
+  rowOf: (endpoint) => [endpoint.id, stateOf(endpoint), endpoint.events.join(','), endpoint.url],
+});
 
 export const webhooksTest: Command = {
   name: 'webhooks test',
