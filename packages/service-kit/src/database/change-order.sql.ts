@@ -7,10 +7,13 @@ import type { Fragment } from './queue-rows.ts';
  * Whoever changes such rows holds the account's changes from the beginning of its transaction, and takes the time of the change from `changeTime`. A list
  * notes how far it goes, then waits for those who began before that; all others see it, and are later.
  */
-const lockOf = (accountId: string) => `hashtextextended(current_schema(), ${lockNumber('changes', accountId)})`;
+const lockOf = (sql: Sql, accountId: string) => sql`
+  hashtextextended(current_schema(), ${lockNumber('changes', accountId)}::bigint)`;
 
-/** The statement that holds an account's changes until its transaction ends, as text: it is sent with `begin`. */
-export const holdOfChanges = (accountId: string) => `select pg_advisory_xact_lock_shared(${lockOf(accountId)})`;
+/** The statement that holds an account's changes until its transaction ends: the first of the transaction. */
+export const holdOfChanges = (accountId: string) => (tx: Sql) =>
+  tx`
+  select pg_advisory_xact_lock_shared(${lockOf(tx, accountId)})`;
 
 /** Expression for the time of a change of an account whose changes are held: now, or just after what a list has passed. */
 export const changeTime = (sql: Sql, accountId: string, now: Date): Fragment => sql`
@@ -31,6 +34,6 @@ export async function settleChanges(sql: Sql, table: string, accountId: string, 
     returning listed_to::text`;
   await sql`
     with bounded as materialized (select set_config('lock_timeout', ${String(settleMs)}, true))
-    select pg_advisory_xact_lock(${sql.unsafe(lockOf(accountId))}) from bounded`;
+    select pg_advisory_xact_lock(${lockOf(sql, accountId)}) from bounded`;
   return row!.listed_to;
 }

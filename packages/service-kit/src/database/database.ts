@@ -116,7 +116,7 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
 export async function inTransaction<Result>(
   sql: Database,
   work: (tx: Sql) => Promise<Result>,
-  first?: string,
+  first?: (tx: Sql) => PromiseLike<unknown>,
 ): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
@@ -131,7 +131,7 @@ export async function inTransaction<Result>(
     });
   });
   try {
-    await tx.unsafe(first === undefined ? 'begin' : `begin; ${first}`);
+    await Promise.all([tx.unsafe('begin'), first?.(tx)]);
     if (isPooled && statementMs !== usualStatementMs)
       await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
     const result = await work(tx);

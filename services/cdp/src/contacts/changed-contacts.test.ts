@@ -64,7 +64,7 @@ const whileWriting = async (contact: Contact, at: Date, work: () => Promise<void
   await during(
     sql,
     async (tx) => {
-      await tx.unsafe(holdOfChanges(account.id));
+      await holdOfChanges(account.id)(tx);
       await updateContactRow(tx, account.id, { ...contact, name: `${contact.name} again` }, at);
     },
     work,
