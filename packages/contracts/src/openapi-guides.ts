@@ -1,4 +1,6 @@
+import { clientName, resourceOf } from './client-names.ts';
 import { type ErrorCode, errorMeaning, errorStatus } from './core/errors.ts';
+import type { Operation } from './core/operation.ts';
 
 /** The document's tags: the second part of every path, with its name in the reference and what it is for. */
 export const tags = [
@@ -6,6 +8,50 @@ export const tags = [
     name: 'me',
     'x-displayName': 'Account',
     description: 'The account, scopes, modules and rate limit of the key that is used. A good first request.',
+  },
+  {
+    name: 'cdp',
+    'x-displayName': 'Customer data',
+    description:
+      'Contacts, what they have consented to and what they did; audiences whose members follow from rules; and pairs of contacts that are likely one person.',
+  },
+  {
+    name: 'calendar',
+    'x-displayName': 'Calendar',
+    description:
+      'Appointments of contacts with teammates. Set up staff profiles and booking types once, list free times, and book one: a time that is listed can be booked, and no teammate is ever booked twice at a time.',
+  },
+  {
+    name: 'agents',
+    'x-displayName': 'AI agents',
+    description:
+      'Agents that reply to customers by a plan, which a person approves unless you decide otherwise; the knowledge that they reply from; their workflows; and what their AI costs.',
+  },
+  {
+    name: 'messages',
+    'x-displayName': 'Messages',
+    description:
+      'Messages by WhatsApp, SMS and email, with the next channel where one reaches nobody; the providers of the channels; and the texts that the platform sends on its own. In the sandbox nothing is sent: an address that ends in 01 is delivered, in 02 read, in 03 refused, and 04 gets no receipt.',
+  },
+  {
+    name: 'catalogue',
+    'x-displayName': 'Catalogue',
+    description: 'Products, and orders from the first item to fulfilment.',
+  },
+  {
+    name: 'crm',
+    'x-displayName': 'Pipelines',
+    description: 'Deals that move through the stages of a pipeline until they are won or lost.',
+  },
+  {
+    name: 'webhooks',
+    'x-displayName': 'Webhook endpoints',
+    description: 'Where events are sent to, each delivery with its tries, and ways to send one again.',
+  },
+  {
+    name: 'events',
+    'x-displayName': 'Events',
+    description: 'The log of all events of the account, whether an endpoint gets them or not.',
   },
   {
     name: 'members',
@@ -25,51 +71,76 @@ export const tags = [
     description:
       "The sandbox's clock. Advance it, and all that falls due on the way happens at its time: reminders, fallbacks, plans that lapse, retries of webhooks.",
   },
-  {
-    name: 'calendar',
-    'x-displayName': 'Calendar',
-    description:
-      'Appointments of contacts with teammates. Set up staff profiles and booking types once, list free times, and book one: a time that is listed can be booked, and no teammate is ever booked twice at a time.',
-  },
-  {
-    name: 'agents',
-    'x-displayName': 'AI agents',
-    description:
-      'Agents that reply to customers by a plan, which a person approves unless you decide otherwise; the knowledge that they reply from; their workflows; and what their AI costs.',
-  },
-  {
-    name: 'cdp',
-    'x-displayName': 'Customer data',
-    description:
-      'Contacts, what they have consented to and what they did; audiences whose members follow from rules; and pairs of contacts that are likely one person.',
-  },
-  {
-    name: 'catalogue',
-    'x-displayName': 'Catalogue',
-    description: 'Products, and orders from the first item to fulfilment.',
-  },
-  {
-    name: 'crm',
-    'x-displayName': 'Pipelines',
-    description: 'Deals that move through the stages of a pipeline until they are won or lost.',
-  },
-  {
-    name: 'messages',
-    'x-displayName': 'Messages',
-    description:
-      'Messages by WhatsApp, SMS and email, with the next channel where one reaches nobody; the providers of the channels; and the texts that the platform sends on its own. In the sandbox nothing is sent: an address that ends in 01 is delivered, in 02 read, in 03 refused, and 04 gets no receipt.',
-  },
-  {
-    name: 'webhooks',
-    'x-displayName': 'Webhook endpoints',
-    description: 'Where events are sent to, each delivery with its tries, and ways to send one again.',
-  },
-  {
-    name: 'events',
-    'x-displayName': 'Events',
-    description: 'The log of all events of the account, whether an endpoint gets them or not.',
-  },
 ];
+
+/** The resources of each tag, in the order of the reference: what people come for first. */
+const resourceOrder = [
+  'me',
+  'cdp.contacts',
+  'cdp.contacts.consents',
+  'cdp.events',
+  'cdp.audiences',
+  'cdp.audiences.members',
+  'cdp.duplicates',
+  'calendar.appointments',
+  'calendar.freeTimes',
+  'calendar.bookingTypes',
+  'calendar.staff',
+  'calendar.staff.timeOff',
+  'calendar.settings',
+  'agents',
+  'agents.plans',
+  'agents.plans.steps',
+  'agents.knowledge',
+  'agents.knowledge.sources',
+  'agents.knowledge.files',
+  'agents.knowledge.collections',
+  'agents.workflow',
+  'agents.workflow.draft',
+  'agents.workflow.versions',
+  'agents.usage',
+  'agents.settings',
+  'messages',
+  'messages.channels',
+  'messages.templates',
+  'messages.settings',
+  'catalogue.orders',
+  'catalogue.products',
+  'crm.deals',
+  'crm.pipelines',
+  'webhooks',
+  'webhooks.deliveries',
+  'webhooks.replays',
+  'events',
+  'events.kinds',
+  'members',
+  'keys',
+  'sandbox.clock',
+  'sandbox',
+];
+
+const methodOrder = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * Returns operations as the reference lists them: by resource; of each first what is done to all of them, then to one, then by a verb in the path. Throws
+ * an Error where a resource has no place.
+ */
+export function inReferenceOrder(operations: readonly Operation[]): Operation[] {
+  const placed = operations.map((operation) => ({ operation, place: placeOf(operation) }));
+  placed.sort((one, other) => {
+    const differing = one.place.findIndex((each, index) => each !== other.place[index]);
+    return differing < 0 ? 0 : one.place[differing]! - other.place[differing]!;
+  });
+  return placed.map(({ operation }) => operation);
+}
+
+function placeOf(operation: Operation): number[] {
+  const { key, path, method } = operation;
+  const resource = resourceOrder.indexOf(resourceOf(clientName(operation)));
+  if (resource < 0) throw new Error(`${key}: name the place of its resource in resourceOrder`);
+  const parts = path.split('/').length;
+  return [resource, parts, path.endsWith('}') ? 0 : 1, methodOrder.indexOf(method)];
+}
 
 const quickStart = `Appointments, AI agents, customer data, orders, pipelines, messages and webhooks behind one HTTP API of JSON. All examples are about one
 hair salon, Salon Aurora; its people, numbers and addresses are invented.

@@ -68,8 +68,8 @@ interface Document {
 }
 
 /**
- * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length, and no
- * rules that follow from others. Throws an Error if two named enums have the same values or a component has the name of one.
+ * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length, defaults in the
+ * descriptions, and no rules that follow from others. Throws an Error if two named enums have the same values or a component has the name of one.
  */
 export function simplified(document: Document): ApiDocument {
   const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
@@ -81,6 +81,7 @@ export function simplified(document: Document): ApiDocument {
     const schema = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, simple(each)]));
     if (Array.isArray(schema.prefixItems)) return arrayOf(schema, schema.prefixItems);
     removeRedundant(schema);
+    if ('description' in schema && 'default' in schema) describeDefault(schema);
     const name = Array.isArray(schema.enum) ? names.get(JSON.stringify(schema.enum)) : undefined;
     if (!name) return schema;
     used.set(name, { type: 'string', enum: schema.enum });
@@ -109,6 +110,15 @@ function removeRedundant(schema: Json): void {
   if (schema.type === 'integer' && schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.type === 'string' && schema.minLength === 0) delete schema.minLength;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
+}
+
+/** Says what a field is when it is left out in words: generators take a field with `default` for one that is always there. */
+function describeDefault(schema: Json): void {
+  const { default: value } = schema;
+  const isEmpty = value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  const shown = isEmpty ? 'empty' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  schema.description = `${schema.description} Default: ${isEmpty ? shown : `\`${shown}\``}.`;
+  delete schema.default;
 }
 
 /** Returns a tuple as an array of its length whose items match any of the tuple's. */

@@ -8,6 +8,7 @@ import {
 } from 'zod-openapi';
 import { ContactEventInput } from './cdp/contact-events.ts';
 import { WrittenContact } from './cdp/resources.ts';
+import { clientName } from './client-names.ts';
 import { type EventDefinition, envelopeOf, eventEnvelope } from './core/event.ts';
 import { type ServiceName, serviceNames } from './core/modules.ts';
 import type { Deprecation, Operation } from './core/operation.ts';
@@ -15,7 +16,7 @@ import { events, operations } from './index.ts';
 import { type ApiDocument, mergedDocuments } from './merged-documents.ts';
 import { nameContents } from './openapi-contents.ts';
 import { addExamples } from './openapi-examples.ts';
-import { guides, tags } from './openapi-guides.ts';
+import { guides, inReferenceOrder, tags } from './openapi-guides.ts';
 import { headers, headersOf, refusalsOf, takesKey } from './openapi-responses.ts';
 import { simplified } from './openapi-schemas.ts';
 
@@ -27,7 +28,7 @@ export function openApiDocument(): ApiDocument {
 /** Returns the part of the API that a service serves: its operations, its public events, and the components of both. */
 export function openApiPart(service: ServiceName): ApiDocument {
   const paths: ZodOpenApiPathsObject = {};
-  const own = operations.filter((each) => each.service === service);
+  const own = inReferenceOrder(operations.filter((each) => each.service === service));
   for (const operation of own) {
     const method = operation.method.toLowerCase() as 'get';
     paths[operation.path] = { ...paths[operation.path], [method]: describeOperation(operation) };
@@ -134,6 +135,7 @@ export function describeOperation(operation: Operation): ZodOpenApiOperationObje
     ...(description ? { description } : {}),
     security: [{ bearer: scope ? [scope] : [] }],
     'x-scope': scope,
+    'x-client-name': clientName(operation),
     ...(gate ? { 'x-module': gate } : {}),
     ...end?.fields,
     ...(Object.keys(requestParams).length > 0 ? { requestParams } : {}),

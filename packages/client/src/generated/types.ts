@@ -1796,10 +1796,7 @@ export interface AutomaticTemplateInput {
   name: string;
   /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
   language: string;
-  /**
-   * Values of the placeholders in its body, in their order.
-   * @default []
-   */
+  /** Values of the placeholders in its body, in their order. Default: empty. */
   parameters?: string[] | undefined;
 }
 
@@ -1821,10 +1818,7 @@ export interface BookAppointmentBody {
   starts_at: string;
   /** Email address of the teammate. Default: the first free teammate, trying the default teammate first. */
   staff?: string | undefined;
-  /**
-   * Both hold the time; an appointment that is `requested` can be confirmed later.
-   * @default confirmed
-   */
+  /** Both hold the time; an appointment that is `requested` can be confirmed later. Default: `confirmed`. */
   status?: "confirmed" | "requested" | undefined;
   /** How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings. */
   mode?: AppointmentMode | undefined;
@@ -1832,7 +1826,7 @@ export interface BookAppointmentBody {
   location?: string | undefined;
   /** Link of an online appointment. Default: that of the booking type, else of the teammate. */
   meeting_link?: string | undefined;
-  /** The team's notes. */
+  /** The team's notes. Default: empty. */
   notes?: string | undefined;
   /** Id of the deal that it belongs to; needs Pipelines. */
   deal?: string | undefined;
@@ -1899,7 +1893,7 @@ export interface CalendarSettings {
 }
 
 export interface CancelAppointmentBody {
-  /** Added to the history. */
+  /** Added to the history. Default: empty. */
   reason?: string | undefined;
 }
 
@@ -1913,7 +1907,7 @@ export interface CancelPlanBody {
 export type Channel = "whatsapp" | "sms" | "email";
 
 export interface CompleteAppointmentBody {
-  /** Added to the history. */
+  /** Added to the history. Default: empty. */
   note?: string | undefined;
 }
 
@@ -1948,10 +1942,7 @@ export interface ConsentCondition {
    * @example marketing
    */
   purpose: string;
-  /**
-   * `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses.
-   * @default granted
-   */
+  /** `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses. Default: `granted`. */
   op?: "granted" | "not_granted" | undefined;
 }
 
@@ -1999,10 +1990,7 @@ export interface ContactEvent {
   name: string;
   /** When it happened; default: now, at most 5 minutes ahead. */
   at?: string | undefined;
-  /**
-   * Details of the event, of any shape. Audience rules do not read them.
-   * @default {}
-   */
+  /** Details of the event, of any shape. Audience rules do not read them. Default: empty. */
   properties?: {
     [key: string]: unknown;
   } | undefined;
@@ -2049,37 +2037,19 @@ export interface CreateAgentBody {
   name: string;
   /** Who the agent is to customers and what it should do; part of every prompt. */
   role: string;
-  /** Model of its own; empty: the one in the settings. */
+  /** Model of its own; empty: the one in the settings. Default: empty. */
   model?: string | undefined;
-  /**
-   * Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
-   * @default null
-   */
+  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. Default: `null`. */
   daily_limit?: number | null | undefined;
-  /**
-   * `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.
-   * @default plan
-   */
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. Default: `plan`. */
   approval_mode?: ApprovalMode | undefined;
-  /**
-   * Seconds, counted from when the plan was made, after which it expires if undecided.
-   * @default 259200
-   */
+  /** Seconds, counted from when the plan was made, after which it expires if undecided. Default: `259200`. */
   approval_timeout_seconds?: number | undefined;
-  /**
-   * Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request.
-   * @default []
-   */
+  /** Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. Default: empty. */
   pipelines?: number[] | undefined;
-  /**
-   * Actions that its plans may have.
-   * @default [
-   */
+  /** Actions that its plans may have. Default: `["send_message","add_note","follow_up","move_stage"]`. */
   actions?: AgentAction[] | undefined;
-  /**
-   * Ids of the knowledge collections that it uses; empty: all.
-   * @default []
-   */
+  /** Ids of the knowledge collections that it uses; empty: all. Default: empty. */
   collections?: number[] | undefined;
 }
 
@@ -2090,10 +2060,7 @@ export interface CreateApiKeyBody {
   mode: AccountMode;
   /** What the key may do: the scopes of operations; `*` is every scope. */
   scopes: ("*" | "account:read" | "account:write" | "calendar:read" | "calendar:write" | "agents:read" | "agents:write" | "agents.plans:write" | "agents.knowledge:read" | "agents.knowledge:write" | "cdp.contacts:read" | "cdp.contacts:write" | "cdp.events:write" | "cdp.audiences:read" | "cdp.audiences:write" | "catalogue.products:read" | "catalogue.products:write" | "catalogue.orders:read" | "catalogue.orders:write" | "crm.deals:read" | "crm.deals:write" | "messages:read" | "messages:write" | "webhooks:read" | "webhooks:write")[];
-  /**
-   * Addresses and CIDR ranges that may use the key; empty: any address.
-   * @default []
-   */
+  /** Addresses and CIDR ranges that may use the key; empty: any address. Default: empty. */
   allowed_addresses?: (string)[] | undefined;
   /** When the key expires; default: never. */
   expires_at?: string | undefined;
@@ -2102,7 +2069,7 @@ export interface CreateApiKeyBody {
 export interface CreateAudienceBody {
   /** Name of the audience, unique in the account. */
   name: string;
-  /** What the audience is for. */
+  /** What the audience is for. Default: empty. */
   description?: string | undefined;
   rules: AudienceRules;
 }
@@ -2110,50 +2077,29 @@ export interface CreateAudienceBody {
 export interface CreateBookingTypeBody {
   /** Name of the booking type: the title of new appointments. */
   name: string;
-  /**
-   * True if it can be booked. Existing appointments stay when it is switched off.
-   * @default true
-   */
+  /** True if it can be booked. Existing appointments stay when it is switched off. Default: `true`. */
   active?: boolean | undefined;
   /** Length of new appointments, in minutes. */
   duration_minutes: number;
-  /**
-   * Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.
-   * @default 0
-   */
+  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. Default: `0`. */
   prep_minutes?: number | undefined;
   /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. Default: the duration, at most 30, or the next smaller divisor. */
   slot_interval_minutes?: number | undefined;
-  /**
-   * Minimum number of minutes between the booking and the start.
-   * @default 0
-   */
+  /** Minimum number of minutes between the booking and the start. Default: `0`. */
   min_notice_minutes?: number | undefined;
-  /**
-   * How far ahead it can be booked, in days of 24 hours.
-   * @default 60
-   */
+  /** How far ahead it can be booked, in days of 24 hours. Default: `60`. */
   window_days?: number | undefined;
-  /**
-   * Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.
-   * @default online
-   */
+  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. Default: `online`. */
   mode?: BookingTypeMode | undefined;
-  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. */
+  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Default: empty. */
   location?: string | undefined;
-  /** Link of online appointments; empty: the teammate's. */
+  /** Link of online appointments; empty: the teammate's. Default: empty. */
   meeting_link?: string | undefined;
-  /**
-   * Email addresses of the teammates who take it, in the order in which they are tried.
-   * @default []
-   */
+  /** Email addresses of the teammates who take it, in the order in which they are tried. Default: empty. */
   staff?: string[] | undefined;
   /** Email address of the teammate who is tried first; one of `staff`. */
   default_staff?: string | undefined;
-  /**
-   * Reminders of its appointments, at most 10; empty: those of the Calendar settings.
-   * @default []
-   */
+  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. Default: empty. */
   reminders?: Reminder[] | undefined;
 }
 
@@ -2165,21 +2111,15 @@ export interface CreateCollectionBody {
 export interface CreateContactBody {
   /** The contact's id in your own system; it need not be unique. */
   external_id?: string | undefined;
-  /** Full name. A contact needs at least one of name, phone, email and external id. */
+  /** Full name. A contact needs at least one of name, phone, email and external id. Default: empty. */
   name?: string | undefined;
   /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
   phone?: string | undefined;
   /** Email address, stored in lower case; it need not be unique. */
   email?: string | "" | undefined;
-  /**
-   * Tags; repeated tags are stored once.
-   * @default []
-   */
+  /** Tags; repeated tags are stored once. Default: empty. */
   tags?: string[] | undefined;
-  /**
-   * Custom fields by name. At most 100 keys and 64 KiB as JSON.
-   * @default {}
-   */
+  /** Custom fields by name. At most 100 keys and 64 KiB as JSON. Default: empty. */
   fields?: {
     [key: string]: string | number | boolean;
   } | undefined;
@@ -2192,10 +2132,7 @@ export interface CreateDealBody {
   pipeline?: number | undefined;
   /** Id of a stage of the pipeline; default: its first stage. */
   stage?: number | undefined;
-  /**
-   * Value of the deal in the currency's minor unit, such as cents.
-   * @default 0
-   */
+  /** Value of the deal in the currency's minor unit, such as cents. Default: `0`. */
   value_minor?: number | undefined;
   /**
    * ISO 4217 code; default: the account's currency.
@@ -2204,24 +2141,18 @@ export interface CreateDealBody {
   currency?: string | undefined;
   /** Id of the contact; a deal need not have one. */
   contact?: string | undefined;
-  /** Free text about the deal. */
+  /** Free text about the deal. Default: empty. */
   notes?: string | undefined;
 }
 
 export interface CreateEndpointBody {
   /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
   url: string;
-  /** Your own note of what the endpoint is for. */
+  /** Your own note of what the endpoint is for. Default: empty. */
   description?: string | undefined;
-  /**
-   * Event kinds, families such as `order.*`, or `*` for all.
-   * @default [
-   */
+  /** Event kinds, families such as `order.*`, or `*` for all. Default: `["*"]`. */
   events?: EventFilter[] | undefined;
-  /**
-   * Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail.
-   * @default true
-   */
+  /** Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. Default: `true`. */
   active?: boolean | undefined;
 }
 
@@ -2232,7 +2163,7 @@ export interface CreateOrderBody {
   items: OrderItem[];
   /** Default: whatsapp if the contact has a phone, otherwise email. */
   channel?: Channel | undefined;
-  /** The customer's note. */
+  /** The customer's note. Default: empty. */
   note?: string | undefined;
   /**
    * Default: the account's currency. Products in another currency cannot be ordered.
@@ -2260,10 +2191,7 @@ export interface CreateProductBody {
    * @example EUR
    */
   currency?: string | undefined;
-  /**
-   * True if the product can be ordered.
-   * @default true
-   */
+  /** True if the product can be ordered. Default: `true`. */
   active?: boolean | undefined;
 }
 
@@ -2272,10 +2200,7 @@ export interface CreateSourceBody {
   kind: "article" | "faq" | "website";
   /** Id of a collection; default: the collection General. */
   collection?: number | undefined;
-  /**
-   * Whether agents use it, and searches find it.
-   * @default true
-   */
+  /** Whether agents use it, and searches find it. Default: `true`. */
   active?: boolean | undefined;
   /** Article, FAQ: required; unique within its kind, ignoring case. */
   title?: string | undefined;
@@ -2298,14 +2223,10 @@ export interface CreateSourceBody {
 export interface CreateStaffBody {
   /** Email address of a team member. */
   email: string;
-  /**
-   * True if the teammate takes bookings.
-   * @default true
-   */
+  /** True if the teammate takes bookings. Default: `true`. */
   active?: boolean | undefined;
   /**
-   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed.
-   * @default {}
+   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed. Default: empty.
    * @example {
    */
   hours?: {
@@ -2317,16 +2238,13 @@ export interface CreateStaffBody {
     sat?: OpeningRanges | undefined;
     sun?: OpeningRanges | undefined;
   } | undefined;
-  /**
-   * Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON.
-   * @default {}
-   */
+  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty. */
   overrides?: {
     [key: string]: OpeningRanges;
   } | undefined;
-  /** The teammate's place, for appointments in person whose booking type has none. */
+  /** The teammate's place, for appointments in person whose booking type has none. Default: empty. */
   location?: string | undefined;
-  /** The teammate's link, for online appointments whose booking type has none. */
+  /** The teammate's link, for online appointments whose booking type has none. Default: empty. */
   meeting_link?: string | undefined;
 }
 
@@ -2343,7 +2261,7 @@ export interface CreateTimeOffBody {
    * @example 2026-12-24T09:00:00+01:00
    */
   to: string;
-  /** Why the teammate is away. */
+  /** Why the teammate is away. Default: empty. */
   reason?: string | undefined;
 }
 
@@ -2400,7 +2318,7 @@ export interface Deal {
 export type DealStatus = "open" | "won" | "lost";
 
 export interface DeclineOrderBody {
-  /** Sent to the customer as it is, on the order's channel. Nothing is sent without one. */
+  /** Sent to the customer as it is, on the order's channel. Nothing is sent without one. Default: empty. */
   reason?: string | undefined;
 }
 
@@ -2570,10 +2488,7 @@ export interface EventCondition {
   name: string;
   /** Window in days of 24 hours, counted back from now: 1 to 365, or null for all time. */
   days: number | null;
-  /**
-   * Number of times that `did` requires. Always there in responses.
-   * @default 1
-   */
+  /** Number of times that `did` requires. Always there in responses. Default: `1`. */
   at_least?: number | undefined;
 }
 
@@ -2837,12 +2752,12 @@ export interface ListEventKindsResponse {
 }
 
 export interface LoseDealBody {
-  /** Why it was lost. It is sent with `deal.lost`; the deal does not keep it. */
+  /** Why it was lost. It is sent with `deal.lost`; the deal does not keep it. Default: empty. */
   reason?: string | undefined;
 }
 
 export interface MarkNoShowBody {
-  /** Added to the history. */
+  /** Added to the history. Default: empty. */
   note?: string | undefined;
 }
 
@@ -3044,16 +2959,13 @@ export type MessageStatus = "scheduled" | "queued" | "sending" | "sent" | "deliv
 export interface MessageStep {
   /** Must be set up; in a sandbox all are. */
   channel: Channel;
-  /** Text; left out where `template` is given. */
+  /** Text; left out where `template` is given. Default: empty. */
   body?: string | undefined;
   /** WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else. */
   template?: WhatsAppTemplateToSend | undefined;
-  /** Subject of an email. */
+  /** Subject of an email. Default: empty. */
   subject?: string | undefined;
-  /**
-   * Seconds after which the next channel is tried if this one accepted the message but did not reach anyone.
-   * @default 300
-   */
+  /** Seconds after which the next channel is tried if this one accepted the message but did not reach anyone. Default: `300`. */
   fallback_after_seconds?: number | undefined;
 }
 
@@ -3408,7 +3320,7 @@ export interface Product {
 }
 
 export interface PublishWorkflowBody {
-  /** What is new in this version, for people who look at the list. */
+  /** What is new in this version, for people who look at the list. Default: empty. */
   note?: string | undefined;
 }
 
@@ -3467,7 +3379,7 @@ export interface RecordConsentBody {
   purpose: string;
   /** Whether the contact granted the consent or withdrew it. */
   state: ConsentState;
-  /** Where the contact said it, such as a form. */
+  /** Where the contact said it, such as a form. Default: empty. */
   source?: string | undefined;
   /** When the contact said it; default: now. Up to 5 minutes ahead counts as now. */
   at?: string | undefined;
@@ -3542,10 +3454,7 @@ export interface ReplayDeliveriesBody {
   since: string;
   /** End of the period, exclusive; default: now. */
   until?: string | undefined;
-  /**
-   * failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery.
-   * @default failed
-   */
+  /** failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery. Default: `failed`. */
   status?: "failed" | "all" | undefined;
 }
 
@@ -3585,18 +3494,12 @@ export interface ResendMessagesResponse {
 }
 
 export interface RotateApiKeyBody {
-  /**
-   * How long the old key keeps working, in seconds; 0 ends it immediately.
-   * @default 86400
-   */
+  /** How long the old key keeps working, in seconds; 0 ends it immediately. Default: `86400`. */
   overlap_seconds?: number | undefined;
 }
 
 export interface RotateEndpointSecretBody {
-  /**
-   * How long the replaced secret signs beside the new one, in seconds.
-   * @default 86400
-   */
+  /** How long the replaced secret signs beside the new one, in seconds. Default: `86400`. */
   overlap_seconds?: number | undefined;
 }
 
@@ -3622,10 +3525,7 @@ export interface SearchKnowledgeBody {
   query: string;
   /** Id of the only collection to search; default: all. */
   collection?: number | undefined;
-  /**
-   * Maximum number of passages.
-   * @default 10
-   */
+  /** Maximum number of passages. Default: `10`. */
   limit?: number | undefined;
 }
 
@@ -3643,10 +3543,7 @@ export interface SendMessageBody {
   channels: MessageStep[];
   /** Your own id or word for the message, to find it by. */
   reference?: string | undefined;
-  /**
-   * A marketing message is sent only if the contact has granted consent for the channel.
-   * @default service
-   */
+  /** A marketing message is sent only if the contact has granted consent for the channel. Default: `service`. */
   purpose?: MessagePurpose | undefined;
   /** When to send it; default: now. */
   send_at?: string | undefined;
@@ -3667,14 +3564,11 @@ export interface SimulateInboundBody {
   channel: Channel;
   /** Phone number, email address, or any other id of the sender. */
   from: string;
-  /** Name of the sender; a new contact gets it. */
+  /** Name of the sender; a new contact gets it. Default: empty. */
   name?: string | undefined;
-  /**
-   * What was written. `unsupported` is something that WhatsApp does not pass on.
-   * @default text
-   */
+  /** What was written. `unsupported` is something that WhatsApp does not pass on. Default: `text`. */
   type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
-  /** `body` of the message: what was written, a caption, a title or an emoji. */
+  /** `body` of the message: what was written, a caption, a title or an emoji. Default: empty. */
   text?: string | undefined;
   /** File of an image, video, audio, document or sticker; refused for any other type. */
   media?: {
@@ -4059,10 +3953,7 @@ export interface UploadFileBody {
   title?: string | undefined;
   /** Id of a collection; default: the collection General. */
   collection?: number | undefined;
-  /**
-   * Whether agents use it, and searches find it.
-   * @default true
-   */
+  /** Whether agents use it, and searches find it. Default: `true`. */
   active?: boolean | undefined;
 }
 
@@ -4210,10 +4101,7 @@ export interface WhatsAppTemplateToSend {
   name: string;
   /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
   language: string;
-  /**
-   * Values of the placeholders in its body, in their order.
-   * @default []
-   */
+  /** Values of the placeholders in its body, in their order. Default: empty. */
   parameters?: string[] | undefined;
 }
 
@@ -4235,10 +4123,7 @@ export interface WorkflowBlock {
   stage?: number | undefined;
   /** Id of the knowledge collection that the block names. */
   collection?: number | undefined;
-  /**
-   * Anything else to tell the AI, such as `goal`. Always there in responses.
-   * @default {}
-   */
+  /** Anything else to tell the AI, such as `goal`. Always there in responses. Default: empty. */
   params?: {
     [key: string]: unknown;
   } | undefined;
@@ -4924,58 +4809,40 @@ export type WebhookTestEvent = EventEnvelope & {
 };
 
 export interface ListApiKeysQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListTeamMembersQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface GetAgentUsageQuery {
-  /**
-   * Number of days up to today: 7, 14 or 30.
-   * @default 14
-   */
+  /** Number of days up to today: 7, 14 or 30. */
   days?: 7 | 14 | 30 | undefined;
 }
 
 export interface ListAgentsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListWorkflowVersionsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListCollectionsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -4986,10 +4853,7 @@ export interface ListSourcesQuery {
   kind?: KnowledgeKind | undefined;
   /** Only sources of the collection with this id. */
   collection?: number | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5002,10 +4866,7 @@ export interface ListPlansQuery {
   agent?: number | undefined;
   /** Only plans for the contact with this id, and for contacts merged into it. */
   contact?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5024,20 +4885,14 @@ export interface ListContactsQuery {
   tag?: string | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListConsentsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5049,20 +4904,14 @@ export interface ExplainAudienceQuery {
 }
 
 export interface ListAudienceMembersQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListAudiencesQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5071,10 +4920,7 @@ export interface ListAudiencesQuery {
 export interface ListDuplicatesQuery {
   /** Only pairs with this reason. */
   reason?: DuplicateReason | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5112,10 +4958,7 @@ export interface ListAppointmentsQuery {
   booking_type?: number | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5145,40 +4988,28 @@ export interface ListFreeTimesQuery {
   timezone?: string | undefined;
   /** Id of an appointment whose own time counts as free. */
   exclude?: string | undefined;
-  /**
-   * Maximum number of starts per page.
-   * @default 1000
-   */
+  /** Maximum number of starts per page. */
   limit?: number | undefined;
   /** The `next` of the previous page, which is its last starts_at. */
   starting_after?: string | undefined;
 }
 
 export interface ListBookingTypesQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListStaffQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListTimeOffQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5193,10 +5024,7 @@ export interface ListOrdersQuery {
   source?: OrderSource | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5205,10 +5033,7 @@ export interface ListOrdersQuery {
 export interface ListProductsQuery {
   /** Only the product with this SKU. */
   sku?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5225,40 +5050,28 @@ export interface ListDealsQuery {
   contact?: string | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListPipelinesQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListChannelsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListMessagesQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5277,20 +5090,14 @@ export interface ListDeliveriesQuery {
   status?: DeliveryStatus | undefined;
   /** Only events of this kind. */
   event?: EventKind | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListEndpointsQuery {
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5304,10 +5111,7 @@ export interface ListEventsQuery {
    * @example 5
    */
   after_sequence?: string | undefined;
-  /**
-   * Maximum number of entries per page.
-   * @default 50
-   */
+  /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;

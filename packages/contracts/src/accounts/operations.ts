@@ -45,6 +45,7 @@ export const getSandboxClock = operation('getSandboxClock', {
 export const advanceSandboxClock = operation('advanceSandboxClock', {
   method: 'POST',
   path: '/v1/sandbox/clock',
+  clientName: 'sandbox.clock.advance',
   scope: null,
   summary: "Advance the sandbox's clock",
   description:
@@ -74,6 +75,7 @@ export const listTeamMembers = operation('listTeamMembers', {
 export const addTeamMember = operation('addTeamMember', {
   method: 'POST',
   path: '/v1/members',
+  clientName: 'members.add',
   scope: 'account:write',
   summary: 'Add a team member',
   description: 'A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.',
@@ -86,6 +88,7 @@ export const addTeamMember = operation('addTeamMember', {
 export const removeTeamMember = operation('removeTeamMember', {
   method: 'DELETE',
   path: '/v1/members/{member_id}',
+  clientName: 'members.remove',
   scope: 'account:write',
   summary: 'Remove a team member',
   description: 'The member becomes inactive; none of their data is deleted.',
@@ -143,6 +146,7 @@ export const rotateApiKey = operation('rotateApiKey', {
 export const revokeApiKey = operation('revokeApiKey', {
   method: 'DELETE',
   path: '/v1/keys/{key_id}',
+  clientName: 'keys.revoke',
   scope: 'account:write',
   summary: 'Revoke an API key',
   description:

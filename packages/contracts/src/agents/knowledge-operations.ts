@@ -104,6 +104,7 @@ export const refreshSource = operation('refreshSource', {
 export const uploadFile = operation('uploadFile', {
   method: 'POST',
   path: '/v1/agents/knowledge/files',
+  clientName: 'agents.knowledge.files.upload',
   scope: write,
   summary: 'Upload a file as a source',
   description:

@@ -46,6 +46,7 @@ export const getPlan = operation('getPlan', {
 export const requestPlan = operation('requestPlan', {
   method: 'POST',
   path: '/v1/agents/{agent_id}/plans',
+  clientName: 'agents.plans.request',
   scope: write,
   summary: 'Request a plan',
   description:

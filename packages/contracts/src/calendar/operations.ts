@@ -31,6 +31,7 @@ const write = 'calendar:write';
 export const bookAppointment = operation('bookAppointment', {
   method: 'POST',
   path: '/v1/calendar/appointments',
+  clientName: 'calendar.appointments.create',
   scope: write,
   summary: 'Book an appointment',
   description:

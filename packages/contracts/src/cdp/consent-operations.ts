@@ -24,6 +24,7 @@ export const listConsents = operation('listConsents', {
 export const recordConsent = operation('recordConsent', {
   method: 'POST',
   path: '/v1/cdp/contacts/{contact_id}/consents',
+  clientName: 'cdp.contacts.consents.record',
   scope: 'cdp.contacts:write',
   summary: 'Record a consent',
   description:
@@ -38,6 +39,7 @@ export const recordConsent = operation('recordConsent', {
 export const recordEvents = operation('recordEvents', {
   method: 'POST',
   path: '/v1/cdp/events',
+  clientName: 'cdp.events.record',
   scope: 'cdp.events:write',
   summary: 'Record contact events',
   description: 'Takes up to 500 events. Valid events are accepted even if others are rejected.',

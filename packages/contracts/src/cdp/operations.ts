@@ -100,6 +100,7 @@ export const deleteContact = operation('deleteContact', {
 export const putContactByExternalId = operation('putContactByExternalId', {
   method: 'PUT',
   path: '/v1/cdp/contacts/by-external-id/{external_id}',
+  clientName: 'cdp.contacts.upsertByExternalId',
   scope: 'cdp.contacts:write',
   summary: 'Upsert a contact by external id',
   description: 'Creates the contact, or updates the oldest contact with this external id.',

@@ -10,6 +10,8 @@ export interface OperationSpec {
   readonly method: Method;
   /** Path template with `{name}` parameters, from the root: `/v1/calendar/appointments/{appointment_id}`. */
   readonly path: string;
+  /** Its name in the clients, as `messages.send`, where that does not follow from path and key (`clientName`). */
+  readonly clientName?: string;
   /** The scope a key needs; null for operations that any key may call. */
   readonly scope: Scope | null;
   /** One line for the reference. */

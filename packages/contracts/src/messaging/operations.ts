@@ -38,6 +38,7 @@ export const listMessages = operation('listMessages', {
 export const sendMessage = operation('sendMessage', {
   method: 'POST',
   path: '/v1/messages',
+  clientName: 'messages.send',
   scope: write,
   summary: 'Send a message',
   description:
@@ -150,6 +151,7 @@ export const updateMessageSettings = operation('updateMessageSettings', {
 export const resendMessages = operation('resendMessages', {
   method: 'POST',
   path: '/v1/messages/resend',
+  clientName: 'messages.resendFailed',
   scope: write,
   summary: 'Resend failed messages',
   description:
@@ -181,6 +183,7 @@ export const resendMessage = operation('resendMessage', {
 export const simulateInbound = operation('simulateInbound', {
   method: 'POST',
   path: '/v1/sandbox/inbound',
+  clientName: 'sandbox.simulateInbound',
   scope: write,
   summary: 'Simulate an inbound message',
   description: 'Makes an inbound message in a sandbox, as if a provider had sent it. A live key gets 404.',
