@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { getDeal, listDeals } from './crm/operations.ts';
+import { operations } from './index.ts';
 import { describeOperation, openApiDocument } from './openapi.ts';
 
 describe('an operation that will end', () => {
@@ -76,5 +77,37 @@ describe('the document', () => {
     visit(document, '');
     expect(seen).toBeGreaterThan(1_000);
     expect(undescribed).toEqual([]);
+  });
+});
+
+describe('the reference', () => {
+  const { paths, tags } = openApiDocument() as unknown as {
+    paths: Record<string, Record<string, { tags: string[]; 'x-client-name': string }>>;
+    tags: { name: string }[];
+  };
+  const listed = Object.values(paths).flatMap((methods) => Object.values(methods));
+
+  it('has a client name of its own for each operation', () => {
+    const names = listed.map((each) => each['x-client-name']);
+    expect(new Set(names).size).toBe(operations.length);
+    for (const name of names) expect(name).toMatch(/^[a-z]\w*(\.[a-z]\w*)+$/);
+  });
+
+  it('has in each group first what people come for', () => {
+    const first = tags.map(({ name }) => listed.find((each) => each.tags[0] === name)!['x-client-name']);
+    expect(first).toEqual([
+      'me.get',
+      'cdp.contacts.create',
+      'calendar.appointments.create',
+      'agents.create',
+      'messages.send',
+      'catalogue.orders.create',
+      'crm.deals.create',
+      'webhooks.create',
+      'events.list',
+      'members.add',
+      'keys.create',
+      'sandbox.clock.advance',
+    ]);
   });
 });
