@@ -5717,7 +5717,7 @@ export interface ListEventsQuery {
    * Only events with a greater `sequence`.
    * @example 5
    */
-  after_sequence?: string | undefined;
+  after_sequence?: number | undefined;
   /** Maximum number of entries per page. */
   limit?: number | undefined;
   /** The `next` of the previous page. */

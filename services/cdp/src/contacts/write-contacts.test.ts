@@ -94,7 +94,7 @@ describe('many contacts at once', () => {
     const twin = { external_id: 'a', email: 'a@example.com', phone: '030 901821' };
     for (const name of ['B', 'C']) await client.cdp.contacts.create({ body: { ...twin, name } });
     const other = await client.cdp.contacts.create({ body: { external_id: 'o', name: 'O', email: 'o@example.com' } });
-    const ids = async (entry: Entries[number]) => (await write([entry])).data[0]!.id;
+    const ids = async (entry: WriteContactsBody['contacts'][number]) => (await write([entry])).data[0]!.id;
     expect(await ids({ external_id: 'a', email: 'o@example.com', fields: { by: 'external_id' } })).toBe(made.id);
     expect(await ids({ external_id: 'new', email: 'A@Example.com', fields: { by: 'email' } })).not.toBe(made.id);
     expect((await get(other.id)).fields).toEqual({});

@@ -50,7 +50,7 @@ describe('a process that takes events', () => {
     const { id } = await emitContactCreated(account, 'Name 0');
     const numbers = Array.from({ length: 6 * rounds }, (_, index) => index + 1);
     const eventsOf = async () => {
-      const { data } = await account.client.events.list({ query: { after_sequence: '0', limit: 100 } });
+      const { data } = await account.client.events.list({ query: { after_sequence: 0, limit: 100 } });
       return data.map((event) => (event.data as { contact: { name: string } }).contact.name);
     };
     for (const number of numbers) {

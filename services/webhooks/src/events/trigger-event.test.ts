@@ -32,7 +32,7 @@ it('an example of every kind is recorded, and sent to the endpoints that want it
     expect(sent).toMatchObject({ type: kind, account: account.sandboxId, mode: 'test' });
     expect(envelopeOf(kind, data).safeParse(sent).error).toBeUndefined();
   }
-  const listed = await sandbox.client.events.list({ query: { after_sequence: '0', limit: 100 } });
+  const listed = await sandbox.client.events.list({ query: { after_sequence: 0, limit: 100 } });
   expect(listed.data.map(({ type, sequence }) => [type, sequence])).toEqual(
     kinds.map(({ kind }, index) => [kind, index + 1]),
   );
