@@ -77,7 +77,7 @@ describe('a request', () => {
   it('that would have the path of another operation is not sent', async () => {
     for (const contact_id of ['..', '.', '', undefined as never]) {
       await expect(clientOf().cdp.contacts.delete({ params: { contact_id } })).rejects.toThrow(
-        /^deleteContact: params.contact_id must be an id, not/,
+        /^cdp\.contacts\.delete: params.contact_id must be an id, not/,
       );
     }
     expect(server.received).toEqual([]);

@@ -29,7 +29,9 @@ afterAll(async () => {
 
 /** Reads all events of an account by `after_sequence`, page by page. */
 async function readAll(account: TestAccount, limit = 100): Promise<RecordedEvent[]> {
-  return await Array.fromAsync(account.client.events.list({ query: { after_sequence: 0, limit } }));
+  const events: RecordedEvent[] = [];
+  for await (const event of account.client.events.list({ query: { after_sequence: 0, limit } })) events.push(event);
+  return events;
 }
 
 /** Waits until an account has so many events, and returns them in their order. */
