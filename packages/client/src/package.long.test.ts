@@ -152,7 +152,7 @@ function compile(options: string[]): string {
 describe('the package, installed in an empty folder', () => {
   it('has no dependencies, and holds nothing but what it needs', () => {
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, unknown>;
-    expect(manifest).toMatchObject({ name: '@customer-platform/client', engines: { node: '>=20' } });
+    expect(manifest).toMatchObject({ name: '@customer-platform/client', engines: { node: '>=20.3' } });
     expect(manifest.dependencies).toBeUndefined();
     expect(globSync('node_modules/*', { cwd: folder })).toEqual(['node_modules/@customer-platform']);
     const files = globSync('**/*.*', { cwd: installed }).filter((file) => !/\.(?:js|d\.ts)$/.test(file));
