@@ -82,7 +82,7 @@ async function makeBookable(): Promise<void> {
     return (await account.request('POST', '/v1/calendar/staff', { body, key: account.testKey })).status === 201;
   });
   const reminders = [{ minutes_before: 1_440, channel: 'sms' as const }];
-  await account.testClient.createBookingType({
+  await account.testClient.calendar.bookingTypes.create({
     body: { name: 'Consultation', duration_minutes: 30, staff: [email], reminders },
   });
 }
