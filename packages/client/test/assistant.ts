@@ -19,15 +19,23 @@ export interface Assistant {
   close(): Promise<void>;
 }
 
-/** Starts a server as `program` with `args`, as an assistant does. `answer` is that of its user; without it the assistant cannot ask. */
+/** How an assistant starts its server. */
+interface StartOptions {
+  env: Record<string, string>;
+  /** Folder in which the program runs; default: that of the test. */
+  cwd?: string;
+  /** What its user answers to each question; without it the assistant cannot ask. */
+  answer?: ElicitResult['action'] | undefined;
+}
+
+/** Starts a server as an assistant does: a program with its arguments. */
 export async function startAssistant(
   [program, ...args]: [string, ...string[]],
-  env: Record<string, string>,
-  answer?: ElicitResult['action'],
+  { env, cwd = process.cwd(), answer }: StartOptions,
 ): Promise<Assistant> {
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
   const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities });
-  const transport = new StdioClientTransport({ command: program, args, env, stderr: 'pipe' });
+  const transport = new StdioClientTransport({ command: program, args, env, cwd, stderr: 'pipe' });
   const [questions, strays]: [string[], Error[]] = [[], []];
   let err = '';
   transport.stderr?.on('data', (text: Buffer) => (err += text.toString()));

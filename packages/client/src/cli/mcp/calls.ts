@@ -28,7 +28,7 @@ export interface PreparedCall {
 export function operationNamed(api: Api, text: string): Operation {
   const operation = findOperation(api, text);
   if (operation) return operation;
-  const similar = search(api, text).operations.slice(0, 3) as { operation: string }[];
+  const similar = search(api, text).operations.slice(0, 3);
   const proposal = similar.length > 0 ? `, did you mean ${similar.map((each) => each.operation).join(', ')}?` : ';';
   throw new UsageError(
     `operation: there is no ${JSON.stringify(text)}${proposal} search_operations finds the operations`,

@@ -28,7 +28,7 @@ afterAll(async () => {
 async function start(key: string, flags: string[] = [], answer?: 'accept' | 'decline' | 'cancel'): Promise<Assistant> {
   const env = { XDG_CONFIG_HOME: folder, CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key };
   const command: [string, ...string[]] = [process.execPath, join(import.meta.dirname, '../main.ts'), 'mcp', ...flags];
-  const assistant = await startAssistant(command, env, answer);
+  const assistant = await startAssistant(command, { env, answer });
   assistants.push(assistant);
   return assistant;
 }
@@ -73,7 +73,7 @@ describe('an assistant', () => {
     expect(listed.data).toHaveLength(1);
   });
 
-  it('describes every operation within what fits a result, without a reference that leads nowhere', async () => {
+  it('describes every operation within what fits a result', async () => {
     const assistant = await start(account.testKey);
     const document = (await account.request('GET', '/v1/openapi.json', { key: null })).body;
     const paths = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>);
@@ -87,9 +87,9 @@ describe('an assistant', () => {
 
   it('calls a search that has a body as a read', async () => {
     const assistant = await start(account.testKey, ['--read-only']);
-    const rules = { match: 'all', rules: [] };
-    const { text } = await assistant.call('call_operation', { operation: 'previewAudience', body: { rules } });
-    expect(text).not.toContain('call_operation_write');
+    const rules = { match: 'all', conditions: [{ type: 'tag', op: 'has', tag: 'regular' }] };
+    const preview = await assistant.json('call_operation', { operation: 'previewAudience', body: { rules } });
+    expect(preview).toEqual({ members: 0, sample: [] });
   });
 });
 
@@ -205,7 +205,7 @@ describe('a call that cannot be done says why', () => {
       CUSTOMER_PLATFORM_URL: 'http://127.0.0.1:9',
       CUSTOMER_PLATFORM_KEY: 'cp_test_x',
     };
-    const assistant = await startAssistant([process.execPath, join(import.meta.dirname, '../main.ts'), 'mcp'], env);
+    const assistant = await startAssistant([process.execPath, join(import.meta.dirname, '../main.ts'), 'mcp'], { env });
     assistants.push(assistant);
     const refused = await assistant.call('search_operations', { query: 'contacts' });
     expect(refused).toEqual({ isError: true, text: expect.stringMatching(/^connection_failed: .*127\.0\.0\.1:9/) });

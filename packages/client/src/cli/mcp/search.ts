@@ -1,13 +1,19 @@
 import type { Me } from '../../generated/types.ts';
-import type { Api } from './api.ts';
+import type { Api, Guide } from './api.ts';
 import type { Operation } from './document.ts';
 import { MiniSearch } from './packages.ts';
 
 /** Most operations, and most guides, that a search returns. */
 const most = { operations: 12, guides: 5 };
 
-/** Returns the operations and the guides that fit a query, the best first. */
-export function search(api: Api, query: string): { operations: object[]; guides: object[] } {
+/** What a search finds, the best first. */
+export interface Found {
+  operations: { operation: string; note: string | undefined }[];
+  guides: Guide[];
+}
+
+/** Returns the operations and the guides that fit a query. */
+export function search(api: Api, query: string): Found {
   const operations = api.operations.map((operation, id) => ({
     id,
     name: `${words(operation.id)} ${words(operation.name)}`,
@@ -41,7 +47,7 @@ export function refusalOf({ scope, module, obstacle }: Operation, me: Me): strin
   return isOff ? `The module ${module} is not in the account's plan, or is switched off.` : undefined;
 }
 
-function listed(operation: Operation, me: Me): object {
+function listed(operation: Operation, me: Me): Found['operations'][number] & Record<string, unknown> {
   const { id, name, method, path, summary, scope, isRead } = operation;
   const tool = isRead ? 'call_operation' : 'call_operation_write';
   return { operation: id, name, method, path, summary, scope, tool, note: refusalOf(operation, me) };

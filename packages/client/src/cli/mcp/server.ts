@@ -59,7 +59,12 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
       }),
       annotations: reads,
     },
-    withApi<{ query: string }>((api, { query }) => resultOf(search(api, query), 'search for something narrower')),
+    withApi<{ query: string }>((api, { query }) => {
+      const found = search(api, query);
+      if (found.operations.length + found.guides.length > 0) return resultOf(found, 'search for something narrower');
+      const areas = new Set(api.operations.map(({ name }) => name.split('.')[0]));
+      return failure(`query: nothing fits ${JSON.stringify(query)}; the API is about ${[...areas].join(', ')}`);
+    }),
   );
 
   server.registerTool(
