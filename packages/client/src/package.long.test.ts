@@ -210,12 +210,7 @@ describe.each(runtimes)('on $name', (runtime) => {
     };
     const settings = { CUSTOMER_PLATFORM_URL: server.url, CUSTOMER_PLATFORM_KEY: 'cp_test_key' };
     const env = { ...(process.env as Record<string, string>), ...quiet, ...settings };
-    const command: [string, ...string[]] = [
-      runtime.program,
-      ...runtime.before,
-      join(folder, runtime.commandLine),
-      'mcp',
-    ];
+    const command: [string, ...string[]] = [runtime.program, ...runtime.before, runtime.commandLine, 'mcp'];
     const assistant = await startAssistant(command, { env, cwd: folder, answer: 'accept' });
     try {
       const { operations } = await assistant.json('search_operations', { query: 'create a contact' });

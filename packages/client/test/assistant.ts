@@ -46,7 +46,9 @@ export async function startAssistant(
     });
   }
   client.onerror = (error) => void strays.push(error);
-  await client.connect(transport);
+  await client.connect(transport).catch((error: Error) => {
+    throw new Error(`${program} ${args.join(' ')}: ${error.message}\n${err}`);
+  });
   const call: Assistant['call'] = async (name, given) => {
     const { content, isError } = await client.callTool({ name, arguments: given });
     const [{ text }] = content as [{ text: string }];
