@@ -204,7 +204,9 @@ describe.each(runtimes)('on $name', (runtime) => {
 
   it('its server for assistants finds operations and calls them', async () => {
     server.respond = ({ path }, response) => {
-      if (path === '/llms.txt') return response.writeHead(404).end();
+      if (path === '/llms.txt')
+        return response.end('# Guides\n\n- [Webhooks](/docs/webhooks.md): How to receive events.\n');
+      if (path === '/docs/webhooks.md') return response.end('# Webhooks');
       if (path === '/v1/openapi.json') return response.end(JSON.stringify(openApiDocument()));
       return response.end('{"mode":"test","scopes":["*"],"modules":["cdp"],"account":{"name":"Acme"}}');
     };
@@ -215,6 +217,9 @@ describe.each(runtimes)('on $name', (runtime) => {
     try {
       const { operations } = await assistant.json('search_operations', { query: 'create a contact' });
       expect(operations[0]).toMatchObject({ operation: 'createContact' });
+      const { guides } = await assistant.json('search_operations', { query: 'receive events' });
+      expect(guides).toEqual([{ page: 'webhooks', title: 'Webhooks', description: 'How to receive events.' }]);
+      expect((await assistant.call('read_guide', { page: 'webhooks' })).text).toBe('# Webhooks');
       expect(await assistant.json('call_operation', { operation: 'getMe' })).toMatchObject({ mode: 'test' });
       await assistant.json('call_operation_write', { operation: 'createContact', body: { name: 'Ada' } });
       expect([assistant.questions.length, assistant.strays]).toEqual([1, []]);
