@@ -1249,6 +1249,7 @@ export interface Operations {
    *
    * `PUT /v1/messages/channels/{channel}`
    * Scope: `messages:write`
+   * Errors of its own: `not_found`
    */
   putChannel(input: { params: { channel: string }; body: PutChannelBody } & CallOptions): Promise<MessageChannel>;
 
@@ -2230,17 +2231,24 @@ export interface CreateStaffBody {
    * @example {
    */
   hours?: {
-    mon?: OpeningRanges | undefined;
-    tue?: OpeningRanges | undefined;
-    wed?: OpeningRanges | undefined;
-    thu?: OpeningRanges | undefined;
-    fri?: OpeningRanges | undefined;
-    sat?: OpeningRanges | undefined;
-    sun?: OpeningRanges | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    mon?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    tue?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    wed?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    thu?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    fri?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    sat?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    sun?: [string, string][] | undefined;
   } | undefined;
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty. */
   overrides?: {
-    [key: string]: OpeningRanges;
+    [key: string]: [string, string][];
   } | undefined;
   /** The teammate's place, for appointments in person whose booking type has none. Default: empty. */
   location?: string | undefined;
@@ -3084,9 +3092,6 @@ export interface NewStage {
   name: string;
 }
 
-/** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-export type OpeningRanges = [string, string][];
-
 /** An order of a contact, with its lines. */
 export interface Order {
   /** Id of the order. */
@@ -3598,17 +3603,24 @@ export interface Staff {
   active: boolean;
   /** Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed. */
   hours: {
-    mon?: OpeningRanges | undefined;
-    tue?: OpeningRanges | undefined;
-    wed?: OpeningRanges | undefined;
-    thu?: OpeningRanges | undefined;
-    fri?: OpeningRanges | undefined;
-    sat?: OpeningRanges | undefined;
-    sun?: OpeningRanges | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    mon?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    tue?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    wed?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    thu?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    fri?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    sat?: [string, string][] | undefined;
+    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    sun?: [string, string][] | undefined;
   };
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. */
   overrides: {
-    [key: string]: OpeningRanges;
+    [key: string]: [string, string][];
   };
   /** The teammate's place, for appointments in person whose booking type has none. */
   location: string;
@@ -3919,17 +3931,17 @@ export interface UpdateStaffBody {
    * @example {
    */
   hours?: {
-    mon?: OpeningRanges | null | undefined;
-    tue?: OpeningRanges | null | undefined;
-    wed?: OpeningRanges | null | undefined;
-    thu?: OpeningRanges | null | undefined;
-    fri?: OpeningRanges | null | undefined;
-    sat?: OpeningRanges | null | undefined;
-    sun?: OpeningRanges | null | undefined;
+    mon?: [string, string][] | null | undefined;
+    tue?: [string, string][] | null | undefined;
+    wed?: [string, string][] | null | undefined;
+    thu?: [string, string][] | null | undefined;
+    fri?: [string, string][] | null | undefined;
+    sat?: [string, string][] | null | undefined;
+    sun?: [string, string][] | null | undefined;
   } | undefined;
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them. */
   overrides?: {
-    [key: string]: OpeningRanges | null;
+    [key: string]: [string, string][] | null;
   } | null | undefined;
   /** The teammate's place, for appointments in person whose booking type has none. Null is an empty string. */
   location?: string | null | undefined;
