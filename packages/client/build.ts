@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'vite';
 
 /**
  * Builds the package into dist/package and packs it: JavaScript and declarations of the client, compiled without the types of Node, so that
- * it runs in browsers too, and the command line. No bundler: its few files are imported as they are.
+ * it runs in browsers too, and the command line. Its few files are imported as they are; the packages of other authors that the server for
+ * assistants needs are bundled into one of them, with their licences beside, so that the package has no dependencies.
  */
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
@@ -16,6 +18,7 @@ for (const config of ['tsconfig.cli.json', 'tsconfig.build.json']) {
   execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(folder, config)]);
 }
 for (const file of globSync('**/*.d.ts', { cwd: target })) writeFileSync(join(target, file), withCompiledNames(file));
+await bundle('cli/mcp/packages.js');
 chmodSync(join(target, 'cli/main.js'), 0o755);
 
 const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
@@ -41,6 +44,25 @@ interface Manifest {
   name: string;
   version: string;
   license: string;
+}
+
+/** Replaces a compiled file by one that has the packages that it imports in it. */
+async function bundle(file: string): Promise<void> {
+  await build({
+    configFile: false,
+    logLevel: 'warn',
+    root: folder,
+    ssr: { noExternal: true },
+    build: {
+      ssr: join(folder, 'src', file.replace(/\.js$/, '.ts')),
+      outDir: target,
+      emptyOutDir: false,
+      target: 'node20',
+      minify: true,
+      license: { fileName: 'THIRD-PARTY-LICENSES' },
+      rolldownOptions: { output: { entryFileNames: file } },
+    },
+  });
 }
 
 /** Returns a declaration file whose imports name what is in the package: the compiler rewrites those of code alone. */

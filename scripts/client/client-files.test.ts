@@ -43,7 +43,7 @@ const documentOf = (responses: Record<string, object>, schemas: Record<string, S
   },
   components: {
     schemas: {
-      Error: { type: 'object' },
+      ErrorEnvelope: { type: 'object' },
       Event: envelope,
       EventFilter: { type: 'string' },
       ...schemas,

@@ -72,7 +72,7 @@ export const operationTable = {\n${rows.join('')}} as const;
 }
 
 async function typesOf(operations: readonly Operation[], document: ClientDocument): Promise<string> {
-  const { Error: _, ...schemas } = document.components.schemas;
+  const { ErrorEnvelope: _, ...schemas } = document.components.schemas;
   const events = Object.entries(document.webhooks).map(([kind, { post }]) => {
     const { schema } = post.requestBody.content['application/json']!;
     const described = post.description ? { ...schema, description: post.description } : schema;

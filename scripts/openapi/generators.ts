@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { firstTool, type ToolResult, toolAt } from '../tool.ts';
+import { installed, pythonPrograms } from './python-programs.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Folder of programs that this check installs; git ignores it. */
-const installed = join(root, '.platform/generators');
 const pythonClient = 'openapi-python-client==0.29.1';
+const mypy = 'mypy==2.4.1';
 const generatorVersion = '7.17.0';
+const spectral = '@stoplight/spectral-cli@6.16.3';
 
 /** A generator's fault, undefined if it understands the document; or why it did not run. */
 export type Outcome = { name: string; fault: string | undefined } | { name: string; skipped: string };
@@ -19,6 +20,7 @@ export function runGenerators(document: object): Outcome[] {
     const input = join(folder, 'openapi.json');
     writeFileSync(input, JSON.stringify(document));
     return [
+      lintWithSpectral(input),
       { name: '@hey-api/openapi-ts', fault: heyApiFault(document) },
       generatePython(input, join(folder, 'customer_platform_api_client')),
       validateWithOpenApiGenerator(input),
@@ -57,34 +59,40 @@ export function withFolder<Result>(run: (folder: string) => Result): Result {
   }
 }
 
-/** Generates with openapi-python-client from a virtual environment of ours, and runs the quickstart's imports. */
+/** Generates with openapi-python-client, runs a program that imports the result, and has mypy check the types of both. */
 function generatePython(input: string, output: string): Outcome {
   const name = 'openapi-python-client';
-  const environment = join(installed, pythonClient);
-  const programs = join(environment, 'bin');
-  const [client, python] = [toolAt(join(programs, name)), toolAt(join(programs, 'python3'))];
-  if (!client(['--version']).ok) {
-    console.log(`openapi: installing ${pythonClient}`);
-    rmSync(environment, { recursive: true, force: true });
-    const made = toolAt('python3')(['-m', 'venv', environment]);
-    if (!made.ok || !python(['-m', 'pip', 'install', '--quiet', pythonClient]).ok)
-      return { name, skipped: `${pythonClient} could not be installed with Python 3 and pip` };
-  }
+  const found = pythonPrograms([pythonClient, mypy]);
+  if ('skipped' in found) return { name, skipped: found.skipped };
+  const { python, program, folder } = found;
   const args = ['generate', '--path', input, '--output-path', output, '--meta', 'none', '--fail-on-warning'];
-  const generated = client(args, { env: { PATH: `${programs}:${process.env.PATH ?? ''}` } });
+  const generated = program(name)(args, { env: { PATH: `${folder}:${process.env.PATH ?? ''}` } });
   if (!generated.ok) return { name, fault: failure(name, generated) };
-  const compiled = python(['-m', 'compileall', '-q', output]);
-  if (!compiled.ok) return { name, fault: failure(`what ${name} generates does not compile`, compiled) };
-  const imported = python(['-c', importsOfQuickstart()], { cwd: join(output, '..') });
-  const fault = imported.ok ? undefined : failure(`docs/quickstart.md does not fit what ${name} generates`, imported);
-  return { name, fault };
+  const using = join(import.meta.dirname, 'python-program.py');
+  const env = { PYTHONPATH: join(output, '..'), MYPYPATH: join(output, '..') };
+  const imported = python([using], { env });
+  if (!imported.ok) return { name, fault: failure(`a program cannot import what ${name} generates`, imported) };
+  const checked = program('mypy')(['--strict', '--no-error-summary', output, using], { env });
+  // Its own template for client.py passes httpx arguments of any type, whatever the document is.
+  const faults = checked.stdout.split('\n').filter((line) => line !== '' && !/\/client\.py:\d+: /.test(line));
+  const isSound = checked.ok || (checked.stderr === '' && faults.length === 0);
+  return { name, fault: isSound ? undefined : failure(`mypy refuses what ${name} generates`, checked) };
 }
 
-/** Returns the imports of the quickstart's program in Python. */
-function importsOfQuickstart(): string {
-  const page = readFileSync(join(root, 'docs/quickstart.md'), 'utf8');
-  const [, program] = /```python\n([\s\S]*?)```/.exec(page)!;
-  return program!.match(/^from .+$/gm)!.join('\n');
+/** Lints with Spectral's rules for OpenAPI; its warnings are not faults: it knows scopes of OAuth alone. */
+function lintWithSpectral(input: string): Outcome {
+  const name = 'spectral lint';
+  const folder = join(installed, spectral.replace('/', '+'));
+  const program = toolAt(join(folder, 'node_modules/.bin/spectral'));
+  if (!program(['--version']).ok) {
+    console.log(`openapi: installing ${spectral}`);
+    const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--silent', spectral];
+    if (!toolAt('npm')(args).ok) return { name, skipped: `npm could not install ${spectral}` };
+  }
+  const rules = join(input, '../spectral.json');
+  writeFileSync(rules, '{"extends":["spectral:oas"]}');
+  const linted = program(['lint', '--ruleset', rules, '--fail-severity', 'error', '--display-only-failures', input]);
+  return { name, fault: linted.ok ? undefined : failure(name, linted) };
 }
 
 /** Validates with openapi-generator, from PATH or from the archive that Maven copies. */

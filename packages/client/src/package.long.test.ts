@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { startBrowser } from '@customer-platform/console/browser';
+import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { type Received, type Receiver, startReceiver, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startAssistant } from '../test/assistant.ts';
 import { findRuntimes, type Runtime } from '../test/runtimes.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -35,10 +37,11 @@ function execute(program: string, args: string[], cwd = root): string {
   return stdout;
 }
 
+/** Neither runtime looks for a release of its own that is newer, or tells its maker of a crash. */
+const quiet = { DENO_DIR: join(folder, '.deno'), DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1' };
+
 /** Returns what a program prints, while the server of this process responds to it. */
 async function output({ program, before }: Runtime, args: string[], env: Record<string, string> = {}): Promise<string> {
-  // Neither looks for a release of its own that is newer, or tells its maker of a crash.
-  const quiet = { DENO_DIR: join(folder, '.deno'), DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1' };
   const options = { cwd: folder, env: { ...process.env, ...quiet, ...env }, timeout: 60_000 };
   const { stdout } = await promisify(execFile)(program, [...before, ...args], options);
   return stdout;
@@ -157,6 +160,8 @@ describe('the package, installed in an empty folder', () => {
     expect(globSync('node_modules/*', { cwd: folder })).toEqual(['node_modules/@customer-platform']);
     const files = globSync('**/*.*', { cwd: installed }).filter((file) => !/\.(?:js|d\.ts)$/.test(file));
     expect(files.sort()).toEqual(['README.md', 'package.json']);
+    const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
+    expect(licences).toMatch(/^## @modelcontextprotocol\/sdk - [\d.]+ \(MIT\)$/m);
   });
 
   it('is at most 16 kB of JavaScript when compressed, without the command line', () => {
@@ -213,6 +218,32 @@ describe.each(runtimes)('on $name', (runtime) => {
     expect(await output(runtime, [runtime.commandLine, 'request', 'GET', '/v1/me', '--json'], env)).toBe(
       '{"mode":"test"}\n',
     );
+  });
+
+  it('its server for assistants finds operations and calls them', async () => {
+    server.respond = ({ path }, response) => {
+      if (path === '/llms.txt')
+        return response.end('# Guides\n\n- [Webhooks](/docs/webhooks.md): How to receive events.\n');
+      if (path === '/docs/webhooks.md') return response.end('# Webhooks');
+      if (path === '/v1/openapi.json') return response.end(JSON.stringify(openApiDocument()));
+      return response.end('{"mode":"test","scopes":["*"],"modules":["cdp"],"account":{"name":"Acme"}}');
+    };
+    const settings = { CUSTOMER_PLATFORM_URL: server.url, CUSTOMER_PLATFORM_KEY: 'cp_test_key' };
+    const env = { ...(process.env as Record<string, string>), ...quiet, ...settings };
+    const command: [string, ...string[]] = [runtime.program, ...runtime.before, runtime.commandLine, 'mcp'];
+    const assistant = await startAssistant(command, { env, cwd: folder, answer: 'accept' });
+    try {
+      const { operations } = await assistant.json('search_operations', { query: 'create a contact' });
+      expect(operations[0]).toMatchObject({ operation: 'createContact' });
+      const { guides } = await assistant.json('search_operations', { query: 'receive events' });
+      expect(guides).toEqual([{ page: 'webhooks', title: 'Webhooks', description: 'How to receive events.' }]);
+      expect((await assistant.call('read_guide', { page: 'webhooks' })).text).toBe('# Webhooks');
+      expect(await assistant.json('call_operation', { operation: 'getMe' })).toMatchObject({ mode: 'test' });
+      await assistant.json('call_operation_write', { operation: 'createContact', body: { name: 'Ada' } });
+      expect([assistant.questions.length, assistant.strays]).toEqual([1, []]);
+    } finally {
+      await assistant.close();
+    }
   });
 
   it('its command line reads files in every encoding', async () => {

@@ -137,6 +137,7 @@ export function describeOperation(operation: Operation): ZodOpenApiOperationObje
     'x-scope': scope,
     'x-client-name': clientName(operation),
     ...(gate ? { 'x-module': gate } : {}),
+    ...(operation.respondsWithSecret ? { 'x-responds-with-secret': true } : {}),
     ...end?.fields,
     ...(Object.keys(requestParams).length > 0 ? { requestParams } : {}),
     ...(body ? { requestBody: { required: isRequired(body), content: { [bodyType]: { schema: body } } } } : {}),

@@ -59,8 +59,8 @@ describe.each(shells)('the script for %s', (shell) => {
   });
 });
 
-const pages = ['docs/command-line.md', 'docs/quickstart.md', 'docs/sandbox.md', 'packages/client/README.md'];
-const lines = pages.flatMap((page) => {
+const pages = ['assistants', 'command-line', 'quickstart', 'sandbox'].map((page) => `docs/${page}.md`);
+const lines = [...pages, 'packages/client/README.md'].flatMap((page) => {
   const text = readFileSync(join(import.meta.dirname, '../../../..', page), 'utf8');
   return [...text.matchAll(/customer-platform ((?:[a-z-]+|\$).*)/g)].map(([, line]) => line!);
 });

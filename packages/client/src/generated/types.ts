@@ -1434,6 +1434,7 @@ export interface MessagesChannelsApi {
    *
    * `PUT /v1/messages/channels/{channel}`
    * Scope: `messages:write`
+   * Errors of its own: `not_found`
    */
   put(input: { params: { channel: string }; body: PutChannelBody } & CallOptions): ApiCall<MessageChannel>;
 
@@ -2743,23 +2744,23 @@ export interface CreateStaffBody {
    */
   hours?: {
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    mon?: OpeningRanges | undefined;
+    mon?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    tue?: OpeningRanges | undefined;
+    tue?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    wed?: OpeningRanges | undefined;
+    wed?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    thu?: OpeningRanges | undefined;
+    thu?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    fri?: OpeningRanges | undefined;
+    fri?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    sat?: OpeningRanges | undefined;
+    sat?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    sun?: OpeningRanges | undefined;
+    sun?: [string, string][] | undefined;
   } | undefined;
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty. */
   overrides?: {
-    [key: string]: OpeningRanges;
+    [key: string]: [string, string][];
   } | undefined;
   /** The teammate's place, for appointments in person whose booking type has none. Default: empty. */
   location?: string | undefined;
@@ -3619,9 +3620,6 @@ export interface NewStage {
   name: string;
 }
 
-/** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-export type OpeningRanges = [string, string][];
-
 /** An order of a contact, with its lines. */
 export interface Order {
   /** Id of the order. */
@@ -4137,23 +4135,23 @@ export interface Staff {
   /** Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed. */
   hours: {
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    mon?: OpeningRanges | undefined;
+    mon?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    tue?: OpeningRanges | undefined;
+    tue?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    wed?: OpeningRanges | undefined;
+    wed?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    thu?: OpeningRanges | undefined;
+    thu?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    fri?: OpeningRanges | undefined;
+    fri?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    sat?: OpeningRanges | undefined;
+    sat?: [string, string][] | undefined;
     /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
-    sun?: OpeningRanges | undefined;
+    sun?: [string, string][] | undefined;
   };
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. */
   overrides: {
-    [key: string]: OpeningRanges;
+    [key: string]: [string, string][];
   };
   /** The teammate's place, for appointments in person whose booking type has none. */
   location: string;
@@ -4466,17 +4464,17 @@ export interface UpdateStaffBody {
    * @example {
    */
   hours?: {
-    mon?: OpeningRanges | null | undefined;
-    tue?: OpeningRanges | null | undefined;
-    wed?: OpeningRanges | null | undefined;
-    thu?: OpeningRanges | null | undefined;
-    fri?: OpeningRanges | null | undefined;
-    sat?: OpeningRanges | null | undefined;
-    sun?: OpeningRanges | null | undefined;
+    mon?: [string, string][] | null | undefined;
+    tue?: [string, string][] | null | undefined;
+    wed?: [string, string][] | null | undefined;
+    thu?: [string, string][] | null | undefined;
+    fri?: [string, string][] | null | undefined;
+    sat?: [string, string][] | null | undefined;
+    sun?: [string, string][] | null | undefined;
   } | undefined;
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them. */
   overrides?: {
-    [key: string]: OpeningRanges | null;
+    [key: string]: [string, string][] | null;
   } | null | undefined;
   /** The teammate's place, for appointments in person whose booking type has none. Null is an empty string. */
   location?: string | null | undefined;

@@ -30,9 +30,8 @@ const openingRange = z
   .tuple([clock('23:59'), clock('24:00')], { error: 'must be a pair such as ["09:00","17:00"]' })
   .refine(([start, end]) => start < end, { error: 'must end after it starts' });
 
-/** The opening ranges of one day. */
+/** The opening ranges of one day; without a name, because Python's generator names variables after it, which then repeat from day to day. */
 export const openingRanges = z.array(openingRange).max(48).meta({
-  id: 'OpeningRanges',
   description: 'Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".',
 });
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;

@@ -56,7 +56,8 @@ export const ErrorEnvelope = z
       })
       .meta({ id: 'ErrorDetails', description: 'What went wrong.' }),
   })
-  .meta({ id: 'Error', description: 'The body of every error.' });
+  // Not `Error`: generators name classes and variables after it, and both exist already where errors are read.
+  .meta({ id: 'ErrorEnvelope', description: 'The body of every error.' });
 
 export type ErrorEnvelope = z.infer<typeof ErrorEnvelope>;
 

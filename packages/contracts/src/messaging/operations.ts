@@ -72,7 +72,7 @@ export const putChannel = operation('putChannel', {
   status: 200,
   response: MessageChannel,
   respondsWithSecret: true,
-  errors: [],
+  errors: ['not_found'],
   emits: [channelRecovered],
 });
 

@@ -8,6 +8,7 @@ import { eventsTail } from './events-tail.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { listen } from './listen.ts';
 import { login, logout } from './login.ts';
+import { mcp } from './mcp.ts';
 import { membersAdd, membersList, membersRemove } from './members.ts';
 import { request } from './request.ts';
 import { trigger } from './trigger.ts';
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   clock,
   clockAdvance,
   request,
+  mcp,
   completionOf(() => commands),
 ];
 

@@ -1,0 +1,77 @@
+import { type ClientOptions, send } from '../../requests/send.ts';
+import { UsageError } from '../errors.ts';
+import type { Api } from './api.ts';
+import type { Operation } from './document.ts';
+import { findOperation, search } from './search.ts';
+import { withoutSecrets } from './secrets.ts';
+
+/** Arguments of the tools that call operations. */
+export interface CallArguments {
+  /** Id or name of the operation. */
+  operation: string;
+  /** Values of the path's placeholders. */
+  params?: Record<string, unknown> | undefined;
+  query?: Record<string, unknown> | undefined;
+  body?: Record<string, unknown> | undefined;
+}
+
+/** A call that can be sent. */
+export interface PreparedCall {
+  operation: Operation;
+  method: string;
+  path: string;
+  query: Record<string, unknown> | undefined;
+  body: Record<string, unknown> | undefined;
+}
+
+/** Returns the operation of that id or name. Throws UsageError for an unknown one, with similar ones. */
+export function operationNamed(api: Api, text: string): Operation {
+  const operation = findOperation(api, text);
+  if (operation) return operation;
+  const similar = search(api, text).operations.slice(0, 3);
+  const proposal = similar.length > 0 ? `, did you mean ${similar.map((each) => each.operation).join(', ')}?` : ';';
+  throw new UsageError(
+    `operation: there is no ${JSON.stringify(text)}${proposal} search_operations finds the operations`,
+  );
+}
+
+/** Returns the call that arguments describe. Throws UsageError that names the argument at fault, where the platform could not. */
+export function prepare(operation: Operation, { params = {}, query, body }: CallArguments): PreparedCall {
+  const { id, method, path, obstacle } = operation;
+  if (obstacle !== undefined) throw new UsageError(`operation: ${id} cannot be called here. ${obstacle}`);
+  if (body !== undefined && !operation.body) throw new UsageError(`body: ${id} takes no body`);
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name!);
+  const other = Object.keys(params).find((name) => !names.includes(name));
+  if (other !== undefined) {
+    const known = names.length > 0 ? `only ${names.join(', ')}` : 'none';
+    throw new UsageError(`params.${other}: ${id} has ${known}; what stands after ? in an address goes into query`);
+  }
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => segmentOf(id, name, params[name]));
+  return { operation, method, path: filled, query, body };
+}
+
+/** Returns a value as a part of a path. Throws UsageError for one that would make it the path of another operation. */
+function segmentOf(id: string, name: string, value: unknown): string {
+  const isScalar = typeof value === 'string' || typeof value === 'number';
+  const text = isScalar ? String(value) : '';
+  if (!['', '.', '..'].includes(text)) return encodeURIComponent(text);
+  const given = value === undefined ? 'it is missing' : `not ${JSON.stringify(value)}`;
+  throw new UsageError(`params.${name}: ${id} needs a text or a number, ${given}`);
+}
+
+/** Sends a call and returns its response without secrets. Throws a RequestError. */
+export async function callOperation(client: ClientOptions, call: PreparedCall, signal: AbortSignal): Promise<unknown> {
+  const { operation, method, path, query, body } = call;
+  const response = await send(client, { operation: operation.id, method, path }, { query, body, signal });
+  return response === undefined
+    ? 'Done; the response has no body.'
+    : withoutSecrets(response, operation.respondsWithSecret);
+}
+
+/** Says how to get the rest of a response that is too long. */
+export function pagingOf({ operation: { parameters } }: PreparedCall): string {
+  const isList = parameters.some(({ name }) => name === 'limit');
+  return isList
+    ? 'ask for fewer entries with query.limit, and for the next ones with query.starting_after, the `next` of a whole response'
+    : 'ask for less';
+}

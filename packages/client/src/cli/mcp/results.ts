@@ -1,0 +1,37 @@
+import { isPlatformError, isRequestError } from '../../errors.ts';
+import { UsageError } from '../errors.ts';
+
+/** Result of a tool: a text for the assistant. */
+export interface ToolResult {
+  content: [{ type: 'text'; text: string }];
+  isError?: true;
+  [key: string]: unknown;
+}
+
+/** Most characters of a result: more would fill an assistant's memory. */
+const mostCharacters = 100_000;
+
+/** Returns a result with a value as JSON, or with a text as it is, cut where it is too long. `rest` says how to get what was cut. */
+export function resultOf(value: unknown, rest: string): ToolResult {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.length <= mostCharacters) return { content: [{ type: 'text', text }] };
+  const cut = `${text.slice(0, mostCharacters)}\n[cut after ${mostCharacters} of ${text.length} characters; ${rest}]`;
+  return { content: [{ type: 'text', text: cut }] };
+}
+
+/** Returns the result of a call that was not done, which tells the assistant why. */
+export function failure(text: string): ToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+/** Returns the result that a failed call has. Throws what is neither an error of a request nor of the call's arguments. */
+export function errorResult(error: unknown): ToolResult {
+  if (error instanceof UsageError) return failure(error.message);
+  if (!isRequestError(error)) throw error;
+  if (!isPlatformError(error)) return failure(`${error.code}: ${error.message}`);
+  const { status, code, field, message, retryAfter, requestId } = error;
+  const place = field === undefined ? '' : `, field ${field}`;
+  const later = retryAfter === undefined ? '' : ` Try again in ${retryAfter} s.`;
+  const quoted = code === 'internal_error' && requestId ? ` (request ${requestId})` : '';
+  return failure(`Refused (${status} ${code}${place}): ${message}${quoted}${later}`);
+}

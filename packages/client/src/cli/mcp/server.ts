@@ -1,0 +1,155 @@
+import type { ClientOptions } from '../../requests/send.ts';
+import { refusalOfUser } from './agreement.ts';
+import { type Api, apiReader, readPage } from './api.ts';
+import { type CallArguments, callOperation, operationNamed, type PreparedCall, pagingOf, prepare } from './calls.ts';
+import { describe } from './describe.ts';
+import { McpServer, record, strictObject, string, unknown } from './packages.ts';
+import { errorResult, failure, resultOf, type ToolResult } from './results.ts';
+import { search } from './search.ts';
+
+/** How the server treats writes. */
+export interface ServerOptions {
+  /** It offers no writes. */
+  isReadOnly: boolean;
+  /** It sends writes without asking. */
+  isConfirmed: boolean;
+  /** The key acts on the account itself, not on its sandbox. */
+  isLive: boolean;
+  /** Ends the calls that are under way. */
+  signal: AbortSignal;
+}
+
+const operationArgument = string()
+  .min(1)
+  .describe('Id of an operation, such as createContact, or its name in the clients, such as cdp.contacts.create');
+const callArguments = strictObject({
+  operation: operationArgument,
+  params: record(string(), unknown()).optional().describe('Values of the placeholders in the path, by their names'),
+  query: record(string(), unknown()).optional().describe('Query parameters, by their names'),
+  body: record(string(), unknown()).optional().describe('The JSON body, as describe_operation shows it'),
+});
+
+/** Returns a server whose tools find, describe and call the operations of the API. */
+export function createServer(client: ClientOptions, options: ServerOptions): McpServer {
+  const server = new McpServer(
+    { name: 'customer-platform', version: '1.0.0' },
+    { instructions: instructionsOf(options) },
+  );
+  const readApi = apiReader(client);
+  /** Returns what a tool's handler does, with the API; its errors become results. */
+  const withApi =
+    <Arguments>(act: (api: Api, given: Arguments, signal: AbortSignal) => Promise<ToolResult> | ToolResult) =>
+    async (given: Arguments, extra: { signal: AbortSignal }): Promise<ToolResult> => {
+      const signal = AbortSignal.any([extra.signal, options.signal]);
+      try {
+        return await act(await readApi(signal), given, signal);
+      } catch (error) {
+        return errorResult(error);
+      }
+    };
+  const reads = { readOnlyHint: true, openWorldHint: false };
+
+  server.registerTool(
+    'search_operations',
+    {
+      title: 'Search the API',
+      description: 'Finds operations of the customer platform and guides about it, the best first.',
+      inputSchema: strictObject({
+        query: string().min(1).describe('What you want to do or know, such as "book an appointment"'),
+      }),
+      annotations: reads,
+    },
+    withApi<{ query: string }>((api, { query }) => {
+      const found = search(api, query);
+      if (found.operations.length + found.guides.length > 0) return resultOf(found, 'search for something narrower');
+      const areas = new Set(api.operations.map(({ name }) => name.split('.')[0]));
+      return failure(`query: nothing fits ${JSON.stringify(query)}; the API is about ${[...areas].join(', ')}`);
+    }),
+  );
+
+  server.registerTool(
+    'describe_operation',
+    {
+      title: 'Describe an operation',
+      description: 'Returns the parameters, body, response, errors, scope and an example of one operation.',
+      inputSchema: strictObject({ operation: operationArgument }),
+      annotations: reads,
+    },
+    withApi<{ operation: string }>((api, { operation }) =>
+      resultOf(describe(api, operationNamed(api, operation)), 'the example shows the fields that are needed most'),
+    ),
+  );
+
+  server.registerTool(
+    'read_guide',
+    {
+      title: 'Read a guide',
+      description: 'Returns a page of the documentation as Markdown.',
+      inputSchema: strictObject({
+        page: string()
+          .regex(/^[\w-]+$/)
+          .describe('Name of the page, as search_operations lists it'),
+      }),
+      annotations: reads,
+    },
+    withApi<{ page: string }>(async ({ guides }, { page }, signal) => {
+      const text = await readPage(client, `/docs/${page}.md`, signal);
+      if (text !== undefined) return resultOf(text, 'read the rest in a browser');
+      const known =
+        guides.length > 0 ? `the pages are ${guides.map((each) => each.page).join(', ')}` : 'there are none';
+      return failure(`page: there is no ${JSON.stringify(page)}; ${known}`);
+    }),
+  );
+
+  const send = async (call: PreparedCall, signal: AbortSignal) =>
+    resultOf(await callOperation(client, call, signal), pagingOf(call));
+
+  server.registerTool(
+    'call_operation',
+    {
+      title: 'Read from the API',
+      description: 'Calls an operation that changes nothing, and returns its response as JSON.',
+      inputSchema: callArguments,
+      annotations: { ...reads, openWorldHint: true },
+    },
+    withApi<CallArguments>(async (api, given, signal) => {
+      const operation = operationNamed(api, given.operation);
+      if (!operation.isRead) return failure(writeRule(operation.id, options));
+      return await send(prepare(operation, given), signal);
+    }),
+  );
+
+  if (!options.isReadOnly) {
+    server.registerTool(
+      'call_operation_write',
+      {
+        title: 'Change data through the API',
+        description:
+          'Calls an operation that creates, changes, sends or deletes something, after the user agreed. Returns its response as JSON without keys and secrets.',
+        inputSchema: callArguments,
+        annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+      },
+      withApi<CallArguments>(async (api, given, signal) => {
+        const call = prepare(operationNamed(api, given.operation), given);
+        const needsNoAnswer = options.isConfirmed || call.operation.isRead;
+        const refusal = needsNoAnswer ? undefined : await refusalOfUser(server, call, api.me, signal);
+        return refusal === undefined ? await send(call, signal) : failure(refusal);
+      }),
+    );
+  }
+  return server;
+}
+
+function instructionsOf({ isLive, isReadOnly }: ServerOptions): string {
+  const account = isLive
+    ? 'a live account, whose customers get what you send'
+    : 'a sandbox, which reaches no real person';
+  const writes = isReadOnly ? ' Writes are switched off.' : ' Writes go through call_operation_write.';
+  return `The API of a business messaging and customer-management platform, with the key of ${account}. Search for an operation, describe it, then call it.${writes} Keys and secrets are hidden from you: do not ask for them.`;
+}
+
+function writeRule(id: string, { isReadOnly }: ServerOptions): string {
+  return isReadOnly
+    ? `operation: ${id} changes something, and customer-platform mcp was started with --read-only`
+    : `operation: ${id} changes something: call it with call_operation_write`;
+}

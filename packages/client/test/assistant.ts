@@ -1,0 +1,70 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';
+
+/** An assistant: the protocol's reference client with a server that it started. */
+export interface Assistant {
+  client: Client;
+  /** Calls a tool, and returns its text, and whether it says that something went wrong. */
+  call(tool: string, given: Record<string, unknown>): Promise<{ text: string; isError: boolean }>;
+  /** Calls a tool that returns JSON. Throws an Error with its text if something went wrong. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
+  json(tool: string, given: Record<string, unknown>): Promise<any>;
+  /** Questions that the user was asked, in their order. */
+  questions: string[];
+  /** Text of the server's standard error so far. */
+  err(): string;
+  /** What came over the standard output that is not of the protocol. */
+  strays: Error[];
+  close(): Promise<void>;
+}
+
+/** How an assistant starts its server. */
+interface StartOptions {
+  env: Record<string, string>;
+  /** Folder in which the program runs; default: that of the test. */
+  cwd?: string;
+  /** What its user answers to each question; without it the assistant cannot ask. */
+  answer?: ElicitResult['action'] | undefined;
+}
+
+/** Starts a server as an assistant does: a program with its arguments. */
+export async function startAssistant(
+  [program, ...args]: [string, ...string[]],
+  { env, cwd = process.cwd(), answer }: StartOptions,
+): Promise<Assistant> {
+  const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities });
+  const transport = new StdioClientTransport({ command: program, args, env, cwd, stderr: 'pipe' });
+  const [questions, strays]: [string[], Error[]] = [[], []];
+  let err = '';
+  transport.stderr?.on('data', (text: Buffer) => (err += text.toString()));
+  if (answer !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      questions.push(params.message);
+      return { action: answer, ...(answer === 'accept' ? { content: {} } : {}) };
+    });
+  }
+  client.onerror = (error) => void strays.push(error);
+  await client.connect(transport).catch((error: Error) => {
+    throw new Error(`${program} ${args.join(' ')}: ${error.message}\n${err}`);
+  });
+  const call: Assistant['call'] = async (name, given) => {
+    const { content, isError } = await client.callTool({ name, arguments: given });
+    const [{ text }] = content as [{ text: string }];
+    return { text, isError: isError === true };
+  };
+  return {
+    client,
+    call,
+    async json(tool, given) {
+      const { text, isError } = await call(tool, given);
+      if (isError) throw new Error(text);
+      return JSON.parse(text) as unknown;
+    },
+    questions,
+    err: () => err,
+    strays,
+    close: () => client.close(),
+  };
+}
