@@ -216,10 +216,12 @@ def _opened(schema: Schema) -> Schema:
 
 
 def _plain(schema: Schema) -> Schema:
-    if schema.get("type") == "number":
-        # A number is an int where it has no fraction: 3 must not become 3.0.
-        rest = {key: value for key, value in schema.items() if key != "type"}
-        return {**rest, "anyOf": [{"type": "integer"}, {"type": "number"}]}
+    # A number without a fraction is an int: 3 must not become 3.0.
+    kinds = schema.get("type")
+    if kinds == "number":
+        return {**schema, "type": ["integer", "number"]}
+    if isinstance(kinds, list) and "number" in kinds:
+        return {**schema, "type": ["integer", *kinds]}
     return schema
 
 

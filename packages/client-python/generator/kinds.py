@@ -7,23 +7,20 @@ from .models import GENERIC_EVENT, HEADER, event_class, pascal_case
 
 
 def events(document: Document) -> str:
-    """Source of the union of events, and of what makes one of JSON."""
+    """Source of the union of events."""
     classes = {kind: event_class(kind) for kind in document.events()}
     names = sorted([*classes.values(), GENERIC_EVENT])
     imports = "".join(f"    {each},\n" for each in names)
     union = "".join(f"    | {each}\n" for each in classes.values())
     rows = "".join(f'    "{kind}": {each},\n' for kind, each in classes.items())
     filters = ", ".join(f'"{each}"' for each in document.schemas["EventFilter"]["enum"])
-    exported = ", ".join(f'"{each}"' for each in ["Event", "EventFilter", *names, "parse_event"])
+    exported = ", ".join(f'"{each}"' for each in ["CLASSES", "Event", "EventFilter", *names])
     return f'''{HEADER}"""Events, as webhooks and the stream send them: narrow one with `isinstance` or `match`."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import ValidationError
-
-from ._model import Model
 from .models import (
 {imports})
 
@@ -36,24 +33,9 @@ Event: TypeAlias = (
 EventFilter: TypeAlias = Literal[{filters}] | str
 """A kind of events such as `order.declined`, a family such as `order.*`, or `*` for all."""
 
-_CLASSES: dict[str, type[Model]] = {{
+CLASSES: dict[str, type[Event]] = {{
 {rows}}}
-
-
-def parse_event(value: Any, *, sequence: int | None = None) -> Event:
-    """Makes an event of JSON, with its sequence if the JSON has none. Raises ValueError if it is no event."""
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
-        raise ValueError("it must be an object with the type of an event")
-    given = value if sequence is None else {{**value, "sequence": sequence}}
-    try:
-        event: Event = _CLASSES.get(value["type"], {GENERIC_EVENT}).model_validate(given)  # type: ignore[assignment]
-    except ValidationError as error:
-        # The values may be personal data, which belong into no log: only their places are told.
-        places = ", ".join(".".join(map(str, each["loc"])) for each in error.errors(include_input=False)[:3])
-        raise ValueError(f"an event of the type {{value['type']}} is not what the API describes, at {{places}}") from
-        None
-    return event
-
+"""Class of each kind of events."""
 
 __all__ = [{exported}]
 '''

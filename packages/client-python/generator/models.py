@@ -39,7 +39,7 @@ def models(document: Document, operations: list[Operation]) -> str:
     roots = {name: document.schemas[name] for name in names if name not in ANY_EVENT}
     events = {event_class(kind): _with_sequence(schema) for kind, schema in document.events().items()}
     generic = document.schemas["Event"] | {
-        "description": "An event with its data as a dict: of a kind newer than this client, or the payload of a delivery.",
+        "description": "An event with its data as a dict: of a kind newer than this client, or a delivery's payload.",
     }
     found = closure({**roots, **events, GENERIC_EVENT: _with_sequence(generic)}, document.schemas)
     schemas = {name: open_schema(schema) for name, schema in found.items() if name not in ("Timestamp", *ANY_EVENT)}

@@ -75,10 +75,10 @@ from typing import Any, Literal
 from . import inputs, models
 from ._api import {api}
 from ._requests import Request
-from ._responses import deleted, knowledge_source
+from ._responses import event, knowledge_source, nothing
 from ._stream import {streams}
 from ._values import NOT_GIVEN, File, NotGiven, Time, given
-from .events import Event, parse_event
+from .events import Event
 from .pages import {pages}
 
 {"".join(classes)}
@@ -258,9 +258,9 @@ def _annotations(definition: ast.ClassDef) -> dict[str, ast.expr]:
 def _response(name: str | None) -> tuple[str, str]:
     """Type of a response, and what makes it of JSON."""
     if name is None:
-        return "None", "deleted"
+        return "None", "nothing"
     if name in ANY_EVENT:
-        return "Event", "parse_event"
+        return "Event", "event"
     if name == "KnowledgeSource":
         return "models.KnowledgeSource", "knowledge_source"
     return f"models.{name}", f"models.{name}.model_validate"

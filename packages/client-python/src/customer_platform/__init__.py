@@ -7,7 +7,7 @@ from ._requests import ResponseInfo
 from ._stream import Reconnect
 from ._values import NOT_GIVEN, NotGiven
 from ._version import VERSION as __version__
-from .errors import ApiConnectionError, ApiError, ApiTimeoutError, CustomerPlatformError, ResponseError
+from .errors import ApiConnectionError, ApiError, ApiTimeoutError, CustomerPlatformError, ResponseError, WaitError
 from .events import Event
 from .pages import AsyncPages, Page, Pages
 from .webhooks import WebhookVerificationError, sign_webhook, verify_webhook
@@ -28,6 +28,7 @@ __all__ = [
     "Reconnect",
     "ResponseError",
     "ResponseInfo",
+    "WaitError",
     "WebhookVerificationError",
     "__version__",
     "events",

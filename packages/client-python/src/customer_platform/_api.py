@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from ._requests import Outcome, Prepared, Request, Settings, failure_of, outcome_of, parsed, prepare
+from ._requests import Outcome, Prepared, Request, Settings, failure_of, outcome_of, prepare, result_of
 from ._retries import retry_delay
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Api:
         while True:
             outcome = self._attempt(prepared)
             if outcome.error is None:
-                return parsed(outcome, parse, str(prepared))
+                return result_of(outcome, parse, str(prepared))
             delay = retry_delay(outcome.error, outcome.retry_after, attempt, self.settings.retries)
             if delay is None:
                 raise outcome.error
@@ -74,7 +74,7 @@ class AsyncApi:
         while True:
             outcome = await self._attempt(prepared)
             if outcome.error is None:
-                return parsed(outcome, parse, str(prepared))
+                return result_of(outcome, parse, str(prepared))
             delay = retry_delay(outcome.error, outcome.retry_after, attempt, self.settings.retries)
             if delay is None:
                 raise outcome.error

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from . import inputs, models
 from ._api import AsyncApi
 from ._requests import Request
-from ._responses import deleted, knowledge_source
+from ._responses import event, knowledge_source, nothing
 from ._stream import AsyncEventStreams
 from ._values import NOT_GIVEN, File, NotGiven, Time, given
-from .events import Event, parse_event
+from .events import Event
 from .pages import AsyncPages
 
 
@@ -117,7 +117,7 @@ class AsyncMembers:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -248,7 +248,7 @@ class AsyncKeys:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def rotate(
@@ -1055,7 +1055,7 @@ class AsyncCalendarBookingTypes:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -1156,7 +1156,7 @@ class AsyncCalendarStaffTimeOff:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -1913,7 +1913,7 @@ class AsyncAgentsKnowledgeSources:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def refresh(
@@ -2070,7 +2070,7 @@ class AsyncAgentsKnowledgeCollections:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -2936,7 +2936,7 @@ class AsyncCdpContacts:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def batch(
@@ -3242,7 +3242,7 @@ class AsyncCdpAudiences:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def preview(
@@ -3886,7 +3886,7 @@ class AsyncCatalogueProducts:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -4091,7 +4091,7 @@ class AsyncCrmDeals:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def lose(
@@ -4354,7 +4354,7 @@ class AsyncCrmPipelines:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -4449,7 +4449,7 @@ class AsyncMessagesChannels:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def test(
@@ -5099,7 +5099,7 @@ class AsyncWebhooks:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     async def replay(
@@ -5266,7 +5266,7 @@ class AsyncEvents(AsyncEventStreams):
                 },
                 timeout=timeout,
             ),
-            parse_event,
+            event,
         )
 
     async def get(self, event_id: str, *, timeout: float | None = None) -> Event:
@@ -5282,7 +5282,7 @@ class AsyncEvents(AsyncEventStreams):
         """
         return await self._api.call(
             Request("events.get", "GET", "/v1/events/{event_id}", path_values={"event_id": event_id}, timeout=timeout),
-            parse_event,
+            event,
         )
 
     async def trigger(
@@ -5314,7 +5314,7 @@ class AsyncEvents(AsyncEventStreams):
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            parse_event,
+            event,
         )
 
 

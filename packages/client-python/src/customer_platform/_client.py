@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
 from types import TracebackType
 
@@ -12,6 +14,8 @@ from ._api import Api, AsyncApi
 from ._async_resources import AsyncResources
 from ._requests import ResponseInfo, Settings
 from ._resources import Resources
+from ._waits import Polling, ReachedStatus, has_reached
+from .models import MessageDetail, SandboxClock
 
 
 class Client(Resources):
@@ -49,6 +53,32 @@ class Client(Resources):
         self._owned = None if http_client else http
         super().__init__(Api(settings, http))
 
+    def wait_for_message(
+        self, message_id: str, status: ReachedStatus = "delivered", *, timeout: float = 60.0
+    ) -> MessageDetail:
+        """
+        Returns a message as soon as it has this status or one that follows it: sent, delivered, read.
+
+        Raises:
+            WaitError: It failed, was cancelled or refused, or has not reached the status after `timeout` seconds.
+        """
+        polling = Polling(f"the message {message_id}", timeout)
+        while not has_reached(message := self.messages.get(message_id), status):
+            time.sleep(polling.interval(message.status))
+        return message
+
+    def wait_for_clock(self, *, timeout: float = 60.0) -> SandboxClock:
+        """
+        Returns the sandbox's clock as soon as it is ready: it is at its target, and what fell due has been done.
+
+        Raises:
+            WaitError: It is still advancing after `timeout` seconds.
+        """
+        polling = Polling("the sandbox's clock", timeout)
+        while (clock := self.sandbox.clock.get()).status != "ready":
+            time.sleep(polling.interval(clock.status))
+        return clock
+
     def close(self) -> None:
         """Closes the connections."""
         if self._owned:
@@ -84,6 +114,22 @@ class AsyncClient(AsyncResources):
         http = http_client or httpx.AsyncClient()
         self._owned = None if http_client else http
         super().__init__(AsyncApi(settings, http))
+
+    async def wait_for_message(
+        self, message_id: str, status: ReachedStatus = "delivered", *, timeout: float = 60.0
+    ) -> MessageDetail:
+        """Returns a message as soon as it has this status or one that follows it, as `Client` does."""
+        polling = Polling(f"the message {message_id}", timeout)
+        while not has_reached(message := await self.messages.get(message_id), status):
+            await asyncio.sleep(polling.interval(message.status))
+        return message
+
+    async def wait_for_clock(self, *, timeout: float = 60.0) -> SandboxClock:
+        """Returns the sandbox's clock as soon as it is ready, as `Client` does."""
+        polling = Polling("the sandbox's clock", timeout)
+        while (clock := await self.sandbox.clock.get()).status != "ready":
+            await asyncio.sleep(polling.interval(clock.status))
+        return clock
 
     async def close(self) -> None:
         """Closes the connections."""

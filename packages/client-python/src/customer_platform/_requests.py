@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
-from pydantic import ValidationError
 
 from . import _error_codes, _values
+from ._responses import parsed
 from ._retries import retry_after_of
 from ._version import VERSION
 from .errors import ApiConnectionError, ApiError, ApiTimeoutError, CustomerPlatformError, ResponseError
@@ -192,18 +192,9 @@ def error_of(response: httpx.Response, text: str, what: str) -> ApiError | Respo
     )
 
 
-def parsed(outcome: Outcome, parse: Callable[[Any], T], what: str) -> T:
+def result_of(outcome: Outcome, parse: Callable[[Any], T], what: str) -> T:
     """Returns the object that a response has. Raises ResponseError if it has none."""
     try:
-        value = json.loads(outcome.body) if outcome.body else None
+        return parsed(outcome.body, parse)
     except ValueError as error:
-        raise ResponseError(f"{what}: the response is not JSON", outcome.status, outcome.body) from error
-    try:
-        return parse(value)
-    except ValidationError as error:
-        # The values may be personal data, which belong into no log: only their places are told.
-        places = ", ".join(".".join(map(str, each["loc"])) for each in error.errors(include_input=False)[:3])
-        message = f"{what}: the response is not what the API describes, at {places or 'its root'}"
-        raise ResponseError(message, outcome.status, outcome.body) from None
-    except ValueError as error:
-        raise ResponseError(f"{what}: {error}", outcome.status, outcome.body) from error
+        raise ResponseError(f"{what}: the response is {error}", outcome.status, outcome.body) from None

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from . import inputs, models
 from ._api import Api
 from ._requests import Request
-from ._responses import deleted, knowledge_source
+from ._responses import event, knowledge_source, nothing
 from ._stream import EventStreams
 from ._values import NOT_GIVEN, File, NotGiven, Time, given
-from .events import Event, parse_event
+from .events import Event
 from .pages import Pages
 
 
@@ -117,7 +117,7 @@ class Members:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -248,7 +248,7 @@ class Keys:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def rotate(
@@ -1053,7 +1053,7 @@ class CalendarBookingTypes:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -1154,7 +1154,7 @@ class CalendarStaffTimeOff:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -1911,7 +1911,7 @@ class AgentsKnowledgeSources:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def refresh(
@@ -2066,7 +2066,7 @@ class AgentsKnowledgeCollections:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -2928,7 +2928,7 @@ class CdpContacts:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def batch(
@@ -3232,7 +3232,7 @@ class CdpAudiences:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def preview(
@@ -3874,7 +3874,7 @@ class CatalogueProducts:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -4079,7 +4079,7 @@ class CrmDeals:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def lose(
@@ -4336,7 +4336,7 @@ class CrmPipelines:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
 
@@ -4431,7 +4431,7 @@ class MessagesChannels:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def test(
@@ -5079,7 +5079,7 @@ class Webhooks:
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            deleted,
+            nothing,
         )
 
     def replay(
@@ -5246,7 +5246,7 @@ class Events(EventStreams):
                 },
                 timeout=timeout,
             ),
-            parse_event,
+            event,
         )
 
     def get(self, event_id: str, *, timeout: float | None = None) -> Event:
@@ -5262,7 +5262,7 @@ class Events(EventStreams):
         """
         return self._api.call(
             Request("events.get", "GET", "/v1/events/{event_id}", path_values={"event_id": event_id}, timeout=timeout),
-            parse_event,
+            event,
         )
 
     def trigger(
@@ -5294,7 +5294,7 @@ class Events(EventStreams):
                 idempotency_key=idempotency_key,
                 timeout=timeout,
             ),
-            parse_event,
+            event,
         )
 
 

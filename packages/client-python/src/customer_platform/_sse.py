@@ -61,7 +61,7 @@ class SseParser:
         # The parts of a line are joined once it is whole: a byte at a time costs no more than all at once.
         self._length += len(part)
         if self._length > self._max_length:
-            raise ValueError(f"a message of the stream is longer than {self._max_length} characters")
+            raise ValueError(f"a message longer than {self._max_length} characters")
         if part:
             self._rest.append(part)
 

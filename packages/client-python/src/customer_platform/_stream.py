@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
@@ -14,10 +13,12 @@ import httpx
 
 from ._api import Api, AsyncApi
 from ._requests import Request, Settings, error_of, failure_of
+from ._responses import event as event_of
+from ._responses import parsed
 from ._retries import backoff
 from ._sse import SseMessage, SseParser
 from .errors import ApiConnectionError, ApiError, ApiTimeoutError, CustomerPlatformError, ResponseError
-from .events import Event, EventFilter, parse_event
+from .events import Event, EventFilter
 
 _PATH = "/v1/events/stream"
 _LONGEST_BACKOFF = 30.0
@@ -151,7 +152,7 @@ def _sequence_of(page: object) -> int:
     """The sequence of the newest event, 0 if there is none."""
     entries = page.get("data") if isinstance(page, dict) else None
     if not isinstance(entries, list):
-        raise ValueError("the response is no page of events")
+        raise ValueError("no page of events")
     return int(entries[0]["sequence"]) if entries else 0
 
 
@@ -191,16 +192,19 @@ class _Position:
                 if event:
                     yield event
         except ValueError as error:
-            raise ResponseError(f"GET {_PATH}: {error}", 200) from None
+            raise ResponseError(f"GET {_PATH}: the stream has something that is {error}", 200) from None
 
     def _event_of(self, message: SseMessage) -> Event | None:
         if not re.fullmatch(r"[0-9]{1,15}", message.id or ""):
-            raise ValueError(f"an event of the stream has the id {message.id!r}")
+            raise ValueError(f"an event with the id {message.id!r}")
         sequence = int(message.id or "")
         if sequence <= self._last:
             return None
-        event = parse_event(json.loads(message.data), sequence=sequence) if message.data else None
         self._last = sequence
+        if not message.data:
+            return None
+        event = parsed(message.data, event_of)
+        event.sequence = sequence
         return event
 
     def reconnect_after(

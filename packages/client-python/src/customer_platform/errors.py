@@ -70,6 +70,10 @@ class ApiTimeoutError(CustomerPlatformError):
     """There was no whole response in time. A write may have happened: send it again with the same `idempotency_key`."""
 
 
+class WaitError(CustomerPlatformError):
+    """What was waited for cannot happen any more, or has not happened in time."""
+
+
 class ResponseError(CustomerPlatformError):
     """A response that is none of this API, such as a proxy's page."""
 

@@ -219,7 +219,7 @@ class AgentUsageTotals(Model):
     """
     Plans that were requested or triggered in the period, failed ones included.
     """
-    estimated_cost_usd: float | None
+    estimated_cost_usd: int | float | None
     """
     USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.
     """
@@ -1456,7 +1456,7 @@ class Contact(Model):
     """
     Tags, each once.
     """
-    fields: dict[str, str | float | bool]
+    fields: dict[str, int | str | float | bool]
     """
     Custom fields by name: texts, numbers and booleans.
     """
@@ -2665,7 +2665,7 @@ class FreeTimes(Model):
 
 class GenericEvent(Model):
     """
-    An event with its data as a dict: one of a kind that is newer than this client, or the payload of a delivery.
+    An event with its data as a dict: of a kind newer than this client, or a delivery's payload.
     """
 
     id: str
@@ -5037,7 +5037,7 @@ class UsageOfModel(Model):
     """
     Calls of the AI provider.
     """
-    estimated_cost_usd: float | None
+    estimated_cost_usd: int | float | None
     """
     USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.
     """

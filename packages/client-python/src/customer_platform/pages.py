@@ -83,7 +83,7 @@ def _page_of(parse: Callable[[Any], T]) -> Callable[[Any], Page[T]]:
         try:
             return Page([parse(each) for each in value["data"]], bool(value["has_more"]), value["next"])
         except (KeyError, TypeError) as error:
-            raise ValueError("the response is no page of a list") from error
+            raise ValueError("no page of a list") from error
 
     return parsed
 

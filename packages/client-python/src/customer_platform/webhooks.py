@@ -6,14 +6,14 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
+from ._responses import event, parsed
 from .errors import CustomerPlatformError
-from .events import Event, parse_event
+from .events import Event
 
 WebhookFault = Literal[
     "missing_header", "malformed_header", "timestamp_too_old", "timestamp_too_new", "wrong_signature", "malformed_body"
@@ -78,9 +78,9 @@ def verify_webhook(
     if not any(matches):
         raise WebhookVerificationError("wrong_signature", "No signature is of this body with one of the secrets")
     try:
-        return parse_event(json.loads(body))
-    except ValueError:
-        raise WebhookVerificationError("malformed_body", "The body is signed, but is no event") from None
+        return parsed(body, event)
+    except ValueError as error:
+        raise WebhookVerificationError("malformed_body", f"The body is signed, but is {error}") from None
 
 
 def sign_webhook(body: bytes | str, secret: str, *, id: str, timestamp: float | None = None) -> dict[str, str]:
