@@ -21,11 +21,6 @@ _OPTIONS = [
     "--strict-refs",
 ]  # fmt: skip
 
-_UNKNOWN_OBJECT: Schema = {
-    "type": "object",
-    "description": "An object of a kind that is newer than this client: `model_extra` has its fields.",
-}
-
 ANY_EVENT = ("Event", "RecordedEvent")
 """Schemas of an event of any kind: as the response of an operation they are the union of all events."""
 
@@ -44,9 +39,9 @@ def models(document: Document, operations: list[Operation]) -> str:
     found = closure({**roots, **events, GENERIC_EVENT: _with_sequence(generic)}, document.schemas)
     schemas = {name: open_schema(schema) for name, schema in found.items() if name not in ("Timestamp", *ANY_EVENT)}
     return _generated(
-        {"UnknownObject": _UNKNOWN_OBJECT, **schemas, "Timestamp": {"type": "string"}},
+        {**schemas, "Timestamp": {"type": "string"}, "UnknownObject": {"type": "string"}},
         ["--output-model-type", "pydantic_v2.BaseModel", "--base-class", "customer_platform._model.Model"],
-        {"Timestamp": "datetime.datetime"},
+        {"Timestamp": "datetime.datetime", "UnknownObject": "customer_platform._model.UnknownObject"},
     )
 
 
@@ -60,7 +55,7 @@ def inputs(document: Document, operations: list[Operation]) -> str:
     schemas = {name: input_schema(schema) for name, schema in found.items()}
     return _generated(
         {**schemas, "Time": {"type": "string"}, "File": {"type": "string"}},
-        ["--output-model-type", "typing.TypedDict"],
+        ["--output-model-type", "typing.TypedDict", "--no-use-closed-typed-dict"],
         {"Time": "customer_platform._values.Time", "File": "customer_platform._values.File"},
     )
 

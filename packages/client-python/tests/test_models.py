@@ -7,7 +7,7 @@ import json
 import pytest
 from typing_extensions import assert_type
 
-from customer_platform import Client, Event, Pages, events, inputs, models, sign_webhook, verify_webhook
+from customer_platform import Client, Event, Pages, UnknownObject, events, inputs, models, sign_webhook, verify_webhook
 
 from .samples import CONTACT, EVENT
 from .server import ScriptedServer, responding
@@ -43,7 +43,7 @@ def test_objects_of_kinds_that_are_newer_than_the_client_have_their_fields(
 ) -> None:
     server.script = [responding(200, {"kind": "podcast", "id": 7, "feed": "https://example.com/feed"})]
     source = client.agents.knowledge.sources.get("one")
-    assert isinstance(source, models.UnknownObject)
+    assert isinstance(source, UnknownObject)
     assert source.model_extra == {"kind": "podcast", "id": 7, "feed": "https://example.com/feed"}
 
 

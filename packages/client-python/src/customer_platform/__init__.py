@@ -3,6 +3,7 @@
 from . import _error_codes, events, inputs, models
 from ._client import AsyncClient, Client
 from ._error_codes import *  # noqa: F403
+from ._model import UnknownObject
 from ._requests import ResponseInfo
 from ._stream import Reconnect
 from ._values import NOT_GIVEN, NotGiven
@@ -28,6 +29,7 @@ __all__ = [
     "Reconnect",
     "ResponseError",
     "ResponseInfo",
+    "UnknownObject",
     "WaitError",
     "WebhookVerificationError",
     "__version__",

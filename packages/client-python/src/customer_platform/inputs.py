@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import NotRequired
 
 from customer_platform._values import File, Time
 
@@ -601,7 +601,7 @@ class CreateStaffBody(TypedDict):
     """
 
 
-class CreateStaffBodyHours(TypedDict, closed=True):
+class CreateStaffBodyHours(TypedDict):
     """
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed. Default: empty.
     """
@@ -1670,7 +1670,7 @@ class UpdateStaffBody(TypedDict):
     """
 
 
-class UpdateStaffBodyHours(TypedDict, closed=True):
+class UpdateStaffBodyHours(TypedDict):
     """
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
     """

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from customer_platform._model import Model
+from customer_platform._model import Model, UnknownObject
 
 AccountMode = TypeAliasType("AccountMode", Literal["live", "test"] | str)
 
@@ -4970,12 +4970,6 @@ class UndoDuplicateResponse(Model):
     data: list[Contact]
     """
     The surviving contact, then the restored one.
-    """
-
-
-class UnknownObject(Model):
-    """
-    An object of a kind that is newer than this client: `model_extra` has its fields.
     """
 
 
