@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Platform, startPlatform } from '@customer-platform/testkit';
+import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo/demo-sandbox';
+import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cacheVariables, findPython } from './environment.ts';
 
@@ -50,8 +51,16 @@ function testsWith(python: string): void {
     });
 
     it('passes its tests, with the sandbox of a platform', async () => {
-      const { testKey } = await platform.account();
-      const env = { CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: testKey };
+      const { sandboxId, testKey: key, request } = await platform.account({ timezone: 'Europe/Berlin', country: 'DE' });
+      await platform.admin('POST', `/admin/accounts/${sandboxId}/members`, exampleMember);
+      await fillSandbox((method, path, body) =>
+        // A member's event takes a moment to arrive.
+        waitFor(`${method} ${path}`, async () => {
+          const response = await request(method, path, { ...(body ? { body } : {}), key });
+          return response.status < 300 && response.body;
+        }),
+      );
+      const env = { CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key };
       await run(['-m', 'pytest'], { ...env, PYTHONPATH: join(work, 'site') });
     }, 300_000);
   });
