@@ -1,0 +1,59 @@
+/**
+ * Returns the document as the page shows it: with the address of the API, which only the page knows, and with the scope and the errors of each
+ * operation in its description, where nobody has to click for them.
+ */
+export function forPage(document, address) {
+  const shown = JSON.parse(JSON.stringify(document), (_name, value) => {
+    if (typeof value === 'string') return value.replaceAll('{base_url}', address);
+    if (!isPeriod(value)) return value;
+    // Both have the same examples, and the page fills in the first: nothing is between a date and itself.
+    const { examples: _examples, ...schema } = value.schema;
+    return { ...value, schema };
+  });
+  for (const methods of Object.values(shown.paths)) {
+    for (const operation of Object.values(methods)) {
+      const scope = operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key';
+      const parts = [`**Scope:** ${scope}`, operation.description, errorsOf(shown, operation)];
+      operation.description = parts.filter(Boolean).join('\n\n');
+    }
+  }
+  return shown;
+}
+
+/** Returns whether a value is a parameter that may be left out, and that begins or ends a period. */
+function isPeriod(value) {
+  return value?.in === 'query' && !value.required && (value.name === 'from' || value.name === 'to');
+}
+
+/** Statuses of errors that not every operation has. */
+const ownStatuses = ['400', '404', '409', '413'];
+
+/** Returns a table of the errors of an operation, in Markdown, and a line of those that every operation has. */
+function errorsOf(document, { responses }) {
+  const meanings = meaningsOf(document);
+  const errors = Object.entries(responses)
+    .filter(([status]) => status >= '400')
+    .flatMap(([status, response]) => codesOf(document, response).map((code) => ({ status, code })));
+  const isOwn = ({ status }) => ownStatuses.includes(status);
+  const rows = errors.filter(isOwn).map(({ status, code }) => {
+    const meaning = status === '413' ? 'The body is too large.' : meanings.get(code);
+    return `| \`${code}\` | ${status} | ${meaning ?? ''} |`;
+  });
+  const shared = errors.filter((error) => !isOwn(error)).map(({ status, code }) => `\`${code}\` (${status})`);
+  return [
+    ['| Error | Status | Meaning |', '| :- | :- | :- |', ...rows].join('\n'),
+    `As [every operation](/docs/errors): ${shared.join(', ')}.`,
+  ].join('\n\n');
+}
+
+/** Returns the codes of an error response: it has an example of each. */
+function codesOf({ components }, response) {
+  const named = response.$ref ? components.responses[response.$ref.split('/').at(-1)] : response;
+  return Object.values(named.content['application/json'].examples).map(({ value }) => value.error.code);
+}
+
+/** Returns the meanings of codes, which the document's description has as a table. */
+function meaningsOf({ info }) {
+  const rows = info.description.matchAll(/^\| `(\w+)` \| \d+ \| (.+) \|$/gm);
+  return new Map([...rows].map(([, code, meaning]) => [code, meaning]));
+}
