@@ -103,7 +103,13 @@ export class Site {
     const body = nonce ? await withNonce(bytes, nonce) : { bytes, gzipped };
     if (response.closed) return;
     const headers = { 'Content-Security-Policy': policyOf(file.type, this.#sources, nonce), ...file.headers };
-    sendStaticFile(request, response, { type: file.type, etag: nonce ? etagOf(body.bytes) : etag, ...body }, headers, status);
+    sendStaticFile(
+      request,
+      response,
+      { type: file.type, etag: nonce ? etagOf(body.bytes) : etag, ...body },
+      headers,
+      status,
+    );
   }
 }
 
@@ -122,7 +128,12 @@ function listFiles(directory: string): Map<string, SiteFile> {
     const path = relative(directory, file).replaceAll('\\', '/');
     const served = siteFile(file, path);
     const page = `/docs/${path}`.replace(/(\/index)?\.html$/, '');
-    return atRoot.includes(path) ? ([[page, served], [`/${path}`, served]] as const) : ([[page, served]] as const);
+    return atRoot.includes(path)
+      ? ([
+          [page, served],
+          [`/${path}`, served],
+        ] as const)
+      : ([[page, served]] as const);
   });
   return new Map(paths);
 }

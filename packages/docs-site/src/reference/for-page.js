@@ -10,13 +10,15 @@ export function forPage(document, address) {
     const { examples: _examples, ...schema } = value.schema;
     return { ...value, schema };
   });
-  for (const methods of Object.values(shown.paths)) {
-    for (const operation of Object.values(methods)) {
-      const scope = operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key';
-      const parts = [`**Scope:** ${scope}`, operation.description, errorsOf(shown, operation)];
-      operation.description = parts.filter(Boolean).join('\n\n');
-    }
+  const meanings = meaningsOf(shown);
+  for (const operation of Object.values(shown.paths).flatMap(Object.values)) {
+    const scope = operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key';
+    operation.description = [`**Scope:** ${scope}`, operation.description, errorsOf(shown, meanings, operation)].join(
+      '\n\n',
+    );
   }
+  // The site has these guides as pages.
+  shown.info.description = shown.info.description.split('\n## ', 1)[0];
   return shown;
 }
 
@@ -28,22 +30,22 @@ function isPeriod(value) {
 /** Statuses of errors that not every operation has. */
 const ownStatuses = ['400', '404', '409', '413'];
 
-/** Returns a table of the errors of an operation, in Markdown, and a line of those that every operation has. */
-function errorsOf(document, { responses }) {
-  const meanings = meaningsOf(document);
+/** Returns the errors of an operation as a list in Markdown, and a line of those that every operation has. */
+function errorsOf(document, meanings, { responses }) {
   const errors = Object.entries(responses)
     .filter(([status]) => status >= '400')
     .flatMap(([status, response]) => codesOf(document, response).map((code) => ({ status, code })));
   const isOwn = ({ status }) => ownStatuses.includes(status);
-  const rows = errors.filter(isOwn).map(({ status, code }) => {
+  const lines = errors.filter(isOwn).map(({ status, code }) => {
     const meaning = status === '413' ? 'The body is too large.' : meanings.get(code);
-    return `| \`${code}\` | ${status} | ${meaning ?? ''} |`;
+    return `- ${status} \`${code}\`: ${meaning}`;
   });
-  const shared = errors.filter((error) => !isOwn(error)).map(({ status, code }) => `\`${code}\` (${status})`);
-  return [
-    ['| Error | Status | Meaning |', '| :- | :- | :- |', ...rows].join('\n'),
-    `As [every operation](/docs/errors): ${shared.join(', ')}.`,
-  ].join('\n\n');
+  const shared = Map.groupBy(
+    errors.filter((error) => !isOwn(error)),
+    ({ status }) => status,
+  );
+  const groups = [...shared].map(([status, group]) => `${status} ${group.map(({ code }) => `\`${code}\``).join(', ')}`);
+  return `**Errors**\n\n${lines.join('\n')}\n- As [every operation](/docs/errors): ${groups.join('; ')}`;
 }
 
 /** Returns the codes of an error response: it has an example of each. */

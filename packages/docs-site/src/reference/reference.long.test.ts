@@ -1,13 +1,15 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type PageOptions, startBrowser, type TestBrowser } from '@customer-platform/console/browser';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { startBrowser, type TestBrowser } from '../test/browser.ts';
 
-/** The API's reference at /docs, in the browser that the console is tested in. */
+/** The reference of the API as the built site has it at /docs/reference, with a sandbox's key. */
 let platform: Platform;
 let account: TestAccount;
 let browser: TestBrowser;
@@ -42,8 +44,11 @@ async function makeBookable({ sandboxId, testClient: client }: TestAccount): Pro
 }
 
 /** Opens the reference, and collects what it asks for elsewhere and what its policy refuses. */
-async function openReference(path: string, width: number): Promise<{ page: Page; faults: string[] }> {
-  const page = await browser.open(platform.gatewayUrl, { width });
+async function openReference(
+  fragment = '',
+  { width = 1440, scheme = 'light' }: Pick<PageOptions, 'width' | 'scheme'> = {},
+): Promise<{ page: Page; faults: string[] }> {
+  const page = await browser.open(platform.gatewayUrl, { width, scheme });
   const faults: string[] = [];
   page.on('request', (request) => {
     const url = request.url();
@@ -55,83 +60,193 @@ async function openReference(path: string, width: number): Promise<{ page: Page;
     // A library looks whether it may evaluate text, and goes on without.
     if (isPolicy && !message.text().includes('unsafe-eval')) faults.push(message.text());
   });
-  await page.goto(path);
+  await page.goto(`/docs/reference${fragment}`);
+  await page.locator('#api .scalar-app').first().waitFor();
   return { page, faults };
 }
 
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).first();
+const heading = (page: Page, name: string) => page.locator('#api').getByRole('heading', { name, exact: true }).first();
+/** An operation's or event's whole section. */
+const section = (page: Page, id: string) => page.locator(`#api [id$="/${id}"]`).first();
 
-it('is drawn, with guides, without anything from elsewhere, and finds an operation', async () => {
-  const { page, faults } = await openReference('/docs', 1280);
-  for (const guide of ['Authentication', 'Idempotency']) await heading(page, guide).waitFor();
-  await page
-    .getByRole('button', { name: /search/i })
-    .first()
-    .click();
-  await page
-    .getByRole('textbox', { name: /search/i })
-    .or(page.getByRole('combobox'))
-    .first()
-    .fill('record a consent');
-  await page
-    .getByRole('option', { name: /record a consent/i })
-    .first()
-    .click();
-  await heading(page, 'Record a consent').waitFor();
-  expect(faults).toEqual([]);
+/** Follows a link of the site to a fragment of the page, as its navigation has them. */
+async function follow(page: Page, fragment: string): Promise<void> {
+  await page.evaluate((href) => {
+    const link = document.createElement('a');
+    link.href = href;
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }, fragment);
+}
+
+/** Waits until a section is at the top of what is seen, below the site's header. */
+async function expectInView(page: Page, id: string): Promise<void> {
+  await section(page, id).waitFor();
+  await page.waitForFunction((end) => {
+    const top = document.querySelector(`#api [id$="/${end}"]`)!.getBoundingClientRect().top;
+    return top > 0 && top < innerHeight / 2;
+  }, id);
+}
+
+describe('an operation', () => {
+  it('is found by its id, when the page is opened and by the links of the site', async () => {
+    const { page, faults } = await openReference('#bookAppointment');
+    await expectInView(page, 'bookAppointment');
+    await follow(page, '#sendMessage');
+    await expectInView(page, 'sendMessage');
+    await follow(page, '#appointment.booked');
+    await expectInView(page, 'appointment.booked');
+    await page.goBack();
+    await expectInView(page, 'sendMessage');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows its scope, its errors, and what each of its fields means, without a click', async () => {
+    const { page } = await openReference('#bookAppointment');
+    const shown = section(page, 'bookAppointment');
+    for (const text of [
+      'Scope: calendar:write',
+      '409 slot_taken: The time cannot be booked',
+      '401 key_required, invalid_key',
+    ])
+      await shown.getByText(text).first().waitFor();
+    await shown
+      .getByText('Contact to book.')
+      .or(shown.getByText(/contact/i))
+      .first()
+      .waitFor();
+  });
+
+  it('has samples in curl and in our clients, whose lines are not cut off beside the text', async () => {
+    const { page } = await openReference('#sendMessage');
+    const sample = section(page, 'sendMessage').locator('.request-card');
+    for (const [picked, text] of [
+      ['Curl', 'curl http'],
+      ['TypeScript client', 'await client.messages.send({'],
+      ['Python client', 'client.messages.send('],
+      ['Requests', 'requests.post('],
+      ['Fetch', 'fetch('],
+    ] as const) {
+      await sample.getByTestId('client-picker').click();
+      await page.getByRole('option', { name: picked, exact: true }).first().click();
+      await sample.getByText(text).first().waitFor();
+      const [width, whole] = await sample.locator('pre').evaluate((each) => [each.clientWidth, each.scrollWidth]);
+      expect([picked, whole]).toEqual([picked, width]);
+    }
+  });
+
+  it('is tried as it is prefilled, in the sandbox, which succeeds', async () => {
+    const { page, faults } = await openReference('#createContact');
+    await section(page, 'createContact')
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
+    const [response] = await Promise.all([
+      page.waitForResponse((each) => each.url().endsWith('/v1/cdp/contacts') && each.request().method() === 'POST'),
+      page.getByRole('button', { name: /^Send/ }).first().click(),
+    ]);
+    expect(response.status()).toBe(201);
+    const { data } = await account.testClient.listContacts();
+    expect(data.map(({ name }) => name)).toEqual(['Lena Vogel']);
+    expect(faults).toEqual([]);
+  });
+
+  it('of any key is tried with the key of the sandbox', async () => {
+    const { page, faults } = await openReference('#getMe');
+    await section(page, 'getMe')
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
+    const [response] = await Promise.all([
+      page.waitForResponse((each) => each.url().endsWith('/v1/me')),
+      page.getByRole('button', { name: /^Send/ }).first().click(),
+    ]);
+    expect((await response.json()).mode).toBe('test');
+    expect(faults).toEqual([]);
+  });
+
+  it('that lists free times lists those of a booking type of the sandbox', async () => {
+    const own = await makeBookable(account);
+    const { page, faults } = await openReference('#listFreeTimes');
+    await section(page, 'listFreeTimes')
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
+    const [response] = await Promise.all([
+      page.waitForResponse((each) => each.url().includes('/v1/calendar/free-times?')),
+      page.getByRole('button', { name: /^Send/ }).first().click(),
+    ]);
+    const { searchParams } = new URL(response.url());
+    expect(response.status()).toBe(200);
+    expect(['booking_type', 'from', 'to'].map((name) => searchParams.get(name))).toEqual([String(own), null, null]);
+    expect((await response.json()).data.length).toBeGreaterThan(0);
+    expect(faults).toEqual([]);
+  });
 });
 
-it('tries a request as it is prefilled, in the sandbox, which succeeds', async () => {
-  const { page, faults } = await openReference('/docs#tag/cdp/POST/v1/cdp/contacts', 1280);
-  await heading(page, 'Create a contact').waitFor();
-  await page
-    .getByRole('button', { name: /^Test Request.*post \/v1\/cdp\/contacts\)?$/i })
-    .first()
-    .click();
-  const [response] = await Promise.all([
-    page.waitForResponse((each) => each.url().endsWith('/v1/cdp/contacts') && each.request().method() === 'POST'),
-    page.getByRole('button', { name: /^Send/ }).first().click(),
-  ]);
-  expect(response.status()).toBe(201);
-  const { data } = await account.testClient.listContacts();
-  expect(data.map(({ name }) => name)).toEqual(['Lena Vogel']);
-  expect(faults).toEqual([]);
+it('has groups and operations in the order of the document', async () => {
+  const { page } = await openReference();
+  await heading(page, 'Messages').waitFor();
+  const groups = await page.locator('#api .section-header, #api h2').allInnerTexts();
+  const wanted = ['Customer data', 'Calendar', 'AI agents', 'Messages'].map((name) => groups.indexOf(name));
+  expect(wanted).toEqual([...wanted].sort((a, b) => a - b));
+  expect(Math.min(...wanted)).toBeGreaterThan(-1);
+  await follow(page, '#sendMessage');
+  await expectInView(page, 'sendMessage');
+  const links = await page
+    .locator('#api a[href*="#tag/messages/"]')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('href')!));
+  expect(links[0]).toMatch(/\/sendMessage$/);
+});
+
+it('lets nobody try an event, which is sent to receivers', async () => {
+  const { page } = await openReference('#appointment.booked');
+  await expectInView(page, 'appointment.booked');
+  await section(page, 'appointment.booked').getByText('webhook-signature').first().waitFor();
+  expect(
+    await section(page, 'appointment.booked')
+      .getByRole('button', { name: /Test Request/ })
+      .count(),
+  ).toBe(0);
 });
 
 it('has the address by which it is read in its commands', async () => {
-  const { page, faults } = await openReference('/docs', 1280);
-  await page.getByText(`curl ${platform.gatewayUrl}/v1/me`).first().waitFor();
-  expect(faults).toEqual([]);
+  const { page } = await openReference();
+  await page.locator('#api').getByText(`curl ${platform.gatewayUrl}/v1/me`).first().waitFor();
 });
 
-it('lists the free times of a booking type of the sandbox as it is prefilled', async () => {
-  const own = await makeBookable(account);
-  const { page, faults } = await openReference('/docs#tag/calendar/GET/v1/calendar/free-times', 1280);
-  await heading(page, 'List free times').waitFor();
-  await page
-    .getByRole('button', { name: /^Test Request.*get \/v1\/calendar\/free-times\)?$/i })
-    .first()
-    .click();
-  const [response] = await Promise.all([
-    page.waitForResponse((each) => each.url().includes('/v1/calendar/free-times?')),
-    page.getByRole('button', { name: /^Send/ }).first().click(),
-  ]);
-  const { searchParams } = new URL(response.url());
-  expect(response.status()).toBe(200);
-  expect(['booking_type', 'from', 'to'].map((name) => searchParams.get(name))).toEqual([String(own), null, null]);
-  expect((await response.json()).data.length).toBeGreaterThan(0);
-  expect(faults).toEqual([]);
+it('is dark when the site becomes dark', async () => {
+  const { page } = await openReference();
+  const background = () =>
+    page
+      .locator('#api .scalar-app')
+      .first()
+      .evaluate((each) => getComputedStyle(each).backgroundColor);
+  const light = await background();
+  await page.evaluate(() => {
+    document.documentElement.dataset.theme = 'dark';
+  });
+  await page.waitForFunction(() => document.body.classList.contains('dark-mode'));
+  expect(await background()).not.toBe(light);
 });
+
+it.each(['light', 'dark'] as const)(
+  'has nothing that axe finds in %s, but for the role of its root',
+  async (scheme) => {
+    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    for (const id of ['bookAppointment', 'listFreeTimes', 'appointment.booked']) {
+      const { page } = await openReference(`#${id}`, { scheme });
+      await expectInView(page, id);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<AxeResults>(`axe.run('#api', { resultTypes: ['violations'] })`);
+      const found = violations.flatMap(({ id: rule, nodes }) => nodes.map(({ html }) => `${rule}: ${html}`));
+      // Scalar's root is a second main element, which the page has as a region.
+      expect(found.filter((each) => !each.startsWith('aria-allowed-role: <main'))).toEqual([]);
+    }
+  },
+);
 
 it('is as wide as a phone', async () => {
-  const { page, faults } = await openReference('/docs', 390);
-  await heading(page, 'Authentication').waitFor();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-  await page.getByRole('button', { name: /menu/i }).first().click();
-  await page
-    .getByRole('button', { name: 'Customer data' })
-    .or(page.getByRole('link', { name: 'Customer data' }))
-    .first()
-    .waitFor();
+  const { page, faults } = await openReference('#bookAppointment', { width: 360 });
+  await expectInView(page, 'bookAppointment');
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   expect(faults).toEqual([]);
 });

@@ -14,7 +14,9 @@ export function addSamples(document, address) {
 function inputOf({ components }, { parameters = [], requestBody }) {
   const whole = parameters.map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1)] : each));
   const [params, query] = ['path', 'query'].map((place) =>
-    Object.fromEntries(whole.filter((each) => each.in === place && each.required).map((each) => [each.name, each.example])),
+    Object.fromEntries(
+      whole.filter((each) => each.in === place && each.required).map((each) => [each.name, each.example]),
+    ),
   );
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
   return { params, query, body: content?.example, isFile: type === 'multipart/form-data' };
@@ -39,7 +41,9 @@ const typeScript = {
 
 function typeScriptSample(name, { params, query, body, isFile }, address) {
   const sent = isFile ? { ...body, file: new Code("new File(['…'], 'opening-hours.md')") } : body;
-  const given = Object.entries({ params, query, body: sent }).filter(([, value]) => value && Object.keys(value).length > 0);
+  const given = Object.entries({ params, query, body: sent }).filter(
+    ([, value]) => value && Object.keys(value).length > 0,
+  );
   const call = `client.${name}(${given.length > 0 ? textOf(Object.fromEntries(given), typeScript) : ''})`;
   return `import { createClient } from '@customer-platform/client';
 

@@ -23,15 +23,21 @@ async function shownDocument(described, key) {
   return shown;
 }
 
-const [described, { key }] = await Promise.all([
-  getJson('/v1/openapi.json'),
-  getJson('/docs/key.json'),
-  loadScalar(),
-]);
+/** Gives the reference the site's theme, now and whenever it is changed: Scalar sets the classes once, and does not change them later. */
+function followTheme() {
+  const follow = () => {
+    const isDark = document.documentElement.dataset.theme === 'dark';
+    document.body.classList.toggle('dark-mode', isDark);
+    document.body.classList.toggle('light-mode', !isDark);
+  };
+  new MutationObserver(follow).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  follow();
+}
+
+const [described, { key }] = await Promise.all([getJson('/v1/openapi.json'), getJson('/docs/key.json'), loadScalar()]);
 const anchorOf = anchorsOf(described);
 followAnchors(anchorOf);
 
-const theme = () => (document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light');
 const configuration = {
   content: await shownDocument(described, key),
   authentication: {
@@ -39,13 +45,13 @@ const configuration = {
     securitySchemes: { bearer: { token: key ?? '' } },
   },
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  featuredClients: ['shell/curl', 'js/fetch', 'python/requests'],
   ...slugs,
   redirect: anchorOf,
   // The site has navigation, search and the choice between dark and light.
   showSidebar: false,
   hideSearch: true,
   hideDarkModeToggle: true,
-  forceDarkModeState: theme(),
   hideModels: true,
   documentDownloadType: 'json',
   orderSchemaPropertiesBy: 'preserve',
@@ -62,8 +68,7 @@ const configuration = {
 // What the page has without a script goes now that all is there.
 const container = document.querySelector('#api');
 container.replaceChildren();
-const reference = Scalar.createApiReference(container, configuration);
-
-new MutationObserver(() => {
-  reference.updateConfiguration({ ...configuration, forceDarkModeState: theme() });
-}).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+Scalar.createApiReference(container, configuration);
+// The page has one main part already, of which the reference is a region.
+container.querySelector('main').setAttribute('role', 'region');
+followTheme();
