@@ -41,10 +41,13 @@ const typeScript = {
 
 function typeScriptSample(name, { params, query, body, isFile }, address) {
   const sent = isFile ? { ...body, file: new Code("new File(['…'], 'opening-hours.md')") } : body;
-  const given = Object.entries({ params, query, body: sent }).filter(
-    ([, value]) => value && Object.keys(value).length > 0,
-  );
-  const call = `client.${name}(${given.length > 0 ? textOf(Object.fromEntries(given), typeScript) : ''})`;
+  const isEmpty = (value) => Object.keys(value).length === 0;
+  const input = {
+    ...(isEmpty(params) ? {} : { params }),
+    ...(isEmpty(query) ? {} : { query }),
+    ...(body ? { body: sent } : {}),
+  };
+  const call = `client.${name}(${isEmpty(input) ? '' : textOf(input, typeScript)})`;
   return `import { createClient } from '@customer-platform/client';
 
 const client = createClient({

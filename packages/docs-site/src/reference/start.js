@@ -53,6 +53,7 @@ const configuration = {
   hideSearch: true,
   hideDarkModeToggle: true,
   hideModels: true,
+  defaultOpenAllTags: true,
   documentDownloadType: 'json',
   orderSchemaPropertiesBy: 'preserve',
   orderRequiredPropertiesFirst: false,
