@@ -1,0 +1,30 @@
+import { satteri } from '@astrojs/markdown-satteri';
+import starlight from '@astrojs/starlight';
+import { defineConfig } from 'astro/config';
+import { base, siteTitle } from './src/manifest.ts';
+import { navigation } from './src/navigation.ts';
+
+export default defineConfig({
+  base,
+  trailingSlash: 'never',
+  // Everything that is built, cached or generated on the way, in one ignored folder beside `dist`.
+  cacheDir: './.astro/cache',
+  build: { inlineStylesheets: 'never' },
+  vite: {
+    build: { assetsInlineLimit: 0 },
+    // Express brings an older one, which the pages' renderer would find first.
+    environments: { prerender: { resolve: { noExternal: ['cookie'] } } },
+  },
+  markdown: { processor: satteri({ features: { headingAttributes: true, smartPunctuation: false } }) },
+  integrations: [
+    starlight({
+      title: siteTitle,
+      sidebar: navigation(),
+      customCss: ['./src/styles/site.css'],
+      pagination: false,
+      markdown: { processedDirs: ['../../docs'] },
+      pagefind: { ranking: { metaWeights: { title: 5, keywords: 2 } } },
+      credits: false,
+    }),
+  ],
+});
