@@ -7,7 +7,6 @@ import { navigation } from './src/navigation.ts';
 export default defineConfig({
   base,
   trailingSlash: 'never',
-  // Everything that is built, cached or generated on the way, in one ignored folder beside `dist`.
   cacheDir: './.astro/cache',
   build: { inlineStylesheets: 'never' },
   vite: {
@@ -23,8 +22,10 @@ export default defineConfig({
       customCss: ['./src/styles/site.css'],
       pagination: false,
       markdown: { processedDirs: ['../../docs'] },
-      pagefind: { ranking: { metaWeights: { title: 5, keywords: 2 } } },
+      pagefind: { ranking: { metaWeights: { title: 2, keywords: 4 } } },
       credits: false,
+      expressiveCode: { defaultProps: { frame: 'none', wrap: true } },
+      head: [{ tag: 'script', attrs: { type: 'module', src: `${base}/address.js` } }],
     }),
   ],
 });

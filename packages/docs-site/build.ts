@@ -5,6 +5,7 @@ import { writeContentPolicy } from './src/content-policy.ts';
 import { flattenPages } from './src/flat-files.ts';
 import { writeMarkdown } from './src/markdown-pages.ts';
 import { docs, readPages } from './src/pages.ts';
+import { writeSearchIndex } from './src/search-index.ts';
 
 /** Builds the site into `dist`: pages, search, pages as Markdown, and the packed clients. Needs no network. */
 const dist = join(import.meta.dirname, 'dist');
@@ -15,6 +16,7 @@ const pages = readPages();
 process.env.ASTRO_TELEMETRY_DISABLED = '1';
 const { build } = await import('astro');
 await build({ root: import.meta.dirname, logLevel: 'error' });
+await writeSearchIndex(dist);
 flattenPages(dist);
 writeContentPolicy(dist);
 writeMarkdown(dist, pages);

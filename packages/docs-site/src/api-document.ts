@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The released OpenAPI document: the platform serves the same at /v1/openapi.json. */
-export const documentFile = join(import.meta.dirname, '../../../docs/reference/openapi.json');
+/** Returns the released OpenAPI document: the platform serves the same at /v1/openapi.json. */
+export function readDocument(): Document {
+  return JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../../docs/reference/openapi.json'), 'utf8'),
+  ) as Document;
+}
 
 /** The parts of the OpenAPI document that the site shows. */
 export interface Document {

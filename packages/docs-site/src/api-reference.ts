@@ -6,19 +6,28 @@ import { type Document, type Operation, type Parameter, type Reference, resolve,
  */
 export function writeReference(document: Document): string {
   const introduction = document.info.description.replaceAll('{base_url}', 'https://api.example.com');
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-  );
+  const places = placesOf(document);
   const chapters = document.tags.map(({ name, description, 'x-displayName': title }) => {
-    const own = operations.filter(({ operation }) => operation.tags[0] === name);
-    const sections = own.map((each) => sectionOf(document, each));
-    return `## ${title} { #${anchorOf(name)} }\n\n${description}\n\n${sections.join('\n')}`;
+    const own = places.filter(({ operation }) => operation.tags[0] === name);
+    const sections = own.map(
+      (each) => `### ${each.operation.summary} { #${each.operation.operationId} }\n\n${sectionOf(document, each)}`,
+    );
+    return `## ${title} { #tag/${name} }\n\n${description}\n\n${sections.join('\n')}`;
   });
   return `# API reference\n\n${introduction}\n\n${chapters.join('\n')}`;
 }
 
-/** Returns the anchor of a group of operations. No operation and no heading of the introduction has it. */
-export const anchorOf = (tag: string) => `group-${tag}`;
+/** An operation's part of the reference. */
+export interface Section {
+  operation: Operation;
+  /** Markdown, without the heading. */
+  text: string;
+}
+
+/** Returns each operation's part of the reference, in the document's order. */
+export function sectionsOf(document: Document): Section[] {
+  return placesOf(document).map((place) => ({ operation: place.operation, text: sectionOf(document, place) }));
+}
 
 interface Place {
   path: string;
@@ -26,10 +35,15 @@ interface Place {
   operation: Operation;
 }
 
+function placesOf({ paths }: Document): Place[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
 function sectionOf(document: Document, { path, method, operation }: Place): string {
   const parameters = (operation.parameters ?? []).map((each) => resolve<Parameter>(document, each));
   const paragraphs = [
-    `### ${operation.summary} { #${operation.operationId} }`,
     `\`${method.toUpperCase()} ${path}\``,
     operation.description,
     `**Scope:** ${operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key'} · **Client:** \`client.${operation['x-client-name']}\``,

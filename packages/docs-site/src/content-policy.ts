@@ -8,7 +8,7 @@ const inlineScript = /<script(?![^>]* src=)[^>]*>([\s\S]*?)<\/script>/g;
 
 /**
  * Makes the pages work without `unsafe-inline`: moves their style attributes, most of them colours of code, into a style sheet, and writes
- * `csp.json` with the sources of scripts that the gateway is to allow besides its own origin.
+ * `csp.json` with the hashes of their inline scripts, for the gateway's policy.
  */
 export function writeContentPolicy(dist: string): void {
   const classes = new Map<string, string>();
@@ -23,8 +23,7 @@ export function writeContentPolicy(dist: string): void {
   if (sheet === undefined)
     throw new Error('Astro wrote no _astro/common.*.css, to which the styles of attributes are added');
   appendFileSync(join(dist, sheet), [...classes].map(([style, name]) => `.${name}{${style}}`).join('\n'));
-  // The search is WebAssembly.
-  const sources = { 'script-src': ["'wasm-unsafe-eval'", ...[...scripts].sort()] };
+  const sources = { 'script-src': [...scripts].sort() };
   writeFileSync(join(dist, 'csp.json'), `${JSON.stringify(sources, null, 2)}\n`);
 }
 

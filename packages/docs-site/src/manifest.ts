@@ -144,8 +144,7 @@ export const groups: readonly Group[] = [
         file: 'webhooks.md',
         title: 'Webhooks',
         summary: 'Receive events at your URL, verify their signature, and have failed ones sent again.',
-        keywords:
-          'webhook signature verify hmac secret whsec endpoint callback retry retries redelivery replay signing',
+        keywords: 'webhook signature verify hmac secret whsec endpoint callback redelivery replay signing',
       },
       {
         file: 'events.md',
@@ -180,7 +179,7 @@ export const groups: readonly Group[] = [
         file: 'command-line.md',
         title: 'Command line',
         summary: 'Import and export contacts, forward webhooks, and manage keys from a terminal.',
-        keywords: 'cli terminal tool import csv bulk export listen trigger shell',
+        keywords: 'cli terminal tool csv export listen trigger shell',
       },
       {
         file: 'assistants.md',

@@ -12,7 +12,7 @@ export function writeMarkdown(dist: string, pages: readonly Page[]): void {
 function markdownOf(page: Page): string {
   const body = bodyFor(page, '.md');
   // Anchors of the generated page are no Markdown that others read.
-  const text = page.file === referencePage.file ? body.replaceAll(/^(##+ .*) \{ #\w[\w-]* \}$/gm, '$1') : body;
+  const text = page.file === referencePage.file ? body.replaceAll(/^(##+ .*) \{ #[\w/]+ \}$/gm, '$1') : body;
   return `# ${page.heading}\n${text}`;
 }
 

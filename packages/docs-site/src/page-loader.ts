@@ -4,6 +4,9 @@ import type { Loader } from 'astro/loaders';
 import { referencePage } from './manifest.ts';
 import { bodyFor, docs, type Page, pageBehind, readPages, whereOf } from './pages.ts';
 
+/** The corner of a table whose rows have headings too: to screen readers a header without text says nothing. */
+const emptyHeader = /<th([^>]*)><\/th>/g;
+
 /** Loads the listed pages into Starlight. Throws if a link leads to a heading that its page does not have. */
 export function pageLoader(): Loader {
   return {
@@ -16,6 +19,7 @@ export function pageLoader(): Loader {
         const body = bodyFor(page, '');
         const rendered = await renderMarkdown(body, { fileURL: pathToFileURL(join(docs, page.file)) });
         anchors.set(page.file, new Set(rendered.metadata?.headings?.map(({ slug }) => slug)));
+        rendered.html = rendered.html.replaceAll(emptyHeader, '<td$1></td>');
         if (page.file === referencePage.file) rendered.html = `<div id="api">${rendered.html}</div>`;
         const data = await parseData({ id: page.slug, data: dataOf(page) });
         store.set({ id: page.slug, data, body, rendered });
@@ -37,7 +41,7 @@ function dataOf({ file, heading, summary, keywords }: Page): Record<string, unkn
     title: heading,
     description: summary,
     head: isReference ? [...known, start] : known,
-    ...(isReference && { tableOfContents: false }),
+    ...(isReference && { tableOfContents: false, pagefind: false }),
     ...(file === 'index.md' && { tableOfContents: false }),
   };
 }

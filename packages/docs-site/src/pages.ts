@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Document, documentFile } from './api-document.ts';
+import { readDocument } from './api-document.ts';
 import { writeReference } from './api-reference.ts';
 import { type Link, linksOf, withLinks } from './links.ts';
 import { base, elsewhere, guides, type ListedPage, referencePage } from './manifest.ts';
@@ -32,8 +32,7 @@ export function readPages(): Page[] {
     throw new Error(`Missing pages: ${files}. Write them, or remove them from packages/docs-site/src/manifest.ts.`);
   }
   const pages = guides.map((page) => pageOf(page, readFileSync(join(docs, page.file), 'utf8')));
-  const document = JSON.parse(readFileSync(documentFile, 'utf8')) as Document;
-  pages.push(pageOf(referencePage, writeReference(document)));
+  pages.push(pageOf(referencePage, writeReference(readDocument())));
   const faults = pages.flatMap((page) => faultsOf(page));
   if (faults.length > 0) throw new Error(`Links that lead nowhere on the site:\n${faults.join('\n')}`);
   return pages;
