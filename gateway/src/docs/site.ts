@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '@customer-platform/service-kit';
-import { etagOf, sendStaticFile, takesGzip } from '../http/static-file.ts';
+import { etagOf, type StaticFile, sendStaticFile, staticFile, takesGzip } from '../http/static-file.ts';
 
 /** Types by the end of a file's name; any other file is bytes. Those of text are compressed. */
 const types: Record<string, string> = {
@@ -35,7 +35,7 @@ const hashedFolders = ['_astro/', 'pagefind/fragment/', 'pagefind/index/'];
 const atRoot = ['llms.txt', 'llms-full.txt'];
 const policyFile = 'csp.json';
 /** Text of a page in whose place each response has its nonce: the reference inserts style sheets, which carry it. */
-const noncePlace = Buffer.from('{csp-nonce}');
+const noncePlace = '{csp-nonce}';
 
 /** Sources that the site allows besides its own files, by directive: the hashes of its inline scripts. */
 type Sources = Partial<Record<'script-src' | 'style-src', string[]>>;
@@ -97,19 +97,15 @@ export class Site {
       delete file.kept;
       throw error;
     });
-    // Only the compressed bytes stay in memory: nearly every client takes them.
-    const bytes = gzipped && takesGzip(request) && !hasNonce ? gzipped : await readFile(file.file);
+    const { type } = file;
     const nonce = hasNonce ? randomBytes(18).toString('base64') : undefined;
-    const body = nonce ? await withNonce(bytes, nonce) : { bytes, gzipped };
+    // Only the compressed bytes stay in memory: nearly every client takes them.
+    const sent = nonce
+      ? await withNonce(file, nonce)
+      : { type, etag, gzipped, bytes: gzipped && takesGzip(request) ? gzipped : await readFile(file.file) };
     if (response.closed) return;
-    const headers = { 'Content-Security-Policy': policyOf(file.type, this.#sources, nonce), ...file.headers };
-    sendStaticFile(
-      request,
-      response,
-      { type: file.type, etag: nonce ? etagOf(body.bytes) : etag, ...body },
-      headers,
-      status,
-    );
+    const headers = { 'Content-Security-Policy': policyOf(type, this.#sources, nonce), ...file.headers };
+    sendStaticFile(request, response, sent, headers, status);
   }
 }
 
@@ -157,9 +153,10 @@ async function keep({ file, type }: SiteFile): Promise<Kept> {
   return { etag: etagOf(bytes), gzipped, hasNonce };
 }
 
-async function withNonce(page: Buffer, nonce: string): Promise<{ bytes: Buffer; gzipped: Buffer }> {
-  const bytes = Buffer.from(page.toString().replaceAll(noncePlace.toString(), nonce));
-  return { bytes, gzipped: await promisify(gzip)(bytes) };
+async function withNonce({ file, type }: SiteFile, nonce: string): Promise<StaticFile> {
+  const text = await readFile(file, 'utf8');
+  const bytes = Buffer.from(text.replaceAll(noncePlace, nonce));
+  return staticFile(type, bytes, await promisify(gzip)(bytes));
 }
 
 /**
