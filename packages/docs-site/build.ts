@@ -1,6 +1,6 @@
 import { copyFileSync, globSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyReference } from './copy-reference.ts';
+import { copyReference } from './src/copy-reference.ts';
 import { packClient, packPythonClient } from './src/client-archives.ts';
 import { writeContentPolicy } from './src/content-policy.ts';
 import { flattenPages } from './src/flat-files.ts';

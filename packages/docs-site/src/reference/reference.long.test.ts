@@ -94,10 +94,8 @@ async function expectInView(page: Page, id: string, timeout = 15_000): Promise<v
 async function leadTo(page: Page, id: string, follow: () => Promise<unknown>): Promise<void> {
   await waitFor(`${id} in view`, async () => {
     await follow();
-    return await expectInView(page, id, 3_000).then(
-      () => true,
-      () => false,
-    );
+    await expectInView(page, id, 3_000);
+    return true;
   });
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { copyReference } from './copy-reference.ts';
-import { referenceHead } from './src/reference/head.ts';
+import { referenceHead } from './reference/head.ts';
 
 it('the built site has all that the page of the reference loads, and no tests', async () => {
   const dist = mkdtempSync(join(tmpdir(), 'dist-'));

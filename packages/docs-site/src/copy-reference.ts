@@ -10,7 +10,7 @@ export async function copyReference(dist: string): Promise<void> {
   const folder = join(dist, 'reference');
   await mkdir(folder, { recursive: true });
   const isOurs = (file: string) => !file.endsWith('.ts');
-  await cp(join(import.meta.dirname, 'src/reference'), folder, { recursive: true, filter: isOurs });
+  await cp(join(import.meta.dirname, 'reference'), folder, { recursive: true, filter: isOurs });
   await writeFile(join(folder, 'scalar.js'), scalarScript());
 }
 
