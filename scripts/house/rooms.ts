@@ -15,6 +15,7 @@ export const rooms: Record<string, string[] | 'any'> = {
   'packages/phone-number': [],
   'packages/client': [],
   'packages/console': ['contracts'],
+  'packages/docs-site': [],
   'packages/admin-cli': ['contracts'],
   'packages/testkit': ['contracts', 'service-kit', 'client', 'deploy', 'gateway'],
   gateway: ['contracts', 'service-kit'],
