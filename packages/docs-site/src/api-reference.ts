@@ -98,4 +98,8 @@ function errorsOf(document: Document, { responses }: Operation): string[] {
 }
 
 /** Returns a text as one line of a list. */
-const oneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, ' ');
+const oneLine = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');

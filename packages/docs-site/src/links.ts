@@ -41,8 +41,14 @@ export function withLinks(text: string, replace: (link: Link) => string): string
 
 /** Returns the text with blanks instead of its code, so that every other character stays where it is. */
 function withoutCode(text: string): string {
+  let fence: string | undefined;
+  const lines = text.split('\n').map((line) => {
+    const [mark] = /^ *(?:```+|~~~+)/.exec(line) ?? [];
+    if (fence === undefined && mark === undefined) return line;
+    if (fence === undefined) fence = mark;
+    else if (line.trimEnd() === fence) fence = undefined;
+    return ' '.repeat(line.length);
+  });
   const blank = (code: string) => code.replaceAll(/[^\n]/g, ' ');
-  return text
-    .replaceAll(/^( *)(```+|~~~+).*\n[\s\S]*?^\1\2 *$/gm, blank)
-    .replaceAll(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, blank);
+  return lines.join('\n').replaceAll(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, blank);
 }

@@ -6,7 +6,7 @@ import { bodyFor, docs, type Page, pageBehind, readPages, whereOf } from './page
 import { referenceHead } from './reference/head.ts';
 
 /** The corner of a table whose rows have headings too: to screen readers a header without text says nothing. */
-const emptyHeader = /<th([^>]*)><\/th>/g;
+const emptyHeader = /<th([^<>]*)><\/th>/g;
 
 /** Loads the listed pages into Starlight. Throws if a link leads to a heading that its page does not have. */
 export function pageLoader(): Loader {
