@@ -1,8 +1,8 @@
-// Installs the packages when package.json files or the lock changed since the last run, then builds the console when its
-// sources did. Runs on Node 20, before Node 24 is installed.
+// Installs the packages when package.json files or the lock changed since the last run, then builds the console and the
+// documentation when their sources did. Runs on Node 20, before Node 24 is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -43,32 +43,70 @@ function install() {
     fail(`npm ci failed${result.error ? ` (${result.error.message})` : ''}; its output is above.`);
 }
 
-const consoleFolder = join('packages', 'console');
-const consoleHashFile = join(root, consoleFolder, 'dist', '.bootstrap-hash');
+/**
+ * What is built when its sources changed: files and folders. Without one of them the platform still runs, and its page says what is
+ * missing.
+ */
+const builds = [
+  {
+    name: 'console',
+    folder: 'packages/console',
+    // Its own files, those it shares with the gateway, and the packages in the lock.
+    sources: [
+      ...['src', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'].map(
+        (name) => `packages/console/${name}`,
+      ),
+      'packages/contracts/src/operators',
+      'package-lock.json',
+    ],
+    script: ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'],
+  },
+  {
+    name: 'documentation',
+    folder: 'packages/docs-site',
+    // Pages, the reference, and the clients that it offers as files.
+    sources: [
+      ...readdirSync(join(root, 'docs'))
+        .filter((name) => name.endsWith('.md'))
+        .map((name) => `docs/${name}`),
+      'docs/images',
+      'docs/reference/openapi.json',
+      ...['src', 'public', 'package.json', 'astro.config.ts', 'build.ts'].map((name) => `packages/docs-site/${name}`),
+      ...['src', 'package.json', 'README.md', 'build.ts', 'tsconfig.build.json', 'tsconfig.cli.json'].map(
+        (name) => `packages/client/${name}`,
+      ),
+      ...['src', 'pyproject.toml', 'README.md'].map((name) => `packages/client-python/${name}`),
+      'package-lock.json',
+    ],
+    script: ['packages/docs-site/build.ts'],
+  },
+];
 
-/** Returns what the console is built from, in a stable order: its own files, those it shares with the gateway, and the packages in the lock. */
-function consoleSources() {
-  const sources = [join(consoleFolder, 'src'), join('packages', 'contracts', 'src', 'operators')]
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-  const settings = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'];
-  return [...sources, ...settings.map((name) => join(consoleFolder, name)), 'package-lock.json'].sort();
+/** Returns the files among some paths and within their folders, in a stable order; tests are none. */
+function filesAt(paths) {
+  return paths
+    .filter((path) => existsSync(join(root, path)))
+    .flatMap((path) => {
+      if (!statSync(join(root, path)).isDirectory()) return [path];
+      return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    })
+    .sort();
 }
 
-/** Without the console the platform still runs, and its page says what is missing. */
-function buildConsole() {
-  const hash = hashOf(consoleSources());
-  if (existsSync(consoleHashFile) && readFileSync(consoleHashFile, 'utf8') === hash) return;
+function build({ name, folder, sources, script: [file, ...args] }) {
+  const hash = hashOf(filesAt(sources));
+  const builtHashFile = join(root, folder, 'dist', '.bootstrap-hash');
+  if (existsSync(builtHashFile) && readFileSync(builtHashFile, 'utf8') === hash) return;
   const ownNode = join(root, 'node_modules', '.bin', 'node');
-  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const result = spawnSync(existsSync(ownNode) ? ownNode : process.execPath, [vite, 'build', '--logLevel', 'error'], {
-    cwd: join(root, consoleFolder),
+  const result = spawnSync(existsSync(ownNode) ? ownNode : process.execPath, [join(root, file), ...args], {
+    cwd: join(root, folder),
     stdio: 'inherit',
-    timeout: 60_000,
+    timeout: 120_000,
   });
-  if (result.status === 0) writeFileSync(consoleHashFile, hash);
-  else console.error('The console could not be built; its output is above. Everything else works without it.');
+  if (result.status === 0) writeFileSync(builtHashFile, hash);
+  else console.error(`The ${name} could not be built; its output is above. Everything else works without it.`);
 }
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
@@ -85,4 +123,4 @@ if (!existsSync(join(root, 'node_modules', '.bin', 'node')) && Number(process.ve
     `No Node.js 24 package for ${process.platform}-${process.arch}: install Node.js 24 or newer (this is ${process.version}).`,
   );
 }
-buildConsole();
+for (const each of builds) build(each);

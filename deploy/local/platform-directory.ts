@@ -74,7 +74,7 @@ export function deleteData(directory: string): void {
   }
 }
 
-/** Returns the file with the key that the page at /docs tries requests with. */
+/** Returns the file with the key that the reference at /docs/reference tries requests with. */
 export function docsKeyFile(directory: string): string {
   return join(directory, 'docs-key');
 }

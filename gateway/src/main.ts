@@ -83,7 +83,7 @@ export async function startGateway(
     addressOf,
     serveHealth: healthServer(foundation.health, isReady),
     serveOwn: own.serve,
-    serveDocs: docsServer(new CurrentApiDocument(routes), log, config.DOCS_KEY_FILE),
+    serveDocs: docsServer({ api: new CurrentApiDocument(routes), log, keyFile: config.DOCS_KEY_FILE }),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
   const publicListener = await listenWithEnvelopes(handler, { port, host, log, bodies: 'watched' });

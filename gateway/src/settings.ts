@@ -113,7 +113,7 @@ const shape = baseConfig.extend({
   }),
   DOCS_KEY_FILE: z.string().min(1).optional().meta({
     description:
-      'File with a test key (cp_test_…) that the page at /docs tries requests with: everyone who opens the page gets it, and with account:write could revoke it. For demonstrations.',
+      'File with a test key (cp_test_…) that the reference at /docs/reference tries requests with: everyone who opens the page gets it, and with account:write could revoke it. For demonstrations.',
   }),
   CALENDAR_URL: serviceUrl,
   AGENTS_URL: serviceUrl,

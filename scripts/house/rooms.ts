@@ -15,6 +15,7 @@ export const rooms: Record<string, string[] | 'any'> = {
   'packages/phone-number': [],
   'packages/client': [],
   'packages/client-python': [],
+  'packages/docs-site': [],
   'packages/console': ['contracts'],
   'packages/admin-cli': ['contracts'],
   'packages/testkit': ['contracts', 'service-kit', 'client', 'deploy', 'gateway'],

@@ -2,34 +2,44 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-/** A file in memory, plain and compressed. */
+/** A file in memory, plain and compressed. Without `gzipped` it is sent plain. */
 export interface StaticFile {
   type: string;
   bytes: Uint8Array;
-  gzipped: Uint8Array;
+  gzipped?: Uint8Array | undefined;
   etag: string;
 }
 
-/** Returns a file of these bytes. Its tag is weak, since it is that of the plain and of the compressed bytes. */
+/** Returns a file of these bytes. */
 export function staticFile(type: string, bytes: Uint8Array, gzipped: Uint8Array = gzipSync(bytes)): StaticFile {
-  return { type, bytes, gzipped, etag: `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
+  return { type, bytes, gzipped, etag: etagOf(bytes) };
 }
 
-/** Sends a file, compressed if the client takes that; 304 if the client has it. */
+/** Returns the tag of a file. It is weak, since it is that of the plain and of the compressed bytes. */
+export function etagOf(bytes: Uint8Array): string {
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
+}
+
+/** Returns whether a client takes a compressed response. */
+export function takesGzip(request: IncomingMessage): boolean {
+  return /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+}
+
+/** Sends a file, compressed if the client takes that; 304 instead of 200 if the client has it. */
 export function sendStaticFile(
   request: IncomingMessage,
   response: ServerResponse,
   { type, bytes, gzipped, etag }: StaticFile,
   headers: Record<string, string>,
+  status = 200,
 ): void {
   response.setHeaders(new Map(Object.entries({ ETag: etag, Vary: 'Accept-Encoding', ...headers })));
-  if (request.headers['if-none-match'] === etag) {
+  if (status === 200 && request.headers['if-none-match'] === etag) {
     response.writeHead(304).end();
     return;
   }
-  const isGzipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
-  if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
-  const body = isGzipped ? gzipped : bytes;
-  response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length });
+  const body = gzipped && takesGzip(request) ? gzipped : bytes;
+  if (body === gzipped) response.setHeader('Content-Encoding', 'gzip');
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length });
   response.end(request.method === 'HEAD' ? undefined : body);
 }

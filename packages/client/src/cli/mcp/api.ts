@@ -36,10 +36,10 @@ export function apiReader(client: ClientOptions): (signal: AbortSignal) => Promi
 }
 
 async function readApi(client: ClientOptions, signal: AbortSignal): Promise<Api> {
-  const read = (path: string) => send(client, { method: 'GET', path }, { signal });
+  const read = async <Body>(path: string) => (await send(client, { method: 'GET', path }, { signal })).data as Body;
   const [document, me, index] = await Promise.all([
-    read('/v1/openapi.json') as Promise<ApiDocument>,
-    read('/v1/me') as Promise<Me>,
+    read<ApiDocument>('/v1/openapi.json'),
+    read<Me>('/v1/me'),
     readPage(client, '/llms.txt', signal),
   ]);
   return { document, operations: operationsOf(document), guides: guidesOf(index ?? ''), me };

@@ -62,10 +62,8 @@ function segmentOf(id: string, name: string, value: unknown): string {
 /** Sends a call and returns its response without secrets. Throws a RequestError. */
 export async function callOperation(client: ClientOptions, call: PreparedCall, signal: AbortSignal): Promise<unknown> {
   const { operation, method, path, query, body } = call;
-  const response = await send(client, { operation: operation.id, method, path }, { query, body, signal });
-  return response === undefined
-    ? 'Done; the response has no body.'
-    : withoutSecrets(response, operation.respondsWithSecret);
+  const { data } = await send(client, { operation: operation.id, method, path }, { query, body, signal });
+  return data === undefined ? 'Done; the response has no body.' : withoutSecrets(data, operation.respondsWithSecret);
 }
 
 /** Says how to get the rest of a response that is too long. */

@@ -37,9 +37,9 @@ beforeAll(async () => {
   await addUnworkable();
   // The page's own script, whose paths are relative to the page.
   globalThis.fetch = (path, init) => ownFetch(new URL(String(path), platform.gatewayUrl), init);
-  const script = new URL('./browser/sandbox.js', import.meta.url).href;
-  const { forPage, forSandbox } = (await import(script)) as {
-    forPage(document: object, address: string): object;
+  const script = (name: string) => import(new URL(name, import.meta.url).href);
+  const { forPage } = (await script('./for-page.js')) as { forPage(document: object, address: string): object };
+  const { forSandbox } = (await script('./sandbox.js')) as {
     forSandbox(document: object, key: string): Promise<ApiDocument>;
   };
   const document = forPage((await send('GET', '/v1/openapi.json')).body as object, platform.gatewayUrl);

@@ -1,19 +1,3 @@
-/** Returns the document as the page shows it: with the address of the API, which only the page knows. */
-export function forPage(document, address) {
-  return JSON.parse(JSON.stringify(document), (_name, value) => {
-    if (typeof value === 'string') return value.replaceAll('{base_url}', address);
-    if (!isPeriod(value)) return value;
-    // Both have the same examples, and the page fills in the first: nothing is between a date and itself.
-    const { examples: _examples, ...schema } = value.schema;
-    return { ...value, schema };
-  });
-}
-
-/** Returns whether a value is a parameter that may be left out, and that begins or ends a period. */
-function isPeriod(value) {
-  return value?.in === 'query' && !value.required && (value.name === 'from' || value.name === 'to');
-}
-
 /**
  * Returns the document with examples that name resources which the key's account has, as far as there are any: a request that is tried as it
  * is shown succeeds.

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { basename, extname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { ApiError } from '@customer-platform/contracts/core';
+import { serviceUnavailable } from '@customer-platform/service-kit';
+import { etagOf, type StaticFile, sendStaticFile, staticFile, takesGzip } from '../http/static-file.ts';
+
+/** Types by the end of a file's name; any other file is bytes. Those of text are compressed. */
+const types: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.xml': 'application/xml; charset=utf-8',
+  '.gz': 'application/gzip',
+  '.ico': 'image/x-icon',
+  '.png': 'image/png',
+  '.tgz': 'application/gzip',
+  '.wasm': 'application/wasm',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+};
+const isText = (type: string) => type.includes('charset') || type === types['.svg'];
+
+/** Folders whose files have a hash of their content in their names. */
+const hashedFolders = ['_astro/', 'pagefind/fragment/', 'pagefind/index/'];
+/** Files of the site that are found at the root too, where assistants look for them. */
+const atRoot = ['llms.txt', 'llms-full.txt'];
+const policyFile = 'csp.json';
+/** Text of a page in whose place each response has its nonce: the reference inserts style sheets, which carry it. */
+const noncePlace = '{csp-nonce}';
+
+/** Sources that the site allows besides its own files, by directive: the hashes of its inline scripts. */
+type Sources = Partial<Record<'script-src' | 'style-src', string[]>>;
+
+interface SiteFile {
+  file: string;
+  type: string;
+  headers: Record<string, string>;
+  /** Made at the first request, and kept: the tag and, of a text, the compressed bytes. */
+  kept?: Promise<Kept>;
+}
+interface Kept {
+  etag: string;
+  gzipped: Buffer | undefined;
+  hasNonce: boolean;
+}
+
+/** The files of the documentation, as they were in their directory when the gateway started: no path of a request reaches the disk. */
+export class Site {
+  readonly #files: ReadonlyMap<string, SiteFile>;
+  readonly #sources: Sources;
+
+  /** A directory that does not exist is a site that was not built. */
+  constructor(directory: string) {
+    const isBuilt = existsSync(join(directory, 'index.html'));
+    this.#files = isBuilt ? listFiles(directory) : new Map();
+    const policy = join(directory, policyFile);
+    this.#sources = existsSync(policy) ? (JSON.parse(readFileSync(policy, 'utf8')) as Sources) : {};
+  }
+
+  /** Returns whether a path is one of the site, be there a file or not. */
+  owns(path: string): boolean {
+    return path === '/docs' || path.startsWith('/docs/') || atRoot.some((name) => path === `/${name}`);
+  }
+
+  /**
+   * Sends the file at a path; leads `/docs/x/` and `/docs/x.html` to `/docs/x`. Throws 404 where there is none, which browsers get as a
+   * page, and 503 if the site was not built.
+   */
+  async send(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    if (this.#files.size === 0)
+      throw serviceUnavailable(
+        'The documentation is not built: run `npm run build -w packages/docs-site`, then start the gateway again',
+      );
+    const found = this.#files.get(path);
+    const plainPath = path.replace(/\/$|\.html$/, '');
+    if (!found && this.#files.has(plainPath)) redirect(request, response, plainPath);
+    else if (found) await this.#send(request, response, found, 200);
+    else {
+      const page = acceptsHtml(request) ? this.#files.get('/docs/404') : undefined;
+      if (!page) throw new ApiError('not_found', 'The documentation has nothing at this path; /docs has its pages');
+      await this.#send(request, response, page, 404);
+    }
+  }
+
+  async #send(request: IncomingMessage, response: ServerResponse, file: SiteFile, status: number): Promise<void> {
+    file.kept ??= keep(file);
+    const { etag, gzipped, hasNonce } = await file.kept.catch((error: unknown) => {
+      delete file.kept;
+      throw error;
+    });
+    const { type } = file;
+    const nonce = hasNonce ? randomBytes(18).toString('base64') : undefined;
+    // Only the compressed bytes stay in memory: nearly every client takes them.
+    const sent = nonce
+      ? await withNonce(file, nonce)
+      : { type, etag, gzipped, bytes: gzipped && takesGzip(request) ? gzipped : await readFile(file.file) };
+    if (response.closed) return;
+    const headers = { 'Content-Security-Policy': policyOf(type, this.#sources, nonce), ...file.headers };
+    sendStaticFile(request, response, sent, headers, status);
+  }
+}
+
+/** Returns whether a browser asks: only a browser names HTML among what it accepts. */
+export function acceptsHtml({ headers }: IncomingMessage): boolean {
+  const accepted = headers.accept?.split(',') ?? [];
+  return accepted.some((range) => range.split(';', 1)[0]!.trim().toLowerCase() === 'text/html');
+}
+
+/** Returns the files of the site by their paths. Those whose names begin with a dot are the build's own. */
+function listFiles(directory: string): Map<string, SiteFile> {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name !== policyFile);
+  const paths = files.flatMap(({ parentPath, name }) => {
+    const file = join(parentPath, name);
+    const path = relative(directory, file).replaceAll('\\', '/');
+    const served = siteFile(file, path);
+    const page = `/docs/${path}`.replace(/(\/index)?\.html$/, '');
+    return atRoot.includes(path)
+      ? ([
+          [page, served],
+          [`/${path}`, served],
+        ] as const)
+      : ([[page, served]] as const);
+  });
+  return new Map(paths);
+}
+
+function siteFile(file: string, path: string): SiteFile {
+  const type = types[extname(path)] ?? 'application/octet-stream';
+  const isHashed = hashedFolders.some((folder) => path.startsWith(folder));
+  const cacheControl = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const download = { 'Content-Disposition': `attachment; filename="${basename(path)}"` };
+  return {
+    file,
+    type,
+    headers: { 'Cache-Control': cacheControl, ...(type === 'application/gzip' ? download : {}) },
+  };
+}
+
+async function keep({ file, type }: SiteFile): Promise<Kept> {
+  const bytes = await readFile(file);
+  const hasNonce = bytes.includes(noncePlace);
+  const gzipped = isText(type) && !hasNonce ? await promisify(gzip)(bytes) : undefined;
+  return { etag: etagOf(bytes), gzipped, hasNonce };
+}
+
+async function withNonce({ file, type }: SiteFile, nonce: string): Promise<StaticFile> {
+  const text = await readFile(file, 'utf8');
+  const bytes = Buffer.from(text.replaceAll(noncePlace, nonce));
+  return staticFile(type, bytes, await promisify(gzip)(bytes));
+}
+
+/**
+ * Restricts every load to this origin: the site works without the internet. The search is WebAssembly. The attributes that the reference
+ * and samples of code compute, such as the width of line numbers, can carry no nonce. A picture has its style sheet within it.
+ */
+function policyOf(type: string, sources: Sources, nonce: string | undefined): string {
+  if (type === types['.svg']) return "default-src 'none'; style-src 'unsafe-inline'";
+  const scripts = ["'self'", "'wasm-unsafe-eval'", ...(sources['script-src'] ?? [])];
+  const styles = ["'self'", ...(nonce ? [`'nonce-${nonce}'`] : []), ...(sources['style-src'] ?? [])];
+  return [
+    "default-src 'self'",
+    `script-src ${scripts.join(' ')}`,
+    `style-src ${styles.join(' ')}`,
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function redirect(request: IncomingMessage, response: ServerResponse, path: string): void {
+  const query = request.url!.includes('?') ? request.url!.slice(request.url!.indexOf('?')) : '';
+  response.writeHead(301, { Location: path + query, 'Cache-Control': 'no-cache', 'Content-Length': 0 }).end();
+}

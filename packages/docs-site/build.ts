@@ -1,0 +1,28 @@
+import { copyFileSync, globSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyReference } from './src/copy-reference.ts';
+import { packClient, packPythonClient } from './src/client-archives.ts';
+import { writeContentPolicy } from './src/content-policy.ts';
+import { flattenPages } from './src/flat-files.ts';
+import { writeMarkdown } from './src/markdown-pages.ts';
+import { docs, readPages } from './src/pages.ts';
+import { writeSearchIndex } from './src/search-index.ts';
+
+/** Builds the site into `dist`: pages, search, pages as Markdown, and the packed clients. Needs no network. */
+const dist = join(import.meta.dirname, 'dist');
+
+// Read first: a page that is missing ends the build with one sentence.
+const pages = readPages();
+// Astro reads it when it is imported.
+process.env.ASTRO_TELEMETRY_DISABLED = '1';
+const { build } = await import('astro');
+await build({ root: import.meta.dirname, logLevel: 'error' });
+await writeSearchIndex(dist);
+flattenPages(dist);
+await copyReference(dist);
+writeContentPolicy(dist);
+writeMarkdown(dist, pages);
+mkdirSync(join(dist, 'images'), { recursive: true });
+for (const file of globSync('images/*.svg', { cwd: docs })) copyFileSync(join(docs, file), join(dist, file));
+packClient(dist);
+await packPythonClient(dist);

@@ -1,0 +1,105 @@
+import { type Document, type Operation, type Parameter, type Reference, resolve, type Schema } from './api-document.ts';
+
+/**
+ * Returns the reference as Markdown: every operation in the document's order, under a heading with its `operationId` as anchor. Searches,
+ * readers without JavaScript and assistants read it; in a browser the interactive reference takes its place.
+ */
+export function writeReference(document: Document): string {
+  const introduction = document.info.description.replaceAll('{base_url}', 'https://api.example.com');
+  const places = placesOf(document);
+  const chapters = document.tags.map(({ name, description, 'x-displayName': title }) => {
+    const own = places.filter(({ operation }) => operation.tags[0] === name);
+    const sections = own.map(
+      (each) => `### ${each.operation.summary} { #${each.operation.operationId} }\n\n${sectionOf(document, each)}`,
+    );
+    return `## ${title} { #tag/${name} }\n\n${description}\n\n${sections.join('\n')}`;
+  });
+  return `# API reference\n\n${introduction}\n\n${chapters.join('\n')}`;
+}
+
+/** An operation's part of the reference. */
+export interface Section {
+  operation: Operation;
+  /** Markdown, without the heading. */
+  text: string;
+}
+
+/** Returns each operation's part of the reference, in the document's order. */
+export function sectionsOf(document: Document): Section[] {
+  return placesOf(document).map((place) => ({ operation: place.operation, text: sectionOf(document, place) }));
+}
+
+interface Place {
+  path: string;
+  method: string;
+  operation: Operation;
+}
+
+function placesOf({ paths }: Document): Place[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+function sectionOf(document: Document, { path, method, operation }: Place): string {
+  const parameters = (operation.parameters ?? []).map((each) => resolve<Parameter>(document, each));
+  const paragraphs = [
+    `\`${method.toUpperCase()} ${path}\``,
+    operation.description,
+    `**Scope:** ${operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key'} · **Client:** \`client.${operation['x-client-name']}\``,
+    listOf(
+      'Path',
+      parameters.filter((each) => each.in === 'path').map((each) => parameterLine(document, each)),
+    ),
+    listOf(
+      'Query',
+      parameters.filter((each) => each.in === 'query').map((each) => parameterLine(document, each)),
+    ),
+    listOf('Body', bodyLines(document, operation)),
+    `**Errors:** ${errorsOf(document, operation).join(' · ')}`,
+  ];
+  return `${paragraphs.filter((each) => each).join('\n\n')}\n`;
+}
+
+const listOf = (title: string, lines: string[]) =>
+  lines.length > 0 ? `**${title}**\n\n${lines.join('\n')}` : undefined;
+
+const parameterLine = (document: Document, { name, required, description, schema }: Parameter) =>
+  `- \`${name}\` (${typeOf(document, schema)}${required ? ', required' : ''}): ${oneLine(description)}`;
+
+/** Returns a line for each field of an operation's body. */
+function bodyLines(document: Document, { requestBody }: Operation): string[] {
+  const [content] = Object.values(requestBody?.content ?? {});
+  if (!content) return [];
+  const { properties = {}, required = [] } = resolve<Schema>(document, content.schema);
+  return Object.entries(properties).map(([name, field]) => {
+    const need = required.includes(name) ? ', required' : '';
+    return `- \`${name}\` (${typeOf(document, field)}${need}): ${oneLine(resolve<Schema>(document, field).description ?? '')}`;
+  });
+}
+
+/** Returns the type of a value in one or two words, such as "string" or "array of integers". */
+function typeOf(document: Document, value: Schema | Reference): string {
+  const { type, format, items, enum: values } = resolve<Schema>(document, value);
+  if (values) return values.map((each) => `\`${each}\``).join(', ');
+  if (type === 'array' && items) return `array of ${typeOf(document, items)}`;
+  if (type === undefined) return 'any of several types';
+  return format ?? [type].flat().join(' or ');
+}
+
+/** Returns the status of each error with its codes, which the responses have as their descriptions. */
+function errorsOf(document: Document, { responses }: Operation): string[] {
+  return Object.entries(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .map(([status, response]) => {
+      const codes = resolve(document, response).description.replaceAll(/\b[a-z]+_[a-z_]+\b/g, '`$&`');
+      return `${status} ${codes}`;
+    });
+}
+
+/** Returns a text as one line of a list. */
+const oneLine = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
+import { root } from './pages.ts';
+
+/** Builds the TypeScript client and puts its package at `client.tgz`, from where npm installs it. Throws with the build's output if it fails. */
+export function packClient(dist: string): void {
+  const folder = join(root, 'packages/client');
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [join(folder, 'build.ts')], {
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  if (status !== 0) throw new Error(`packages/client was not built: ${error?.message ?? `${stdout}${stderr}`}`);
+  const [archive] = globSync('dist/*.tgz', { cwd: folder });
+  if (archive === undefined) throw new Error('packages/client/build.ts made no dist/*.tgz');
+  copyFileSync(join(folder, archive), join(dist, 'client.tgz'));
+}
+
+/**
+ * Packs the sources of the Python client into `client-python.tar.gz`, from where pip builds and installs it. The bytes are the same for the
+ * same sources. Needs no Python.
+ */
+export async function packPythonClient(dist: string): Promise<void> {
+  const folder = join(root, 'packages/client-python');
+  if (!existsSync(join(folder, 'pyproject.toml'))) return;
+  const files = globSync(['pyproject.toml', 'README.md', 'LICENSE', 'src/**/*'], { cwd: folder }).sort();
+  const archive = pack();
+  const bytes = buffer(archive);
+  for (const file of files) {
+    const path = join(folder, file);
+    if (!statSync(path).isFile() || /\.pyc$|\.egg-info\//.test(file)) continue;
+    archive.entry({ name: `${basename(folder)}/${file}`, mtime: new Date(0) }, readFileSync(path));
+  }
+  archive.finalize();
+  writeFileSync(join(dist, 'client-python.tar.gz'), gzipSync(await bytes));
+}

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readDocument } from './api-document.ts';
+import { writeReference } from './api-reference.ts';
+import { type Link, linksOf, withLinks } from './links.ts';
+import { base, elsewhere, guides, type ListedPage, referencePage } from './manifest.ts';
+
+/** Root of the repository. */
+export const root = join(import.meta.dirname, '../../..');
+
+/** Folder of the pages' sources. */
+export const docs = join(root, 'docs');
+
+/** A page as it is read: its Markdown, and where its links lead. */
+export interface Page extends ListedPage {
+  /** Path of the page below the site's, `index` for the home page. */
+  slug: string;
+  /** Text of the first heading. */
+  heading: string;
+  /** Markdown below the first heading, as it stands in the source. */
+  body: string;
+  /** Lines of the source above the body. */
+  linesAbove: number;
+  links: readonly Link[];
+}
+
+/** Returns the listed pages and the reference. Throws one error that names every page which is missing and every link that leads nowhere. */
+export function readPages(): Page[] {
+  const missing = guides.filter(({ file }) => !existsSync(join(docs, file)));
+  if (missing.length > 0) {
+    const files = missing.map(({ file }) => `docs/${file}`).join(', ');
+    throw new Error(`Missing pages: ${files}. Write them, or remove them from packages/docs-site/src/manifest.ts.`);
+  }
+  const pages = guides.map((page) => pageOf(page, readFileSync(join(docs, page.file), 'utf8')));
+  pages.push(pageOf(referencePage, writeReference(readDocument())));
+  const faults = pages.flatMap((page) => faultsOf(page));
+  if (faults.length > 0) throw new Error(`Links that lead nowhere on the site:\n${faults.join('\n')}`);
+  return pages;
+}
+
+function pageOf(listed: ListedPage, source: string): Page {
+  const [, heading] = /^# (.+)\n/.exec(source) ?? [];
+  if (heading === undefined) throw new Error(`docs/${listed.file}:1: the first line must be a heading, "# …"`);
+  const body = source.slice(source.indexOf('\n') + 1);
+  return { ...listed, slug: listed.file.replace(/\.md$/, ''), heading, body, linesAbove: 1, links: linksOf(body) };
+}
+
+/** Returns a sentence for each relative link of a page that leads to no page and no picture. */
+function faultsOf(page: Page): string[] {
+  return page.links
+    .filter(({ file }) => file !== '' && addressOf(file, '') === undefined)
+    .map((link) => `${whereOf(page, link)}: ${link.target} is no page of the site and no picture in docs/images`);
+}
+
+/** Returns where a link stands in the sources. */
+export const whereOf = ({ file, linesAbove }: Page, { line }: Link) => `docs/${file}:${line + linesAbove}`;
+
+/** Returns the file of the page that a link leads to, the page's own for `#…`; undefined if it leads to no page. */
+export function pageBehind(page: Page, { file }: Link): string | undefined {
+  const target = elsewhere[file] ?? file;
+  return file === '' ? page.file : isPage(target) ? target : undefined;
+}
+
+/** Returns the body with links that work on the site; `suffix` is `.md` where they are to lead to pages as Markdown. */
+export function bodyFor(page: Page, suffix: '' | '.md'): string {
+  return withLinks(page.body, (link) =>
+    link.file === '' ? link.target : `${addressOf(link.file, suffix)}${link.hash}`,
+  );
+}
+
+const isPage = (file: string) => file === referencePage.file || guides.some((page) => page.file === file);
+
+/** Returns the path of a page's file on the public port. */
+export function pathOf(file: string, suffix: '' | '.md' = ''): string {
+  if (file === 'index.md' && suffix === '') return base;
+  return `${base}/${file.replace(/\.md$/, suffix)}`;
+}
+
+/** Returns the path of what a relative link names; undefined if the site does not have it. */
+function addressOf(file: string, suffix: '' | '.md'): string | undefined {
+  const target = elsewhere[file] ?? file;
+  if (target.startsWith('/')) return target;
+  if (isPage(target)) return pathOf(target, suffix);
+  return /^images\/[\w-]+\.svg$/.test(target) && existsSync(join(docs, target)) ? `${base}/${target}` : undefined;
+}

@@ -1,0 +1,61 @@
+/**
+ * Returns the document as the page shows it: with the address of the API, which only the page knows, and with the scope and the errors of each
+ * operation in its description, where nobody has to click for them.
+ */
+export function forPage(document, address) {
+  const shown = JSON.parse(JSON.stringify(document), (_name, value) => {
+    if (typeof value === 'string') return value.replaceAll('{base_url}', address);
+    if (!isPeriod(value)) return value;
+    // Both have the same examples, and the page fills in the first: nothing is between a date and itself.
+    const { examples: _examples, ...schema } = value.schema;
+    return { ...value, schema };
+  });
+  const meanings = meaningsOf(shown);
+  for (const operation of Object.values(shown.paths).flatMap(Object.values)) {
+    const scope = operation['x-scope'] ? `\`${operation['x-scope']}\`` : 'any key';
+    operation.description = [`**Scope:** ${scope}`, operation.description, errorsOf(shown, meanings, operation)].join(
+      '\n\n',
+    );
+  }
+  // The site has these guides as pages.
+  shown.info.description = shown.info.description.split('\n## ', 1)[0];
+  return shown;
+}
+
+/** Returns whether a value is a parameter that may be left out, and that begins or ends a period. */
+function isPeriod(value) {
+  return value?.in === 'query' && !value.required && (value.name === 'from' || value.name === 'to');
+}
+
+/** Statuses of errors that not every operation has. */
+const ownStatuses = ['400', '404', '409', '413'];
+
+/** Returns the errors of an operation as a list in Markdown, and a line of those that every operation has. */
+function errorsOf(document, meanings, { responses }) {
+  const errors = Object.entries(responses)
+    .filter(([status]) => status >= '400')
+    .flatMap(([status, response]) => codesOf(document, response).map((code) => ({ status, code })));
+  const isOwn = ({ status }) => ownStatuses.includes(status);
+  const lines = errors.filter(isOwn).map(({ status, code }) => {
+    const meaning = status === '413' ? 'The body is too large.' : meanings.get(code);
+    return `- ${status} \`${code}\`: ${meaning}`;
+  });
+  const shared = Map.groupBy(
+    errors.filter((error) => !isOwn(error)),
+    ({ status }) => status,
+  );
+  const groups = [...shared].map(([status, group]) => `${status} ${group.map(({ code }) => `\`${code}\``).join(', ')}`);
+  return `**Errors**\n\n${lines.join('\n')}\n- As [every operation](/docs/errors): ${groups.join('; ')}`;
+}
+
+/** Returns the codes of an error response: it has an example of each. */
+function codesOf({ components }, response) {
+  const named = response.$ref ? components.responses[response.$ref.split('/').at(-1)] : response;
+  return Object.values(named.content['application/json'].examples).map(({ value }) => value.error.code);
+}
+
+/** Returns the meanings of codes, which the document's description has as a table. */
+function meaningsOf({ info }) {
+  const rows = info.description.matchAll(/^\| `(\w+)` \| \d+ \| (.+) \|$/gm);
+  return new Map([...rows].map(([, code, meaning]) => [code, meaning]));
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+
+interface Operation {
+  operationId: string;
+  'x-client-name': string;
+  'x-codeSamples': { label: string; source: string }[];
+  requestBody?: { content: Record<string, { example: object }> };
+}
+interface ApiDocument {
+  paths: Record<string, Record<string, Operation>>;
+}
+
+const { addSamples } = (await import(new URL('./samples.js', import.meta.url).href)) as {
+  addSamples(document: ApiDocument, address: string): void;
+};
+const file = new URL('../../../../docs/reference/openapi.json', import.meta.url);
+const document = JSON.parse(readFileSync(file, 'utf8')) as ApiDocument;
+addSamples(document, 'http://127.0.0.1:8080');
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+const sampleOf = (operation: Operation, label: string) =>
+  operation['x-codeSamples'].find((each) => each.label === label)!.source;
+const find = (id: string) => operations.find(({ operationId }) => operationId === id)!;
+
+/** A client that notes which method is called with what. */
+class NotedClient {
+  calls: { method: string; input?: { params?: object; query?: object; body?: object } }[] = [];
+
+  at(path: string[]): object {
+    return new Proxy(() => undefined, {
+      get: (_, name) => this.at([...path, String(name)]),
+      apply: (_, __, [input]) => {
+        this.calls.push({ method: path.join('.'), input });
+        return [];
+      },
+    });
+  }
+}
+
+it('a sample of the TypeScript client calls the method of the operation with its examples', async () => {
+  const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
+  expect(operations.length).toBeGreaterThan(100);
+  for (const operation of operations) {
+    // The types and the import go; the rest is JavaScript.
+    const code = sampleOf(operation, 'TypeScript client')
+      .replace(/^import .*\n/, '')
+      .replace('KEY!', 'KEY');
+    const noted = new NotedClient();
+    await AsyncFunction('createClient', code)(() => noted.at([]));
+    const [call] = noted.calls;
+    expect([noted.calls.length, call!.method]).toEqual([1, operation['x-client-name']]);
+    const [[type, content] = []] = Object.entries(operation.requestBody?.content ?? {});
+    if (type === 'application/json') expect(call!.input!.body).toEqual(content!.example);
+  }
+});
+
+it('a sample of the Python client names the method as Python does, with the path first and fields by name', () => {
+  expect(sampleOf(find('markNoShow'), 'Python client')).toContain('client.calendar.appointments.no_show(');
+  expect(sampleOf(find('rescheduleAppointment'), 'Python client')).toContain(
+    'client.calendar.appointments.reschedule(\n    "019a9c92-6b0d-7c84-9f80-91a2b3c4d5e0",\n    starts_at="2025-11-26T15:30:00+01:00",\n)',
+  );
+  expect(sampleOf(find('createTimeOff'), 'Python client')).toContain('from_=');
+  const literals = operations.map((operation) => sampleOf(operation, 'Python client')).join('\n');
+  expect(literals).not.toMatch(/[=:[] ?(true|false|null|undefined)\b/);
+});
+
+it('a file is one of the reader’s own, and a stream is read in a loop', () => {
+  expect(sampleOf(find('uploadFile'), 'TypeScript client')).toContain("file: new File(['…'], 'opening-hours.md')");
+  expect(sampleOf(find('uploadFile'), 'Python client')).toContain('file=open("opening-hours.md", "rb")');
+  expect(sampleOf(find('streamEvents'), 'TypeScript client')).toContain(
+    'for await (const event of client.events.stream())',
+  );
+  expect(sampleOf(find('streamEvents'), 'Python client')).toContain('for event in client.events.stream():');
+});

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { startBrowser, type TestBrowser } from '@customer-platform/console/browser';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import type { ConsoleMessage, Page } from 'playwright-core';
+import { type ServedSite, serveSite } from '../test/serve-site.ts';
+import { guides } from './manifest.ts';
+import { pathOf } from './pages.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const paths = guides.map(({ file }) => pathOf(file));
+
+let site: ServedSite;
+let browser: TestBrowser;
+beforeAll(async () => {
+  site = await serveSite();
+  browser = await startBrowser();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await site?.close();
+});
+
+/** Opens a page of the site, and collects what its policy refuses, what it lacks, and what it asks for elsewhere. */
+async function openPage(path: string, options: { scheme?: 'light' | 'dark'; width?: number } = {}) {
+  // The first page that the browser opens is not the one that is tested: listeners come after it.
+  const page = await browser.open(`${site.url}/docs/404`, options);
+  const faults: string[] = [];
+  page.on('console', (message: ConsoleMessage) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(site.url) && !request.url().startsWith('data:')) faults.push(request.url());
+  });
+  await page.goto(site.url + path);
+  return { page, faults };
+}
+
+/** Has axe apply its rules but `disabled` ones. */
+async function expectAccessible(page: Page, disabled: string[] = []): Promise<void> {
+  await page.evaluate(axe);
+  const rules = Object.fromEntries(disabled.map((rule) => [rule, { enabled: false }]));
+  const { violations } = await page.evaluate<AxeResults>(
+    `axe.run({ resultTypes: ['violations'], rules: ${JSON.stringify(rules)} })`,
+  );
+  expect(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))).toEqual([]);
+}
+
+describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
+  it.each(paths)('%s has nothing that axe finds, and loads nothing that its policy refuses', async (path) => {
+    const { page, faults } = await openPage(path, { scheme });
+    await expectAccessible(page);
+    expect(faults).toEqual([]);
+  });
+});
+
+it.each(paths)('%s is as wide as a phone', async (path) => {
+  const { page } = await openPage(path, { width: 360 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+});
+
+it('shows the navigation on a phone once its button is pressed', async () => {
+  const { page } = await openPage('/docs', { width: 360 });
+  const link = page.getByRole('link', { name: 'Quickstart', exact: true }).first();
+  expect(await link.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await link.click();
+  await page.waitForURL('**/docs/quickstart');
+});
+
+/** Words that readers search for, and the pages of which one is to be the first result. */
+const searches: [word: string, ...paths: string[]][] = [
+  ['signature', '/docs/webhooks'],
+  ['bulk', '/docs/customer-data', '/docs/command-line'],
+  ['import', '/docs/customer-data', '/docs/command-line'],
+  ['null', '/docs/customer-data', '/docs/versioning', '/docs/changelog'],
+  ['refund', '/docs/orders'],
+  ['retry', '/docs/idempotency', '/docs/errors', '/docs/webhooks'],
+  ['reschedule', '/docs/calendar', '/docs/reference#rescheduleAppointment'],
+  ['timezone', '/docs/calendar'],
+  ['429', '/docs/rate-limits'],
+  ['opt-out', '/docs/messages'],
+];
+
+const resultLink = '.pagefind-ui__result-link';
+
+/** Searches for a word, and waits for results. */
+async function search(page: Page, word: string): Promise<void> {
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('textbox', { name: 'Search' }).fill(word);
+  await page.locator(resultLink).first().waitFor();
+}
+
+it.each(searches)('a search for %s leads to %s first', async (word, ...paths) => {
+  const { page, faults } = await openPage('/docs');
+  await search(page, word);
+  expect(paths).toContain(await page.locator(resultLink).first().getAttribute('href'));
+  expect(faults).toEqual([]);
+});
+
+it('finds an operation of the reference at its own heading', async () => {
+  const { page } = await openPage('/docs');
+  await search(page, 'rotate an api key');
+  expect(await page.locator(resultLink).first().getAttribute('href')).toBe('/docs/reference#rotateApiKey');
+});
+
+it('the results of a search have nothing that axe finds', async () => {
+  const { page } = await openPage('/docs');
+  await search(page, 'webhook');
+  // Pagefind names its field by a title and a placeholder, without a label.
+  await expectAccessible(page, ['label-title-only']);
+});
+
+it('shows the address under which it is read in its commands', async () => {
+  const { page } = await openPage('/docs');
+  await page.getByText(`npm install ${site.url}/docs/client.tgz`).waitFor();
+  expect(await page.getByText('https://api.example.com').count()).toBe(0);
+  const copied = await page.locator('button[data-code]').first().getAttribute('data-code');
+  expect(copied).toContain(`npm install ${site.url}/docs/client.tgz`);
+});
+
+it('is searched by the keyboard alone', async () => {
+  const { page } = await openPage('/docs');
+  await page.getByRole('button', { name: 'Search', disabled: false }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.locator('.pagefind-ui__search-input:focus').waitFor();
+  await page.keyboard.type('refund');
+  await page.locator(resultLink).first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+});
+
+it('is led through by the keyboard: the first stop skips the navigation', async () => {
+  const { page } = await openPage('/docs/errors');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect(new URL(page.url()).hash).toBe('#_top');
+});
