@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, startPlatform, startReceiver, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 /** Follows docs/quickstart.md as a reader would: its programs, and its commands of the client. */
@@ -76,32 +73,21 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
 }, 240_000);
 
 it('shows the tries of an endpoint that refuses', async () => {
-  const refusing = createServer((request, response) => {
-    request.resume();
-    response.writeHead(405).end();
-  });
-  refusing.listen(0, '127.0.0.1');
-  await once(refusing, 'listening');
+  const refusing = await startReceiver();
+  refusing.respond = (_, response) => response.writeHead(405).end();
   try {
-    const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
-    const [register] = /request POST \/v1\/webhooks -d '(\S+)'/.exec(page)!.slice(1);
-    const made = await expectDone([
-      commandLine,
-      'request',
-      'POST',
-      '/v1/webhooks',
-      '-d',
-      register!.replace('https://example.com', url),
-    ]);
-    const { id } = JSON.parse(made) as { id: string };
+    const [, endpoint] = /request POST \/v1\/webhooks -d '(\S+)'/.exec(page)!;
+    const request = [commandLine, 'request'];
+    const body = endpoint!.replace('https://example.com', refusing.url);
+    const { id } = JSON.parse(await expectDone([...request, 'POST', '/v1/webhooks', '-d', body])) as { id: string };
     const list = async () => await expectDone([commandLine, 'deliveries', 'list', '--endpoint', id]);
     await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
     await waitFor('the first try', async () => / pending +[12] +405 /.test(await list()), deadlineMs);
     await expectDone([commandLine, ...wordsOf('clock advance 10m')]);
     expect(await list()).toMatch(/ pending +3 +405 /);
-    await expectDone([commandLine, 'request', 'DELETE', `/v1/webhooks/${id}`]);
+    await expectDone([...request, 'DELETE', `/v1/webhooks/${id}`]);
   } finally {
-    refusing.close();
+    await refusing.stop();
   }
 }, 120_000);
 
