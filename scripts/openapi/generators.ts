@@ -57,7 +57,7 @@ export function withFolder<Result>(run: (folder: string) => Result): Result {
   }
 }
 
-/** Generates with openapi-python-client from a virtual environment of ours, and runs the quickstart's imports. */
+/** Generates with openapi-python-client from a virtual environment of ours, and compiles it. */
 function generatePython(input: string, output: string): Outcome {
   const name = 'openapi-python-client';
   const environment = join(installed, pythonClient);
@@ -75,16 +75,7 @@ function generatePython(input: string, output: string): Outcome {
   if (!generated.ok) return { name, fault: failure(name, generated) };
   const compiled = python(['-m', 'compileall', '-q', output]);
   if (!compiled.ok) return { name, fault: failure(`what ${name} generates does not compile`, compiled) };
-  const imported = python(['-c', importsOfQuickstart()], { cwd: join(output, '..') });
-  const fault = imported.ok ? undefined : failure(`docs/quickstart.md does not fit what ${name} generates`, imported);
-  return { name, fault };
-}
-
-/** Returns the imports of the quickstart's program in Python. */
-function importsOfQuickstart(): string {
-  const page = readFileSync(join(root, 'docs/quickstart.md'), 'utf8');
-  const [, program] = /```python\n([\s\S]*?)```/.exec(page)!;
-  return program!.match(/^from .+$/gm)!.join('\n');
+  return { name };
 }
 
 /** Validates with openapi-generator, from PATH or from the archive that Maven copies. */
