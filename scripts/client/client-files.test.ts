@@ -23,10 +23,15 @@ const operation = (key: string, more: Partial<Operation> = {}) =>
     ...more,
   }) as Operation;
 
+/** Returns `shop.get` for `getShop`. */
+const nameOf = (key: string) => key.replace(/^([a-z]+)([A-Z]\w*)$/, (_, verb, noun) => `${noun.toLowerCase()}.${verb}`);
+
 /** Returns a document with these operations' responses, and one kind of event. */
 const documentOf = (responses: Record<string, object>, schemas: Record<string, Schema> = {}): ClientDocument => ({
   paths: Object.fromEntries(
-    Object.entries(responses).map(([key, response]) => [`/v1/${key}`, { get: { responses: { 200: response } } }]),
+    Object.entries(responses).map(([key, response]) => {
+      return [`/v1/${key}`, { get: { operationId: key, 'x-client-name': nameOf(key), responses: { 200: response } } }];
+    }),
   ),
   webhooks: {
     'shop.opened': {
@@ -60,40 +65,79 @@ describe("the client's files", () => {
     });
     const files = await clientFiles([made, streamed], document);
     const table = files['packages/client/src/generated/operations.ts']!;
-    expect(table).toContain("  getShop: 'GET /v1/getShop',");
+    expect(table).toContain("  getShop: 'shop.get GET /v1/getShop',");
     expect(table + files['packages/client/src/generated/types.ts']).not.toContain('streamShops');
+  });
+
+  it('have the methods of a resource in a group, and each by its former name', async () => {
+    const responses = { getShop: json({}), openShop: json({}), getTown: json({}) };
+    const operations = ['getTown', 'openShop', 'getShop'].map((key) => operation(key));
+    const types = await typesOf(operations, documentOf(responses));
+    // In the order of the document.
+    expect(types).toContain('export interface Resources {\n  readonly shop: ShopApi;\n  readonly town: TownApi;\n}\n');
+    expect(types).toMatch(/export interface ShopApi \{\n[^}]* {2}get\(input[^}]* {2}open\(input/);
+    expect(types).toContain("  /** @deprecated Use `client.shop.get`. */\n  readonly getShop: ShopApi['get'];\n");
+  });
+
+  it('are not made where a method is in the place of another, or of a group', async () => {
+    const named = (...names: string[]) => {
+      const document = documentOf({ getShop: json({}), openShop: json({}) });
+      const documented = Object.values(document.paths).map(({ get }) => get!);
+      for (const [index, name] of names.entries()) documented[index]!['x-client-name'] = name;
+      return typesOf([operation('getShop'), operation('openShop')], document);
+    };
+    await expect(named('shop.get', 'shop.get')).rejects.toThrow('Two members of the client are named shop.get');
+    await expect(named('shop.get', 'shop.get.open')).rejects.toThrow('shop.get.open is in shop.get, which is a method');
+    await expect(named('shop.get.open', 'shop.get')).rejects.toThrow('Two members of the client are named shop.get');
   });
 
   it('name resources, pages of them, and what else is returned', async () => {
     const reference = { $ref: '#/components/schemas/Shop' };
     const page = { type: 'object', properties: { data: { type: 'array', items: reference }, has_more: {}, next: {} } };
     const [named, unnamed] = [json({ $ref: '#/components/schemas/ShopPage' }), json(page)];
+    const near = { ...page, properties: { town: { type: 'string' }, ...page.properties } };
     const responses = {
       getShop: json(reference),
       listShops: named,
       findShops: unnamed,
+      nearShops: json(near),
       countShops: json(fieldsOf('count')),
+      closeShops: {},
     };
-    const types = await typesOf(
-      Object.keys(responses).map((key) => operation(key)),
-      documentOf(responses, { Shop: fieldsOf('name'), ShopPage: page }),
-    );
+    const operations = Object.keys(responses).map((key) => operation(key));
+    const document = documentOf(responses, { Shop: fieldsOf('name'), ShopPage: page });
+    const files = await clientFiles(operations, document);
+    const types = files['packages/client/src/generated/types.ts']!;
     for (const line of [
-      'getShop(input?: CallOptions): Promise<Shop>;',
-      'listShops(input?: CallOptions): Promise<Page<Shop>>;',
-      'findShops(input?: CallOptions): Promise<Page<Shop>>;',
-      'Promise<CountShopsResponse>;',
+      'get(input?: CallOptions): ApiCall<Shop>;',
+      'list(input?: CallOptions): ListCall<Shop>;',
+      'find(input?: CallOptions): ListCall<Shop>;',
+      'near(input?: CallOptions): ListCall<Shop, NearShopsResponse>;',
+      'count(input?: CallOptions): ApiCall<CountShopsResponse>;',
+      'close(input?: CallOptions): ApiCall<undefined>;',
       'export interface Shop {',
     ]) {
       expect(types).toContain(line);
     }
     expect(types).not.toContain('ShopPage');
+    const lines = files['packages/client/src/generated/operations.ts']!.split('\n');
+    expect(lines.filter((line) => line.endsWith(" pages',"))).toHaveLength(3);
+  });
+
+  it('have the description of what a property refers to, unless it has its own', async () => {
+    const Town = { ...fieldsOf('name'), description: 'Where people live.' };
+    const reference = { $ref: '#/components/schemas/Town' };
+    const properties = { town: reference, birthplace: { ...reference, description: 'Where it began.' } };
+    const types = await typesOf([], documentOf({}, { Town, Shop: { type: 'object', properties } }));
+    expect(types).toContain('  /** Where people live. */\n  town?: Town | undefined;\n');
+    expect(types).toContain('  /** Where it began. */\n  birthplace?: Town | undefined;\n');
   });
 
   it('say of an operation that ends which to call instead', async () => {
     const deprecated = { since: '2026-01-01', sunset: '2027-01-01', instead: operation('findShop') };
-    const types = await typesOf([operation('getShop', { deprecated })], documentOf({ getShop: json({}) }));
-    expect(types).toContain('   * @deprecated Use `findShop`; it may be gone from 2027-01-01.\n');
+    const document = documentOf({ getShop: json({}), findShop: json({}) });
+    const types = await typesOf([operation('getShop', { deprecated })], document);
+    expect(types).toContain('   * @deprecated Use `client.shop.find`; it may be gone from 2027-01-01.\n');
   });
 
   it('tell events apart by their type, with what the list of events adds', async () => {

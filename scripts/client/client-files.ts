@@ -1,5 +1,6 @@
 import type { Operation } from '@customer-platform/contracts/core';
 import { namedTypes, type Schema } from './named-types.ts';
+import { type Method, resourceTypes } from './resource-types.ts';
 
 /** The parts of an OpenAPI document that the client's types come from. */
 export interface ClientDocument {
@@ -12,6 +13,9 @@ export interface ClientDocument {
 }
 
 interface DocumentedOperation {
+  operationId: string;
+  /** Its place in the clients, as `calendar.appointments.create`. */
+  'x-client-name': string;
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
@@ -39,20 +43,30 @@ export async function clientFiles(
   operations: readonly Operation[],
   document: ClientDocument,
 ): Promise<Record<string, string>> {
-  // A stream is no request with one response; the client reads it by itself.
-  const called = operations.filter((operation) => !isStream(documented(operation, document)));
+  // In the order of the reference. A stream is no request with one response; the client reads it by itself.
+  const names = Object.values(document.paths).flatMap((each) =>
+    Object.values(each).map(({ 'x-client-name': name }) => name),
+  );
+  const placeOf = (operation: Operation) => names.indexOf(documented(operation, document)['x-client-name']);
+  const called = operations
+    .filter((operation) => !isStream(documented(operation, document)))
+    .toSorted((one, other) => placeOf(one) - placeOf(other));
   return {
-    [`${folder}/operations.ts`]: tableOf(called),
+    [`${folder}/operations.ts`]: tableOf(called, document),
     [`${folder}/types.ts`]: await typesOf(called, document),
   };
 }
 
-function tableOf(operations: readonly Operation[]): string {
-  const rows = operations.map(({ key, method, path, bodyType }) => {
-    return `  ${key}: '${method} ${path}${bodyType === 'multipart' ? ' multipart' : ''}',\n`;
+function tableOf(operations: readonly Operation[], document: ClientDocument): string {
+  const rows = operations.map((operation) => {
+    const { key, method, path, bodyType } = operation;
+    const words = [documented(operation, document)['x-client-name'], method, path];
+    if (bodyType === 'multipart') words.push('multipart');
+    if (itemOf(responseOf(operation, document), document)) words.push('pages');
+    return `  ${key}: '${words.join(' ')}',\n`;
   });
   return `${note}
-/** Each operation's method and path, and the encoding of a body that is not JSON. */
+/** Each operation's place in the client, method and path; \`multipart\` if that is its body's encoding, and \`pages\` if it lists pages. */
 export const operationTable = {\n${rows.join('')}} as const;
 `;
 }
@@ -66,11 +80,11 @@ async function typesOf(operations: readonly Operation[], document: ClientDocumen
   });
   const types = new Map(Object.entries(schemas).filter(([, schema]) => pagedNameOf(schema) === undefined));
   const add = (name: string, schema: Schema) => {
-    if (types.has(name)) throw new Error(`Two types of the client are named ${name}`);
+    if (types.has(name)) throw twice(name);
     types.set(name, schema);
   };
   for (const [name, schema] of events) add(name, schema);
-  const methods = operations.map((operation) => methodOf(operation, document, add));
+  const resources = resourceTypes(operations.map((operation) => methodOf(operation, document, add)));
   const declarations = await namedTypes(types);
   const filters = declarations.get('EventFilter')!;
   // A platform that is newer than the client has kinds that the client does not know.
@@ -78,15 +92,14 @@ async function typesOf(operations: readonly Operation[], document: ClientDocumen
   for (const [name, schema] of types) {
     if (isAnyEvent(schema)) declarations.set(name, anyEventOf(name, schema, events));
   }
-  return `${note}import type { CallOptions, Page } from '../call.ts';
+  for (const name of resources.keys()) if (types.has(name)) throw twice(name);
+  return `${note}import type { ApiCall, CallOptions, ListCall } from '../call.ts';
 import type { UnknownEvent } from '../unknown-event.ts';
 
-/** One method per operation of the API. They throw a RequestError. */
-export interface Operations {
-${methods.join('\n')}}
-
-${[...declarations.values()].join('\n')}`;
+${[...resources.values(), ...declarations.values()].join('\n')}`;
 }
+
+const twice = (name: string) => new Error(`Two types of the client are named ${name}`);
 
 /** Returns whether a schema is the envelope of an event of any kind. */
 function isAnyEvent({ properties = {} }: Schema): boolean {
@@ -113,9 +126,9 @@ export type KnownEvent =${union};
 }
 
 /** Returns an operation's method with its documentation, and adds the types that it names. */
-function methodOf(operation: Operation, document: ClientDocument, add: (name: string, schema: Schema) => void): string {
-  const { key, status } = operation;
-  const { parameters = [], requestBody, responses } = documented(operation, document);
+function methodOf(operation: Operation, document: ClientDocument, add: (name: string, schema: Schema) => void): Method {
+  const { key } = operation;
+  const { parameters = [], requestBody, 'x-client-name': clientName } = documented(operation, document);
   const name = pascalCase(key);
   const typeOf = (schema: Schema, suffix: string) => {
     const reference = referenceOf(schema);
@@ -132,9 +145,22 @@ function methodOf(operation: Operation, document: ClientDocument, add: (name: st
   if (body) fields.push(`body${requestBody!.required ? '' : '?'}: ${typeOf(body, 'Body')}`);
   const isOptional = fields.every((field) => field.includes('?:'));
   const input = fields.length > 0 ? `{ ${fields.join('; ')} } & CallOptions` : 'CallOptions';
-  const response = responses[status]!.content?.['application/json']?.schema;
-  const returned = response ? (pageTypeOf(response, document) ?? typeOf(response, 'Response')) : 'undefined';
-  return `${commentOf(operation)}  ${key}(input${isOptional ? '?' : ''}: ${input}): Promise<${returned}>;\n`;
+  const signature = `(input${isOptional ? '?' : ''}: ${input}): ${callType(operation, document, typeOf)};`;
+  return { name: clientName, key, comment: commentOf(operation, document), signature };
+}
+
+/** Returns the type of a call: `ListCall<Item>` for pages, `ListCall<Item, Whole>` if they have more fields, else `ApiCall<Response>`. */
+function callType(
+  operation: Operation,
+  document: ClientDocument,
+  typeOf: (schema: Schema, suffix: string) => string,
+): string {
+  const schema = responseOf(operation, document);
+  if (schema === undefined) return 'ApiCall<undefined>';
+  const resolved = resolve(schema, document);
+  const item = itemOf(schema, document);
+  if (item === undefined) return `ApiCall<${typeOf(schema, 'Response')}>`;
+  return pagedNameOf(resolved) === undefined ? `ListCall<${item}, ${typeOf(schema, 'Response')}>` : `ListCall<${item}>`;
 }
 
 /** Returns an id of a path with its type: a short one, which needs no name. */
@@ -142,18 +168,27 @@ function parameterType([name, { type }]: [string, Schema]): string {
   return `${name}: ${type === 'integer' ? 'number' : 'string'}`;
 }
 
-function commentOf({ method, path, scope, summary, description, errors, deprecated }: Operation): string {
+function commentOf(operation: Operation, document: ClientDocument): string {
+  const { method, path, scope, summary, description, errors, deprecated } = operation;
   const lines = [`${summary}.`, ...(description ? [description] : []), '', `\`${method} ${path}\``];
   lines.push(scope ? `Scope: \`${scope}\`` : 'Scope: any key');
   if (errors.length > 0) lines.push(`Errors of its own: ${errors.map((code) => `\`${code}\``).join(', ')}`);
-  if (deprecated)
-    lines.push(`@deprecated Use \`${deprecated.instead.key}\`; it may be gone from ${deprecated.sunset}.`);
+  if (deprecated) {
+    const { key, path: newPath } = deprecated.instead;
+    const instead = Object.values(document.paths[newPath]!).find(({ operationId }) => operationId === key)!;
+    lines.push(`@deprecated Use \`client.${instead['x-client-name']}\`; it may be gone from ${deprecated.sunset}.`);
+  }
   const rows = lines.map((line) => `   * ${line.replaceAll('*/', '*\\/')}`.trimEnd());
   return `  /**\n${rows.join('\n')}\n   */\n`;
 }
 
 function documented({ path, method }: Operation, { paths }: ClientDocument): DocumentedOperation {
   return paths[path]![method.toLowerCase()]!;
+}
+
+/** Returns the schema of an operation's success; undefined if it has no body. */
+function responseOf(operation: Operation, document: ClientDocument): Schema | undefined {
+  return documented(operation, document).responses[operation.status]!.content?.['application/json']?.schema;
 }
 
 function isStream({ responses }: DocumentedOperation): boolean {
@@ -180,14 +215,18 @@ function referenceOf({ $ref }: Schema): string | undefined {
   return $ref?.slice($ref.lastIndexOf('/') + 1);
 }
 
-/** Returns `Page<Item>` for a list whose items have a name. */
-function pageTypeOf(schema: Schema, { components }: ClientDocument): string | undefined {
+function resolve(schema: Schema, { components }: ClientDocument): Schema {
   const name = referenceOf(schema);
-  const item = pagedNameOf(name === undefined ? schema : components.schemas[name]!);
-  return item && `Page<${item}>`;
+  return name === undefined ? schema : components.schemas[name]!;
 }
 
-/** Returns the name of a page's items; undefined if the schema is no page, or they have none. */
+/** Returns the name of the items that a response lists in pages; undefined if it does not. */
+function itemOf(schema: Schema | undefined, document: ClientDocument): string | undefined {
+  const { data, has_more, next } = (schema && resolve(schema, document).properties) ?? {};
+  return data?.items && has_more && next ? referenceOf(data.items) : undefined;
+}
+
+/** Returns the name of a page's items; undefined if the schema has other fields than a page, or they have no name. */
 function pagedNameOf({ properties }: Schema): string | undefined {
   const isPage = Object.keys(properties ?? {}).join() === 'data,has_more,next';
   return isPage ? referenceOf(properties!.data!.items!) : undefined;

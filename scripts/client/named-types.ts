@@ -21,10 +21,9 @@ export async function namedTypes(schemas: ReadonlyMap<string, Schema>): Promise<
     openapi: '3.1.1',
     info: { title: 'types', version: '1' },
     paths: {},
-    components: { schemas: withLists(Object.fromEntries(schemas)) },
+    components: { schemas: withDescriptions(withLists(Object.fromEntries(schemas)) as Record<string, Schema>) },
   };
   const ast = await openapiTypescript(JSON.stringify(document), {
-    defaultNonNullable: false,
     arrayLength: true,
     transform: ({ format }) => (format === 'binary' ? ts.factory.createTypeReferenceNode('Blob') : undefined),
   });
@@ -47,6 +46,23 @@ function withLists(value: unknown): unknown {
   const { minItems, maxItems, ...rest } = value as { minItems?: unknown; maxItems?: unknown };
   const schema = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, withLists(each)]));
   return typeof minItems === 'number' && minItems === maxItems ? { ...schema, minItems, maxItems } : schema;
+}
+
+/** Returns schemas in which each property that only refers to a schema has its description, so that a hover over the property shows it. */
+function withDescriptions(schemas: Record<string, Schema>): Record<string, Schema> {
+  const described = (property: Schema): Schema => {
+    const description = property.$ref && schemas[property.$ref.slice(property.$ref.lastIndexOf('/') + 1)]?.description;
+    return description && !property.description ? { ...property, description } : property;
+  };
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (value === null || typeof value !== 'object') return value;
+    const copy = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visit(each)])) as Schema;
+    if (!copy.properties) return copy;
+    const properties = Object.entries(copy.properties).map(([name, each]) => [name, described(each)] as const);
+    return { ...copy, properties: Object.fromEntries(properties) };
+  };
+  return visit(schemas) as Record<string, Schema>;
 }
 
 function membersOf(text: string): { name: string; comment: string; type: string; isObject: boolean }[] {
@@ -98,7 +114,7 @@ function plainComment(comment: string[]): string[] {
   const first = lines.findIndex((line) => line.startsWith('@description '));
   const next = lines.findIndex((line, index) => index > first && line.startsWith('@'));
   const description = first < 0 ? [] : lines.slice(first, next < 0 ? lines.length : next);
-  const tags = lines.filter((line) => /^@(?:default|example) ./.test(line));
+  const tags = lines.filter((line) => /^@example ./.test(line));
   const kept = [...description.map((line) => line.replace('@description ', '')), ...tags].filter(Boolean);
   if (kept.length < 2) return kept.map((line) => `${margin}/** ${line} */`);
   return [`${margin}/**`, ...kept.map((line) => `${margin} * ${line}`), `${margin} */`];

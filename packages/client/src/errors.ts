@@ -58,6 +58,20 @@ export class ResponseError extends Error {
   }
 }
 
+/** A wait that did not end as wanted: `wait_ended` if it never can, `wait_timed_out` at its deadline. */
+export class WaitError<Resource = unknown> extends Error {
+  override readonly name = 'WaitError';
+  readonly code: 'wait_ended' | 'wait_timed_out';
+  /** The resource as it was last seen; undefined if no request had succeeded by then. */
+  readonly last: Resource | undefined;
+
+  constructor(code: WaitError['code'], message: string, last: Resource | undefined) {
+    super(message);
+    this.code = code;
+    this.last = last;
+  }
+}
+
 /** Returns whether an error is an error response of the API, with one of these codes if any are given. */
 export function isPlatformError<Code extends ErrorCode = ErrorCode>(
   error: unknown,

@@ -24,7 +24,7 @@ export async function sendPatiently<Response>(
   const options = { ...(await call.clientOptions()), retries, timeoutMs, onResponse };
   for (;;) {
     try {
-      return (await send(options, line, { ...parts, signal: call.signal })) as Response;
+      return (await send(options, line, { ...parts, signal: call.signal })).data as Response;
     } catch (error) {
       const askedMs = isPlatformError(error) && error.retryAfter ? error.retryAfter * 1000 : 0;
       if (askedMs <= longestWaitMs) throw error;

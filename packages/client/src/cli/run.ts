@@ -122,7 +122,8 @@ function readCall(
     credentials,
     clientOptions,
     async send<Response>(...[line, parts]: Parameters<CommandCall['send']>) {
-      return (await send(await clientOptions(), line, { ...parts, signal: surroundings.signal })) as Response;
+      const { data } = await send(await clientOptions(), line, { ...parts, signal: surroundings.signal });
+      return data as Response;
     },
   };
 }

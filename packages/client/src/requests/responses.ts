@@ -1,3 +1,4 @@
+import type { ResponseInfo } from '../call.ts';
 import { PlatformError, ResponseError } from '../errors.ts';
 import type { ErrorCode } from '../generated/types.ts';
 import { retryAfterOf } from './delays.ts';
@@ -10,8 +11,14 @@ export function failureOf(request: string, response: Response, text: string): Pl
     return new ResponseError(`${request}: the response with status ${status} is not one of the API`, status, text);
   }
   const { code, message, field } = error;
-  const context = { requestId: headers.get('request-id') ?? undefined, retryAfter: retryAfterOf(headers) };
+  const context = { requestId: infoOf(response).requestId, retryAfter: retryAfterOf(headers) };
   return new PlatformError(status, { code: code as ErrorCode, message, field }, context);
+}
+
+/** Returns what callers learn of a response beside its body. */
+export function infoOf({ status, headers }: Response): ResponseInfo {
+  const requestId = headers.get('request-id') ?? undefined;
+  return { status, headers, requestId, isReplayed: headers.get('idempotent-replayed') === 'true' };
 }
 
 /** Returns a text's JSON value; undefined if it is none. */

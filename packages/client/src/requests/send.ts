@@ -1,7 +1,8 @@
+import type { Outcome } from '../call.ts';
 import { ConnectionError, type RequestError, ResponseError, TimeoutError } from '../errors.ts';
 import { attempt, type Prepared } from './attempt.ts';
 import { backoffMs, longestWaitMs, retryAfterOf, wait } from './delays.ts';
-import { failureOf, jsonOf } from './responses.ts';
+import { failureOf, infoOf, jsonOf } from './responses.ts';
 
 /** Address of the API, the key to it, and how requests are sent. */
 export interface ClientOptions {
@@ -23,8 +24,9 @@ export interface ClientOptions {
   onResponse?: ((request: RequestLine, status: number, headers: Headers) => void) | undefined;
 }
 
-/** Method and path of a request, with the operation's name if it has one. */
+/** Method and path of a request, with the operation's id if it has one. */
 export interface RequestLine {
+  /** The operation's id in the reference, such as `bookAppointment`. */
   operation?: string | undefined;
   method: string;
   /** Path with its parameters, without the query. */
@@ -44,32 +46,35 @@ export interface RequestParts {
 const longestBackoffMs = 5_000;
 const temporaryStatuses = [429, 502, 503, 504];
 
-/** Sends a request until it succeeds or no retry is left; returns the response's JSON, undefined for one without a body. Throws a RequestError. */
-export async function send(options: ClientOptions, line: RequestLine, parts: RequestParts): Promise<unknown> {
+/**
+ * Sends a request until it succeeds or no retry is left. Returns the response, and as its data the JSON of its body, undefined for one without a
+ * body. Throws a RequestError.
+ */
+export async function send(options: ClientOptions, line: RequestLine, parts: RequestParts): Promise<Outcome> {
   const { retries = 2 } = options;
   const request = await prepared(options, line, parts);
   for (let number = 1; ; number++) {
-    const outcome = await outcomeOf(request, options, line, parts.signal);
-    if (!('error' in outcome)) return outcome.body;
+    const outcome = await tried(request, options, line, parts.signal);
+    if (!('error' in outcome)) return outcome;
     const askedMs = (outcome.retryAfter ?? 0) * 1000;
     if (!outcome.isTemporary || number > retries || askedMs > longestWaitMs) throw outcome.error;
     await wait(askedMs + backoffMs(number, longestBackoffMs), parts.signal);
   }
 }
 
-type Outcome = { body: unknown } | { error: RequestError; isTemporary: boolean; retryAfter?: number | undefined };
+type Failure = { error: RequestError; isTemporary: boolean; retryAfter?: number | undefined };
 
-async function outcomeOf(
+async function tried(
   request: Prepared,
   { fetch: send = fetch, timeoutMs = 30_000, onResponse }: ClientOptions,
   line: RequestLine,
   signal: AbortSignal | undefined,
-): Promise<Outcome> {
+): Promise<Outcome | Failure> {
   try {
     const { response, text } = await attempt(request, { fetch: send, timeoutMs, signal });
     const { status, headers } = response;
     onResponse?.(line, status, headers);
-    if (response.ok) return { body: bodyOf(status, text) };
+    if (response.ok) return { data: dataOf(status, text), response: infoOf(response) };
     const retryAfter = retryAfterOf(headers);
     // 409 with Retry-After: the first attempt with the same key is still running.
     const isTemporary = temporaryStatuses.includes(status) || (status === 409 && retryAfter !== undefined);
@@ -80,11 +85,11 @@ async function outcomeOf(
   }
 }
 
-function bodyOf(status: number, text: string): unknown {
+function dataOf(status: number, text: string): unknown {
   if (text === '') return undefined;
-  const body = jsonOf(text);
-  if (body === undefined) throw new ResponseError('The response is not JSON', status, text);
-  return body;
+  const data = jsonOf(text);
+  if (data === undefined) throw new ResponseError('The response is not JSON', status, text);
+  return data;
 }
 
 /** Returns the request that all attempts send: the same bytes, because an Idempotency-Key belongs to one body. */

@@ -1,3 +1,4 @@
+import type { Page } from '../call.ts';
 import { ConnectionError, isRequestError, PlatformError, ResponseError, TimeoutError } from '../errors.ts';
 import type { Event, EventFilter } from '../generated/types.ts';
 import { backoffMs, wait } from '../requests/delays.ts';
@@ -102,8 +103,8 @@ async function open(client: ClientOptions, options: StreamOptions, last: number)
 /** Returns the sequence of the account's latest event, 0 if it has none. */
 export async function newestSequence(client: ClientOptions, signal: AbortSignal | undefined): Promise<number> {
   const line = { operation: 'listEvents', method: 'GET', path: '/v1/events' };
-  const page = (await send(client, line, { query: { limit: 1 }, signal })) as { data: { sequence: number }[] };
-  return page.data[0]?.sequence ?? 0;
+  const { data } = await send(client, line, { query: { limit: 1 }, signal });
+  return (data as Page<{ sequence: number }>).data[0]?.sequence ?? 0;
 }
 
 /** Returns messages with their ids as sequences. Throws ResponseError for an id that is none. */
