@@ -59,7 +59,7 @@ describe.each(shells)('the script for %s', (shell) => {
   });
 });
 
-const pages = ['docs/command-line.md', 'docs/quickstart.md', 'docs/sandbox.md', 'packages/client/README.md'];
+const pages = ['command-line', 'client', 'quickstart', 'sandbox', 'webhooks'].map((name) => `docs/${name}.md`);
 const lines = pages.flatMap((page) => {
   const text = readFileSync(join(import.meta.dirname, '../../../..', page), 'utf8');
   return [...text.matchAll(/customer-platform ((?:[a-z-]+|\$).*)/g)].map(([, line]) => line!);
