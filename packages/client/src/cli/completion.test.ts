@@ -59,7 +59,8 @@ describe.each(shells)('the script for %s', (shell) => {
   });
 });
 
-const pages = ['command-line', 'client', 'quickstart', 'sandbox', 'webhooks'].map((name) => `docs/${name}.md`);
+const guides = ['client', 'command-line', 'quickstart', 'sandbox', 'webhooks'];
+const pages = [...guides.map((name) => `docs/${name}.md`), 'packages/client/README.md'];
 const lines = pages.flatMap((page) => {
   const text = readFileSync(join(import.meta.dirname, '../../../..', page), 'utf8');
   return [...text.matchAll(/customer-platform ((?:[a-z-]+|\$).*)/g)].map(([, line]) => line!);
