@@ -42,9 +42,9 @@ export async function openAccount(
     const made = await rawRequest(platform.adminUrl, 'POST', path, { body: member, key: platform.adminToken });
     if (made.status !== 201) throw new Error(`no member was made: ${made.text}`);
     const open = Object.fromEntries(weekdays.map((day) => [day, [hours]]));
-    await waitFor('the teammate', () => client.createStaff({ body: { email, hours: open } }));
+    await waitFor('the teammate', () => client.calendar.staff.create({ body: { email, hours: open } }));
   }
-  const contact = await client.createContact({ body: { name: 'Ada Lovelace', phone: '+4930901820' } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Ada Lovelace', phone: '+4930901820' } });
   return {
     id,
     url: platform.gatewayUrl,
@@ -54,7 +54,7 @@ export async function openAccount(
     teammates: emails,
     bookingType: async (staff = emails) => {
       const shape = { duration_minutes: slotMinutes, slot_interval_minutes: slotMinutes, window_days: 365 };
-      return (await client.createBookingType({ body: { ...shape, name: 'Call', staff } })).id;
+      return (await client.calendar.bookingTypes.create({ body: { ...shape, name: 'Call', staff } })).id;
     },
     booking: ({ type, startsAt, staff, key: idempotencyKey }) => {
       const headers = { authorization: `Bearer ${key}`, 'idempotency-key': idempotencyKey ?? crypto.randomUUID() };

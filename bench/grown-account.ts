@@ -144,9 +144,9 @@ async function fillAppointments(
 /** Uploads a file of a thousand passages, and waits until it is read. */
 async function readFile({ client }: Customer, number: number): Promise<void> {
   const file = new File([someDocument(rows.passages)], `${number}.md`);
-  const { id: source_id } = await client.uploadFile({ body: { file } });
+  const { id: source_id } = await client.agents.knowledge.files.upload({ body: { file } });
   const read = async () => {
-    const { status, error } = await client.getSource({ params: { source_id } });
+    const { status, error } = await client.agents.knowledge.sources.get({ params: { source_id } });
     if (status === 'failed') throw new Error(`a file was not read: ${error}`);
     return status === 'ready';
   };

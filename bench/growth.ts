@@ -163,8 +163,8 @@ async function audienceTimes(setting: Setting): Promise<{ id: string; times: Tim
   const tagged = { type: 'tag' as const, op: 'has' as const, tag: 'vip' };
   const rules = { match: 'all' as const, conditions: [counted, tagged] };
   const postedAt = performance.now();
-  const { id } = await client.createAudience({ body: { name: 'Left their cart', rules } });
-  const read = () => client.getAudience({ params: { audience_id: id } });
+  const { id } = await client.cdp.audiences.create({ body: { name: 'Left their cart', rules } });
+  const read = () => client.cdp.audiences.get({ params: { audience_id: id } });
   await waitFor('the audience', async () => (await read()).status === 'ready', 120_000);
   const readyMs = performance.now() - postedAt;
   const movedMs: number[] = [];
@@ -190,7 +190,7 @@ async function moveIn(
     order by number limit ${moving} offset ${round * moving}`;
   const at = new Date().toISOString();
   const events = movers.map(({ id }, index) => ({ id: `move-${round}-${index}`, contact: id, name: countedEvent, at }));
-  await account.client.recordEvents({ body: { events } });
+  await account.client.cdp.events.record({ body: { events } });
   const sentAt = performance.now();
   await waitFor('the members to move in', async () => (await read()).members === members + moving, 120_000);
   return performance.now() - sentAt;
@@ -198,8 +198,8 @@ async function moveIn(
 
 async function duplicateTimes({ account: { client } }: Setting): Promise<Times> {
   const askedAt = performance.now();
-  await client.findDuplicates({ body: {} });
-  const areThere = async () => (await client.listDuplicates({ query: { limit: 1 } })).data.length > 0;
+  await client.cdp.duplicates.find({ body: {} });
+  const areThere = async () => (await client.cdp.duplicates.list({ query: { limit: 1 } })).data.length > 0;
   await waitFor('the duplicates', areThere, 300_000);
   return new Map([[allDuplicates, performance.now() - askedAt]]);
 }

@@ -40,14 +40,17 @@ export async function healthyCustomer(platform: ProcessPlatform, receiver: Recei
   const { gatewayUrl: url } = platform;
   const { id, key } = await platform.account();
   const client = createClient({ baseUrl: url, apiKey: key });
-  const contact = await client.createContact({ body: { name: 'Ada', phone } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Ada', phone } });
   const settings = { url: `${receiver.url}/send/sms` };
-  const channel = await client.putChannel({ params: { channel: 'sms' }, body: { provider: 'http', settings } });
+  const channel = await client.messages.channels.put({
+    params: { channel: 'sms' },
+    body: { provider: 'http', settings },
+  });
   const hook = { url: channel.hook_url, secret: String(channel.settings.secret) };
   const channels = [{ channel: 'sms' as const, body: 'Your parcel is on its way.' }];
-  const message = await client.sendMessage({ body: { to: phone, channels } });
+  const message = await client.messages.send({ body: { to: phone, channels } });
   const events = ['contact.*', 'deal.*', 'message.*'] as const;
-  await client.createEndpoint({ body: { url: receiver.url, events: [...events] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: [...events] } });
 
   const headers = { authorization: `Bearer ${key}` };
   const get = (path: string) => ({ make: () => requestBytes(url, `GET ${path}`, headers), hasEvent: false });

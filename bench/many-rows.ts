@@ -84,7 +84,7 @@ interface DealPlaces {
 
 /** Returns where a new account's deals can be. */
 export async function dealPlacesOf(client: Client): Promise<DealPlaces> {
-  const [pipeline] = (await client.listPipelines({})).data;
+  const [pipeline] = (await client.crm.pipelines.list({})).data;
   return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };
 }
 

@@ -53,7 +53,10 @@ async function sender(platform: ProcessPlatform, provider: Receiver, index: numb
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
   const sendOn = async (channel: 'sms' | 'whatsapp') => {
     const settings = { url: `${provider.url}/send/${channel}/${index}` };
-    const channelSet = await client.putChannel({ params: { channel }, body: { provider: 'http', settings } });
+    const channelSet = await client.messages.channels.put({
+      params: { channel },
+      body: { provider: 'http', settings },
+    });
     const body = JSON.stringify({ to: phone, channels: [{ channel, body: 'Your parcel is on its way.' }] });
     const send = requestBytes(platform.gatewayUrl, 'POST /v1/messages', { authorization: `Bearer ${key}` }, body);
     return { send, hook: { url: channelSet.hook_url, secret: String(channelSet.settings.secret) } };

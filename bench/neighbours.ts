@@ -33,10 +33,11 @@ async function hostileSetting(platform: ProcessPlatform, hangingUrl: string): Pr
   const hangingKeys: string[] = [];
   while (hangingKeys.length < hangingAccounts) hangingKeys.push((await platform.account()).key);
   const ofGrowing = createClient({ baseUrl: gatewayUrl, apiKey: growing.key });
-  const { id: contact } = await ofGrowing.createContact({ body: { name: 'Grown' } });
+  const { id: contact } = await ofGrowing.cdp.contacts.create({ body: { name: 'Grown' } });
   const ofSlow = createClient({ baseUrl: gatewayUrl, apiKey: slow.key });
   const body = { provider: 'http' as const, settings: { url: hangingUrl } };
-  const hookPath = new URL((await ofSlow.putChannel({ params: { channel: 'sms' }, body })).hook_url).pathname;
+  const hookPath = new URL((await ofSlow.messages.channels.put({ params: { channel: 'sms' }, body })).hook_url)
+    .pathname;
   return {
     gatewayUrl,
     databaseUrl,

@@ -30,10 +30,10 @@ export async function soakCustomers(platform: ProcessPlatform, receiver: Receive
   const { id, key, client, contact } = account;
   const type = await account.bookingType();
   const settings = { url: `${receiver.url}/send` };
-  await client.putChannel({ params: { channel: 'sms' }, body: { provider: 'http', settings } });
-  await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+  await client.messages.channels.put({ params: { channel: 'sms' }, body: { provider: 'http', settings } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });
   const audience = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'soak' }] };
-  await client.createAudience({ body: { name: 'Soak', rules: audience } });
+  await client.cdp.audiences.create({ body: { name: 'Soak', rules: audience } });
   return [{ key, next: liveMix(contact, type, account.teammates) }, await sandboxOf(platform, id, receiver)];
 }
 
@@ -75,16 +75,16 @@ function liveMix(contact: string, bookingType: number, staff: readonly string[])
 async function sandboxOf(platform: ProcessPlatform, id: string, receiver: Receiver): Promise<SoakCustomer> {
   const key = await sandboxKey(platform, id);
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-  await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
-  const contact = (await client.createContact({ body: { name: 'Ada', phone: '+4930901820' } })).id;
-  const [pipeline] = (await client.listPipelines()).data;
-  const agent = await client.createAgent({
+  await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });
+  const contact = (await client.cdp.contacts.create({ body: { name: 'Ada', phone: '+4930901820' } })).id;
+  const [pipeline] = (await client.crm.pipelines.list()).data;
+  const agent = await client.agents.create({
     body: { name: 'Soak', role: 'Replies to customers', pipelines: [pipeline!.id], actions: ['send_message'] },
   });
   const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
+  await client.agents.workflow.draft.put({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.agents.workflow.publish({ params });
+  await client.agents.goLive({ params });
   const channels = [{ channel: 'sms', body: 'Your parcel is on its way.' }];
   const mix: SoakRequest[] = [
     { method: 'POST', path: '/v1/messages', body: { contact, channels }, makes: 'message' },

@@ -48,7 +48,7 @@ export async function customersOf(platform: ProcessPlatform, receiver: Receiver,
   const create = async () => {
     const { id, key } = await platform.account();
     const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-    const { id: endpoint } = await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
+    const { id: endpoint } = await client.webhooks.create({ body: { url: receiver.url, events: ['contact.*'] } });
     // With these fields the envelope is about a kilobyte.
     const body = JSON.stringify({ name: 'Ada Lovelace', phone: '+4930901820', fields: { note: 'x'.repeat(600) } });
     const headers = { authorization: `Bearer ${key}` };
@@ -85,7 +85,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
 /** Creates accounts without an endpoint. */
 async function bareAccounts({ platform, receiver }: Setting, count: number): Promise<Customer[]> {
   const made = await customersOf(platform, receiver, count);
-  for (const { client, endpoint } of made) await client.deleteEndpoint({ params: { endpoint_id: endpoint } });
+  for (const { client, endpoint } of made) await client.webhooks.delete({ params: { endpoint_id: endpoint } });
   return made;
 }
 
@@ -95,14 +95,14 @@ async function disturbedRound(setting: Setting, tenth: Customer[], hanging: numb
   const made = await Promise.all(
     tenth.map(async ({ client }) => {
       const ids: string[] = [];
-      while (ids.length < hanging) ids.push((await client.createEndpoint({ body })).id);
+      while (ids.length < hanging) ids.push((await client.webhooks.create({ body })).id);
       return { client, ids };
     }),
   );
   const round = await steadyRound(setting, tenth);
   if (round.hung === 0) throw new Error('endpoints that were to hang got no try: nothing was disturbed');
   for (const { client, ids } of made) {
-    for (const endpoint_id of ids) await client.deleteEndpoint({ params: { endpoint_id } });
+    for (const endpoint_id of ids) await client.webhooks.delete({ params: { endpoint_id } });
   }
   return round;
 }

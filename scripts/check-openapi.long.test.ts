@@ -43,17 +43,24 @@ function namesIn(value: unknown, schemas: Json, names = new Set<string>()): Set<
   return names;
 }
 
-/** Returns the fields below a schema that have a default and are not required. */
-function defaultsIn(path: string, schema: unknown): { path: string; description: unknown }[] {
+/** Returns paths of the fields below a schema that may be left out and then have a default, as their descriptions say. */
+function defaultsIn(path: string, schema: unknown): { path: string; description: string }[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Json>; required?: string[] };
   const own = Object.entries(properties)
-    .filter(([name, field]) => 'default' in field && !required.includes(name))
-    .map(([name, { description }]) => ({ path: `${path}.${name}`, description }));
-  return [
-    ...own,
-    ...Object.entries(schema).flatMap(([key, each]) => (key === 'default' ? [] : defaultsIn(path, each))),
-  ];
+    .map(([name, { description }]) => ({ name, path: `${path}.${name}`, description: String(description) }))
+    .filter(({ name, description }) => description.includes(' Default: ') && !required.includes(name));
+  return [...own, ...Object.values(schema).flatMap((each) => defaultsIn(path, each))];
+}
+
+/** Returns each value of a keyword `default` in schemas below a value. */
+function defaultKeywordsIn(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  // Named so: examples of a body and of a response, and a value in an example.
+  return Object.entries(value).flatMap(([key, each]) => {
+    if (key === 'examples' || key === 'example') return [];
+    return key === 'default' ? [each] : defaultKeywordsIn(each);
+  });
 }
 
 describe('refused is a document', () => {
@@ -197,10 +204,18 @@ describe('the document', () => {
     expect(unnamed).toEqual([]);
   });
 
+  it('has no keyword default, which generators take for a field that is always there: the description says it', () => {
+    expect(defaultKeywordsIn(document)).toEqual([]);
+    const { schemas, parameters } = document.components;
+    expect(defaultsIn('BookAppointmentBody', schemas.BookAppointmentBody).map(({ path }) => path)).toContain(
+      'BookAppointmentBody.status',
+    );
+    expect(parameters.Limit).toMatchObject({ description: expect.stringContaining('Default: `50`.') });
+  });
+
   it('has a field with a default as one that may be left out, and says so where responses always have it', () => {
     const { schemas } = document.components;
-    const { WorkflowBlock } = schemas as Record<string, { required: string[]; properties: Json }>;
-    expect(WorkflowBlock!.properties.params).toMatchObject({ default: {} });
+    const { WorkflowBlock } = schemas as Record<string, { required: string[] }>;
     expect(WorkflowBlock!.required).toEqual(['id', 'kind']);
     const responses = described.flatMap(({ operation }) => mediaIn(operation.responses));
     const told = namesIn([responses, Object.values(document.webhooks)], schemas);

@@ -28,14 +28,14 @@ const article = {
 
 /** Opens a shop with a live agent, an indexed article, and a customer with an open deal. */
 async function openShop(client: Client) {
-  const set = await client.putChannel({ params: { channel: 'whatsapp' }, body: provider.settings });
-  const { id: source_id } = await client.createSource({ body: article });
-  const contact = await client.createContact({ body: { name: 'Casey', phone } });
-  const pipeline = (await client.listPipelines()).data[0]!;
-  const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
+  const set = await client.messages.channels.put({ params: { channel: 'whatsapp' }, body: provider.settings });
+  const { id: source_id } = await client.agents.knowledge.sources.create({ body: article });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Casey', phone } });
+  const pipeline = (await client.crm.pipelines.list()).data[0]!;
+  const deal = await client.crm.deals.create({ body: { title: 'Tea', contact: contact.id } });
   const agent = await hireAgent(client, { pipelines: [pipeline.id] });
   await waitFor('the article to be read', async () => {
-    return (await client.getSource({ params: { source_id } })).status === 'ready';
+    return (await client.agents.knowledge.sources.get({ params: { source_id } })).status === 'ready';
   });
   const { gatewayUrl } = platform;
   const write = (body: string) => {
@@ -44,10 +44,13 @@ async function openShop(client: Client) {
     return callHook({ gatewayUrl, path: new URL(set.hook_url).pathname, secret: provider.secret }, inbound, { at });
   };
   const awaiting = () =>
-    waitFor('a plan to be approved', async () => (await client.listPlans({ query: { status: 'awaiting' } })).data[0]);
+    waitFor(
+      'a plan to be approved',
+      async () => (await client.agents.plans.list({ query: { status: 'awaiting' } })).data[0],
+    );
   const ended = (plan_id: number) =>
     waitFor('the plan to end', async () => {
-      const plan = await client.getPlan({ params: { plan_id } });
+      const plan = await client.agents.plans.get({ params: { plan_id } });
       return !['awaiting_approval', 'running'].includes(plan.status) && plan;
     });
   return { agent, contact, deal, pipeline, write, awaiting, ended };
@@ -73,16 +76,16 @@ describe('a question by WhatsApp', () => {
     });
     const body = messageOf(plan).body ?? '';
     expect(body.slice(body.indexOf('Monday to Saturday'))).toContain('Delivery');
-    await client.approvePlan({ params: { plan_id: plan.id }, body: { note: 'Good' } });
+    await client.agents.plans.approve({ params: { plan_id: plan.id }, body: { note: 'Good' } });
     const done = await ended(plan.id);
     expect(done).toMatchObject({ status: 'completed', decision_note: 'Good', last_error: null });
     const message_id = String(messageOf(done).result!.message);
     const message = await waitFor('the reply to arrive', async () => {
-      const found = await client.getMessage({ params: { message_id } });
+      const found = await client.messages.get({ params: { message_id } });
       return found.status === 'delivered' && found;
     });
     expect(message).toMatchObject({ channel: 'whatsapp', to: phone, body: messageOf(plan).body });
-    const usage = await client.getAgentUsage();
+    const usage = await client.agents.usage.get();
     expect(usage.totals).toMatchObject({ tokens: plan.tokens, calls: 1, plans: 1, estimated_cost_usd: 0 });
     expect(usage.totals.tokens).toBeGreaterThan(0);
   });

@@ -65,10 +65,10 @@ const requestsOf = (service: string) =>
 it('carries a booking from the request to the signed webhook', async () => {
   const { key } = await platform.account();
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-  await client.createEndpoint({ body: { url: receiver.url, events: ['appointment.booked'] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['appointment.booked'] } });
   const { contact, bookingType, startAt } = await openCalendar(client);
   const body = { contact, booking_type: bookingType, starts_at: startAt(0) };
-  const booked = await waitFor('the booking', () => client.bookAppointment({ body }));
+  const booked = await waitFor('the booking', () => client.calendar.appointments.create({ body }));
   await receiver.next((request) => request.body.includes(booked.id));
 });
 

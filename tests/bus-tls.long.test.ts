@@ -51,10 +51,10 @@ const connectBus = (url: string, settings: Record<string, string> = {}) =>
 
 it('carries events over TLS, by the first server of a list that responds', async () => {
   const { client } = await platform.account();
-  const { id } = await client.createContact({ body: { name: 'Ada' } });
+  const { id } = await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const event = await waitFor(
     'the event',
-    async () => (await client.listEvents({ query: { type: 'contact.created' } })).data[0],
+    async () => (await client.events.list({ query: { type: 'contact.created' } })).data[0],
   );
   expect((event.data as { contact: { id: string } }).contact.id).toBe(id);
 });

@@ -19,11 +19,16 @@ const told = () => {
 
 it("a customer's day: contact, consent, event, audience, deal, order, decline, and a webhook for each", async () => {
   const { client } = await platform.account({ name: 'Chairs & Co', timezone: 'UTC' });
-  await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });
 
-  const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901820', tags: ['shop'] } });
+  const contact = await client.cdp.contacts.create({
+    body: { name: 'Carla Client', phone: '+4930901820', tags: ['shop'] },
+  });
   const params = { contact_id: contact.id };
-  await client.recordConsent({ params, body: { channel: 'whatsapp', purpose: 'marketing', state: 'granted' } });
+  await client.cdp.contacts.consents.record({
+    params,
+    body: { channel: 'whatsapp', purpose: 'marketing', state: 'granted' },
+  });
 
   const rules = {
     match: 'all' as const,
@@ -34,37 +39,47 @@ it("a customer's day: contact, consent, event, audience, deal, order, decline, a
       { type: 'tag' as const, op: 'has' as const, tag: 'shop' },
     ],
   };
-  const audience = await client.createAudience({ body: { name: 'Left their cart', rules } });
+  const audience = await client.cdp.audiences.create({ body: { name: 'Left their cart', rules } });
   expect(audience).toMatchObject({ status: 'building', members: 0 });
   const audienceParams = { audience_id: audience.id };
-  await waitFor('the audience', async () => (await client.getAudience({ params: audienceParams })).status === 'ready');
-  expect((await client.listAudienceMembers({ params: audienceParams })).data).toEqual([]);
+  await waitFor(
+    'the audience',
+    async () => (await client.cdp.audiences.get({ params: audienceParams })).status === 'ready',
+  );
+  expect((await client.cdp.audiences.members.list({ params: audienceParams })).data).toEqual([]);
 
   const cart = { name: 'cart.abandoned', properties: { items: 2 } };
-  const intake = await client.recordEvents({
+  const intake = await client.cdp.events.record({
     body: { events: [{ ...cart, contact: contact.id }, { ...cart, contact: crypto.randomUUID() }, { name: 'x' }] },
   });
   expect(intake).toMatchObject({ accepted: 1, repeated: 0, rejected: [{ index: 1 }, { index: 2 }] });
   const [member] = await waitFor('the member', async () => {
-    const { data } = await client.listAudienceMembers({ params: audienceParams });
+    const { data } = await client.cdp.audiences.members.list({ params: audienceParams });
     return data.length > 0 && data;
   });
   expect(member).toMatchObject({ id: contact.id, name: 'Carla Client', phone: '+4930901820' });
-  const reasons = await client.explainAudience({ params: audienceParams, query: { contact: contact.id } });
+  const reasons = await client.cdp.audiences.explain({ params: audienceParams, query: { contact: contact.id } });
   expect([reasons.member, reasons.conditions.map(({ holds }) => holds)]).toEqual([true, [true, true, true, true]]);
 
-  const deal = await client.createDeal({ body: { title: 'Two chairs', value_minor: 19_800, contact: contact.id } });
+  const deal = await client.crm.deals.create({
+    body: { title: 'Two chairs', value_minor: 19_800, contact: contact.id },
+  });
   expect(deal).toMatchObject({ pipeline: { name: 'Sales' }, stage: { name: 'New' }, contact: { id: contact.id } });
-  await client.createProduct({ body: { sku: 'chair', name: 'Chair', price_minor: 9_900 } });
-  const order = await client.createOrder({ body: { contact: contact.id, items: [{ sku: 'chair', quantity: 2 }] } });
+  await client.catalogue.products.create({ body: { sku: 'chair', name: 'Chair', price_minor: 9_900 } });
+  const order = await client.catalogue.orders.create({
+    body: { contact: contact.id, items: [{ sku: 'chair', quantity: 2 }] },
+  });
   expect(order).toMatchObject({ number: 1, status: 'new', source: 'api', channel: 'whatsapp', total_minor: 19_800 });
-  const declined = await client.declineOrder({ params: { order_id: order.id }, body: { reason: 'Sold out.' } });
+  const declined = await client.catalogue.orders.decline({
+    params: { order_id: order.id },
+    body: { reason: 'Sold out.' },
+  });
   expect(declined.status).toBe('declined');
-  await client.loseDeal({ params: { deal_id: deal.id }, body: { reason: 'sold out' } });
+  await client.crm.deals.lose({ params: { deal_id: deal.id }, body: { reason: 'sold out' } });
 
   // The decline is an event of the contact too, and removes it from the audience.
   await waitFor('the contact to leave', async () => {
-    return (await client.getAudience({ params: audienceParams })).members === 0;
+    return (await client.cdp.audiences.get({ params: audienceParams })).members === 0;
   });
   const kinds = [
     'contact.created',

@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { email } = examples.createStaff!.body as { email: string };
   await platform.admin('POST', `/admin/accounts/${account.sandboxId}/members`, { name: 'Mira Klein', email });
   story = new Story(account);
-  const { data } = await account.testClient.listPipelines();
+  const { data } = await account.testClient.crm.pipelines.list();
   story.numbers.sales_id = data[0]!.id;
   story.numbers.stage_id = data[0]!.stages[1]!.id;
   await story.send('createContact');
@@ -29,7 +29,7 @@ const send = async (...keys: string[]) => {
 /** Makes the next free times stand for those of a booking and of its move. */
 async function chooseTimes(): Promise<void> {
   const booking_type = story.numbers.booking_type_id!;
-  const { data } = await account.testClient.listFreeTimes({ query: { booking_type, limit: 50 } });
+  const { data } = await account.testClient.calendar.freeTimes.list({ query: { booking_type, limit: 50 } });
   const starts = ['bookAppointment', 'rescheduleAppointment'].map(
     (key) => (examples[key]!.body as { starts_at: string }).starts_at,
   );
@@ -43,7 +43,7 @@ async function duplicate(): Promise<void> {
   const { id: twin } = await story.send('createContact', { isOther: true });
   await story.send('findDuplicates');
   story.numbers.duplicate_id = await waitFor('the pair to be found', async () => {
-    const { data } = await account.testClient.listDuplicates();
+    const { data } = await account.testClient.cdp.duplicates.list();
     const lena = story.texts.get(String(parameterExamples.contact_id));
     return data.find(({ contacts }) => [lena, twin].every((each) => contacts.some(({ id }) => id === each)))?.id;
   });
@@ -54,7 +54,7 @@ async function plan(): Promise<void> {
   const { id: plan_id } = await story.send('requestPlan');
   story.numbers.plan_id = plan_id;
   story.numbers.step_id = await waitFor('the plan to be made', async () => {
-    const { status, steps, last_error } = await account.testClient.getPlan({ params: { plan_id } });
+    const { status, steps, last_error } = await account.testClient.agents.plans.get({ params: { plan_id } });
     if (status === 'failed') throw new Error(last_error ?? '');
     return status === 'awaiting_approval' && steps[0]!.id;
   });
@@ -93,8 +93,8 @@ it('webhooks', async () => {
   const { id: delivery } = await story.send('testEndpoint');
   story.texts.set(String(parameterExamples.delivery_id), delivery);
   await waitFor('the delivery to be tried', async () => {
-    const { id: endpoint_id } = (await account.testClient.listEndpoints()).data[0]!;
-    return (await account.testClient.listDeliveries({ params: { endpoint_id } })).data[0]?.tries.length;
+    const { id: endpoint_id } = (await account.testClient.webhooks.list()).data[0]!;
+    return (await account.testClient.webhooks.deliveries.list({ params: { endpoint_id } })).data[0]?.tries.length;
   });
   await send('redeliver', 'replayDeliveries');
   // What it names does not exist.
@@ -143,7 +143,7 @@ it('team and keys', async () => {
 });
 
 it('the clock', async () => {
-  const { now } = await account.testClient.getSandboxClock();
+  const { now } = await account.testClient.sandbox.clock.get();
   const { advance_to } = examples.advanceSandboxClock!.body as { advance_to: string };
   story.texts.set(advance_to, new Date(Date.parse(now) + 3_600_000).toISOString());
   await send('advanceSandboxClock');

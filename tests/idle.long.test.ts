@@ -30,16 +30,16 @@ it('a webhook that failed is tried again at its time', async () => {
   let tries = 0;
   receiver.respond = (_request, response) => response.writeHead(++tries < 3 ? 500 : 204).end();
   const webhook = { url: `${receiver.url}/retried`, events: ['contact.created'] };
-  await account.client.createEndpoint({ body: webhook });
-  await account.client.createContact({ body: { name: 'Ada', email: 'ada@example.com' } });
+  await account.client.webhooks.create({ body: webhook });
+  await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@example.com' } });
   await waitFor('the third try', () => tries === 3);
 });
 
 it('an audience has those who belong to it as soon as they do', async () => {
   const rules = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'regular' }] };
-  const audience = await account.client.createAudience({ body: { name: 'Regulars', rules } });
-  await account.client.createContact({ body: { name: 'Grace', email: 'grace@example.com', tags: ['regular'] } });
-  const size = async () => (await account.client.getAudience({ params: { audience_id: audience.id } })).members;
+  const audience = await account.client.cdp.audiences.create({ body: { name: 'Regulars', rules } });
+  await account.client.cdp.contacts.create({ body: { name: 'Grace', email: 'grace@example.com', tags: ['regular'] } });
+  const size = async () => (await account.client.cdp.audiences.get({ params: { audience_id: audience.id } })).members;
   await waitFor('the contact in it', async () => (await size()) === 1);
 });
 
@@ -47,7 +47,7 @@ it('an event that could not be taken is tried again at its time', async () => {
   const sql = platform.database('calendar');
   const waiting = async () => (await sql`select from failed_events where account_id = ${account.id}`).length;
   await sql`alter table contacts rename to contacts_away`;
-  await account.client.createContact({ body: { name: 'Edsger', email: 'edsger@example.com' } });
+  await account.client.cdp.contacts.create({ body: { name: 'Edsger', email: 'edsger@example.com' } });
   await waitFor('it to be set aside', async () => (await waiting()) > 0);
   await sql`alter table contacts_away rename to contacts`;
   await waitFor('it to be taken', async () => (await waiting()) === 0);
@@ -56,13 +56,13 @@ it('an event that could not be taken is tried again at its time', async () => {
 it('a scheduled message goes out, also while another table of its service is locked', async () => {
   // Time enough to be taken before it is due, on a machine that stalls too.
   const message = { to: '+4930901820', channels: [{ channel: 'sms' as const, body: 'Hello' }], send_at: inSeconds(8) };
-  const { id, status } = await account.testClient.sendMessage({ body: message });
+  const { id, status } = await account.testClient.messages.send({ body: message });
   expect(status).toBe('scheduled');
   await inTransaction(platform.database('messaging'), async (tx) => {
     await tx`lock table inbound_messages in access exclusive mode`;
     await waitFor('the message to be sent', async () => {
       await tx`select 1`; // an idle transaction would be ended
-      const { status } = await account.testClient.getMessage({ params: { message_id: id } });
+      const { status } = await account.testClient.messages.get({ params: { message_id: id } });
       return ['sent', 'delivered'].includes(status);
     });
   });

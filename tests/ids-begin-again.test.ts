@@ -47,18 +47,18 @@ it.each(reads.map(({ key, path }) => [key, path]))('%s reads what has the last o
 
 it('are drawn from 1 on again, and name what they are of, in this service and in others', async () => {
   const { client } = account;
-  const pipeline = await client.createPipeline({
+  const pipeline = await client.crm.pipelines.create({
     body: { name: 'Second', stages: ['New', 'Won'].map((name) => ({ name })) },
   });
-  const agent = await client.createAgent({ body: { name: 'Second', role: 'Sells', pipelines: [pipeline.id] } });
-  const collection = await client.createCollection({ body: { name: 'Second' } });
+  const agent = await client.agents.create({ body: { name: 'Second', role: 'Sells', pipelines: [pipeline.id] } });
+  const collection = await client.agents.knowledge.collections.create({ body: { name: 'Second' } });
   const staff = [String(await seed.id('email'))];
-  const type = await client.createBookingType({ body: { name: 'Second', duration_minutes: 30, staff } });
+  const type = await client.calendar.bookingTypes.create({ body: { name: 'Second', duration_minutes: 30, staff } });
   for (const { id } of [pipeline, agent, collection, type, ...pipeline.stages]) expect(id).toBeLessThan(100);
-  expect((await client.getPipeline({ params: { pipeline_id: pipeline.id } })).name).toBe('Second');
-  expect((await client.getAgent({ params: { agent_id: agent.id } })).pipelines).toEqual([pipeline.id]);
-  expect((await client.getBookingType({ params: { booking_type_id: type.id } })).name).toBe('Second');
-  const deal = await client.createDeal({
+  expect((await client.crm.pipelines.get({ params: { pipeline_id: pipeline.id } })).name).toBe('Second');
+  expect((await client.agents.get({ params: { agent_id: agent.id } })).pipelines).toEqual([pipeline.id]);
+  expect((await client.calendar.bookingTypes.get({ params: { booking_type_id: type.id } })).name).toBe('Second');
+  const deal = await client.crm.deals.create({
     body: { title: 'A deal', pipeline: pipeline.id, stage: pipeline.stages[1]!.id },
   });
   expect(deal).toMatchObject({ pipeline: { id: pipeline.id }, stage: { id: pipeline.stages[1]!.id } });

@@ -17,8 +17,8 @@ beforeAll(async () => {
   platform = await startProcessPlatform();
   [provider, ai] = [await startOwnProvider(), await startOwnAi()];
   client = patientClient(platform.gatewayUrl, (await platform.account()).key);
-  await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
-  await client.updateAgentSettings({ body: ai.settings });
+  await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
+  await client.agents.settings.update({ body: ai.settings });
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();
@@ -27,9 +27,9 @@ afterAll(async () => {
 }, 60_000);
 
 it(`does each step of ${plans} plans once when it is killed ${kills} times while it plans and runs them`, async () => {
-  const pipeline = (await client.listPipelines()).data[0]!;
-  const contact = await client.createContact({ body: { name: 'Casey', phone: '+4930901820' } });
-  const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
+  const pipeline = (await client.crm.pipelines.list()).data[0]!;
+  const contact = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+4930901820' } });
+  const deal = await client.crm.deals.create({ body: { title: 'Tea', contact: contact.id } });
   const params = { agent_id: await hireAgent(client, { pipelines: [pipeline.id], approval_mode: 'none' }) };
   ai.steps = [
     { action: 'send_message', params: { channel: 'sms', body: 'We will see to it.' } },
@@ -43,7 +43,7 @@ it(`does each step of ${plans} plans once when it is killed ${kills} times while
       ids.push(0);
       const place = ids.length - 1;
       const body = { contact: contact.id, goal: `Number ${place}` };
-      ids[place] = (await client.requestPlan({ params, body, idempotencyKey: `plan-${place}` })).id;
+      ids[place] = (await client.agents.plans.request({ params, body, idempotencyKey: `plan-${place}` })).id;
     }
   };
   const asking = Promise.all([ask(), ask(), ask()]);
@@ -53,7 +53,7 @@ it(`does each step of ${plans} plans once when it is killed ${kills} times while
   const all = await waitFor(
     'all plans to end',
     async () => {
-      const { data } = await client.listPlans({ query: { limit: 100 } });
+      const { data } = await client.agents.plans.list({ query: { limit: 100 } });
       return data.every(({ status }) => !['awaiting_approval', 'running'].includes(status)) && data;
     },
     90_000,
@@ -66,5 +66,7 @@ it(`does each step of ${plans} plans once when it is killed ${kills} times while
   expect(new Set(messages).size).toBe(plans * 2);
   const sent = await waitFor('all messages to be sent', () => provider.sent().length >= plans * 2 && provider.sent());
   expect(sent.map(({ message }) => message).sort()).toEqual(messages.sort());
-  expect((await client.getDeal({ params: { deal_id: deal.id } })).notes).toBe(Array(plans).fill('x').join('\n\n'));
+  expect((await client.crm.deals.get({ params: { deal_id: deal.id } })).notes).toBe(
+    Array(plans).fill('x').join('\n\n'),
+  );
 }, 240_000);

@@ -33,7 +33,7 @@ it('plays the year as it is whatever process is killed in the middle of it', asy
     await waitFor(`${type} to be told`, () => year.told().some((event) => event.type === type), 120_000);
     await killAndSeeBack(name);
   }
-  expect((await year.client.getSandboxClock()).status).toBe('advancing');
+  expect((await year.client.sandbox.clock.get()).status).toBe('advancing');
   await year.ready();
   await year.expectPlayed();
 }, 600_000);

@@ -45,9 +45,9 @@ describe('killed in the middle', () => {
     '%d ms into it, the first computation of an audience is done whole, each member told once',
     async (ms) => {
       const vips = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'vip' }] };
-      const { id } = await client.createAudience({ body: { name: `VIPs ${ms}`, rules: vips } });
+      const { id } = await client.cdp.audiences.create({ body: { name: `VIPs ${ms}`, rules: vips } });
       await killIn(ms);
-      const isReady = async () => (await client.getAudience({ params: { audience_id: id } })).status === 'ready';
+      const isReady = async () => (await client.cdp.audiences.get({ params: { audience_id: id } })).status === 'ready';
       await waitFor('the audience', isReady, 30_000);
       const [held] = await sql`
       select (select members from cdp.audiences where id = ${id}) as members,
@@ -66,9 +66,9 @@ describe('killed in the middle', () => {
     '%d ms into it, a look for duplicates finds every pair, once',
     async (ms) => {
       await sql`delete from cdp.duplicates where account_id = ${accountId}`;
-      await client.findDuplicates({ body: {} });
+      await client.cdp.duplicates.find({ body: {} });
       await killIn(ms);
-      const found = async () => (await client.listDuplicates({ query: { limit: 100 } })).data;
+      const found = async () => (await client.cdp.duplicates.list({ query: { limit: 100 } })).data;
       await waitFor('the pairs', async () => (await found()).length === pairs, 30_000);
       const isOver = async () => (await sql`select from cdp.duplicate_runs where due_at <= now()`).length === 0;
       await waitFor('the run to be over', isOver, 30_000);
@@ -78,11 +78,11 @@ describe('killed in the middle', () => {
   );
 
   it('merges are committed or rolled back: in the end each once, and nothing is left at who was merged', async () => {
-    const { data } = await client.listDuplicates({ query: { limit: 100 } });
+    const { data } = await client.cdp.duplicates.list({ query: { limit: 100 } });
     const merged = data.map(({ contacts: [, newer] }) => newer.id);
-    await client.recordEvents({ body: { events: merged.map((contact) => ({ contact, name: 'visited' })) } });
+    await client.cdp.events.record({ body: { events: merged.map((contact) => ({ contact, name: 'visited' })) } });
     const merging = data.map(({ id, contacts: [older] }) =>
-      client.mergeDuplicate({ params: { duplicate_id: id }, body: { keep: older.id } }),
+      client.cdp.duplicates.merge({ params: { duplicate_id: id }, body: { keep: older.id } }),
     );
     for (const ms of moments) await killIn(ms);
     const survivors = await Promise.all(merging);
@@ -94,7 +94,7 @@ describe('killed in the middle', () => {
         (select count(*)::int from cdp.contact_events where account_id = ${accountId} and name = 'visited') as events,
         (select count(*)::int from cdp.audience_members where contact_id = any(${merged}::uuid[])) as members`;
     expect(state).toEqual({ merged: pairs, gone: pairs, left_behind: 0, events: pairs, members: 0 });
-    const told = async () => (await client.listEvents({ query: { type: 'contact.merged', limit: 100 } })).data;
+    const told = async () => (await client.events.list({ query: { type: 'contact.merged', limit: 100 } })).data;
     await waitFor('an event for each merge', async () => (await told()).length >= pairs, 30_000);
     const ofWhom = (await told()).flatMap((event) => (event.type === 'contact.merged' ? event.data.merged.id : []));
     expect(ofWhom.sort()).toEqual([...merged].sort());

@@ -23,9 +23,9 @@ beforeAll(async () => {
   provider = await startOwnProvider();
   sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
   client = patientClient(platform.gatewayUrl, (await platform.account()).key);
-  const set = await client.putChannel({ params: { channel: 'whatsapp' }, body: provider.settings });
+  const set = await client.messages.channels.put({ params: { channel: 'whatsapp' }, body: provider.settings });
   whatsappHook = new URL(set.hook_url).pathname;
-  await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+  await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
 }, 180_000);
 afterAll(async () => {
   await sql?.end();
@@ -67,7 +67,7 @@ async function send(send_at?: string): Promise<string> {
     { channel: 'whatsapp' as const, body, fallback_after_seconds: 10 },
     { channel: 'sms' as const, body, fallback_after_seconds: 10 },
   ];
-  const message = await client.sendMessage({
+  const message = await client.messages.send({
     body: { to: '+4930901820', channels, reference, ...(send_at ? { send_at } : {}) },
     idempotencyKey: reference,
   });
@@ -101,7 +101,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
 
   await expectEachOnce();
   const messages: MessageDetail[] = [];
-  for (const message_id of accepted.values()) messages.push(await client.getMessage({ params: { message_id } }));
+  for (const message_id of accepted.values()) messages.push(await client.messages.get({ params: { message_id } }));
   expectNothingTwice(messages);
   expectEnds(messages);
   // Schedules survived: each scheduled message was sent, none of them early.
@@ -114,7 +114,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
 /** Expects every accepted message to be listed once. */
 async function expectEachOnce(): Promise<void> {
   const listed = new Map<string, string[]>();
-  for await (const { id, reference } of eachOf((page) => client.listMessages({ query: { limit: 100, ...page } })))
+  for await (const { id, reference } of eachOf((page) => client.messages.list({ query: { limit: 100, ...page } })))
     listed.set(reference!, [...(listed.get(reference!) ?? []), id]);
   expect(listed).toEqual(new Map([...accepted].map(([reference, id]) => [reference, [id]])));
 }

@@ -42,16 +42,16 @@ async function killOne(name: string): Promise<void> {
 
 it(`loses and doubles nothing when any one process is killed, at ${moments} moments under load`, async () => {
   const { contact, bookingType, startAt } = await openCalendar(client);
-  await client.createEndpoint({ body: { url: receiver.url, events: ['contact.created', 'appointment.booked'] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['contact.created', 'appointment.booked'] } });
   const acknowledged = { contacts: new Map<string, string>(), appointments: new Map<string, string>() };
   let stopped = false;
   let next = 0;
   const write = async () => {
     while (!stopped) {
       const key = `key-${next++}`;
-      const made = await client.createContact({ body: { name: key }, idempotencyKey: key });
+      const made = await client.cdp.contacts.create({ body: { name: key }, idempotencyKey: key });
       acknowledged.contacts.set(key, made.id);
-      const booked = await client.bookAppointment({
+      const booked = await client.calendar.appointments.create({
         body: { contact, booking_type: bookingType, starts_at: startAt(Number(key.slice(4))), notes: key },
         idempotencyKey: key,
       });
@@ -70,12 +70,14 @@ it(`loses and doubles nothing when any one process is killed, at ${moments} mome
 
   const contacts = new Map<string, string[]>();
   for await (const { id, name } of eachOf((page) =>
-    client.listContacts({ query: { q: 'key-', limit: 100, ...page } }),
+    client.cdp.contacts.list({ query: { q: 'key-', limit: 100, ...page } }),
   )) {
     contacts.set(name, [...(contacts.get(name) ?? []), id]);
   }
   const appointments = new Map<string, string[]>();
-  for await (const { id, notes } of eachOf((page) => client.listAppointments({ query: { limit: 100, ...page } }))) {
+  for await (const { id, notes } of eachOf((page) =>
+    client.calendar.appointments.list({ query: { limit: 100, ...page } }),
+  )) {
     appointments.set(notes, [...(appointments.get(notes) ?? []), id]);
   }
   // Every key led to exactly the acknowledged change: none twice, none lost.

@@ -30,25 +30,25 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
   const client = createClient({ baseUrl: gatewayUrl, apiKey: key });
   const stream = await readStream(`${gatewayUrl}/v1/events/stream`, key);
   const slow = await platform.account({ rate_limit: { per_minute: 1, burst: 1 } });
-  for (const { url } of [servers.good, servers.bad]) await client.createEndpoint({ body: { url, events: ['*'] } });
-  const hook = await client.putChannel({ params: { channel: 'sms' }, body: servers.provider.settings });
+  for (const { url } of [servers.good, servers.bad]) await client.webhooks.create({ body: { url, events: ['*'] } });
+  const hook = await client.messages.channels.put({ params: { channel: 'sms' }, body: servers.provider.settings });
   const path = new URL(hook.hook_url).pathname;
   const calendar = await openCalendar(client);
-  await client.updateAgentSettings({ body: servers.ai.settings });
+  await client.agents.settings.update({ body: servers.ai.settings });
   const agent_id = await hireAgent(client, { approval_mode: 'none' });
   const faulty = await connectAs(platform, 'cdp');
   let booked = 0;
   return {
     async round() {
-      const contact = (await client.createContact({ body: { name: 'Casey', phone } })).id;
+      const contact = (await client.cdp.contacts.create({ body: { name: 'Casey', phone } })).id;
       const body = { contact, booking_type: calendar.bookingType, starts_at: calendar.startAt(booked++) };
-      await client.bookAppointment({ body });
-      const deal = await client.createDeal({ body: { title: 'Tea', contact } });
-      await client.winDeal({ params: { deal_id: deal.id } });
+      await client.calendar.appointments.create({ body });
+      const deal = await client.crm.deals.create({ body: { title: 'Tea', contact } });
+      await client.crm.deals.win({ params: { deal_id: deal.id } });
       const items = [{ sku: 'tea', name: 'Tea', quantity: 1, unit_price_minor: 500 }];
-      await client.createOrder({ body: { contact, items } });
-      await client.sendMessage({ body: { contact, channels: [{ channel: 'sms', body: 'Hello' }] } });
-      await client.createSource({ body: { ...article, title: `Delivery ${booked}` } });
+      await client.catalogue.orders.create({ body: { contact, items } });
+      await client.messages.send({ body: { contact, channels: [{ channel: 'sms', body: 'Hello' }] } });
+      await client.agents.knowledge.sources.create({ body: { ...article, title: `Delivery ${booked}` } });
       await completePlan(client, agent_id, contact);
       await refusals(gatewayUrl, slow.key, { path, secret: servers.provider.secret });
       for (const text of ['no event at all', eventWithoutData()])
@@ -71,9 +71,9 @@ function eventWithoutData(): string {
 }
 
 async function completePlan(client: Client, agent_id: number, contact: string): Promise<void> {
-  const plan = await client.requestPlan({ params: { agent_id }, body: { contact, goal: 'Answer' } });
+  const plan = await client.agents.plans.request({ params: { agent_id }, body: { contact, goal: 'Answer' } });
   await waitFor('the plan to end', async () => {
-    const { status, last_error } = await client.getPlan({ params: { plan_id: plan.id } });
+    const { status, last_error } = await client.agents.plans.get({ params: { plan_id: plan.id } });
     if (status === 'failed') throw new Error(String(last_error));
     return status === 'completed';
   });

@@ -16,11 +16,11 @@ beforeAll(async () => {
   provider = await startOwnProvider();
   account = await platform.account();
   const { client } = account;
-  contact = (await client.createContact({ body: { name: 'Carla', phone: '+4930901820' } })).id;
-  withoutPhone = (await client.createContact({ body: { name: 'Nobody', email: 'nobody@example.com' } })).id;
-  const { hook_url } = await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+  contact = (await client.cdp.contacts.create({ body: { name: 'Carla', phone: '+4930901820' } })).id;
+  withoutPhone = (await client.cdp.contacts.create({ body: { name: 'Nobody', email: 'nobody@example.com' } })).id;
+  const { hook_url } = await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
   hook = new URL(hook_url).pathname;
-  await client.putChannel({ params: { channel: 'email' }, body: provider.settings });
+  await client.messages.channels.put({ params: { channel: 'email' }, body: provider.settings });
 }, 60_000);
 afterAll(async () => {
   await platform?.stop();
@@ -94,10 +94,10 @@ describe('a message is refused', () => {
 
   it('and nothing of it is stored', async () => {
     const { id, client } = await platform.account();
-    await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+    await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
     const body = { to: '+49123', channels: [{ channel: 'sms' as const, body: 'Hello' }] };
-    await expect(client.sendMessage({ body })).rejects.toMatchObject({ status: 400 });
-    expect((await client.listMessages({})).data).toEqual([]);
+    await expect(client.messages.send({ body })).rejects.toMatchObject({ status: 400 });
+    expect((await client.messages.list({})).data).toEqual([]);
     expect(platform.events(id).filter(({ type }) => type.startsWith('message.'))).toEqual([]);
   });
 });
@@ -142,7 +142,7 @@ describe('a channel is not set up', () => {
     const body = { provider: name, settings: { ...settings, [setting]: undefined } };
     const response = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
     expectRefusal(response, 'settings', new RegExp(`^settings\\.${RegExp.escape(setting)}\\b`));
-    expect((await other.client.listChannels({})).data).toEqual([]);
+    expect((await other.client.messages.channels.list({})).data).toEqual([]);
     body.settings = settings;
     const right = await other.request('PUT', `/v1/messages/channels/${channel}`, { body });
     expect([right.status, right.body.error]).toEqual([200, null]);
@@ -224,7 +224,7 @@ describe('a hook', () => {
   it.each(refusals)('called with %s stores nothing and changes no message', async (_what, refused, status, code) => {
     const { body } = await send({ to, channels: [sms] });
     const sent = await waitFor('the message to be sent', async () => {
-      const message = await account.client.getMessage({ params: { message_id: body.id } });
+      const message = await account.client.messages.get({ params: { message_id: body.id } });
       return message.status === 'sent' && message;
     });
     await platform.event(account.id, 'message.sent', ({ message }) => message.id === body.id);
@@ -235,7 +235,7 @@ describe('a hook', () => {
       expect([response.status, response.body.error.code]).toEqual([status, code]);
     }
     expect(await stored()).toEqual(before);
-    expect(await account.client.getMessage({ params: { message_id: body.id } })).toEqual(sent);
+    expect(await account.client.messages.get({ params: { message_id: body.id } })).toEqual(sent);
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -268,7 +268,7 @@ describe('a hook', () => {
     }
     const params = { message_id: body.id };
     const delivered = await waitFor('the receipt to be applied', async () => {
-      const message = await account.client.getMessage({ params });
+      const message = await account.client.messages.get({ params });
       return message.status === 'delivered' && message;
     });
     expect(delivered.attempts[0]!.receipts).toMatchObject([{ status: 'delivered', applied: true }]);

@@ -58,15 +58,15 @@ it('the provider that the page shows sends, refuses, reports receipts and what c
   try {
     const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
     const body = { provider: 'http', settings: { url, secret } };
-    const { hook_url } = await client.putChannel({ params: { channel: 'sms' }, body });
+    const { hook_url } = await client.messages.channels.put({ params: { channel: 'sms' }, body });
     const hook = platform.gatewayUrl + new URL(hook_url).pathname;
     const send = async () => {
       const channels = [{ channel: 'sms' as const, body: 'Grüße ☎' }];
-      return (await client.sendMessage({ body: { to: '+4930901821', channels } })).id;
+      return (await client.messages.send({ body: { to: '+4930901821', channels } })).id;
     };
     const withStatus = async (message_id: string, status: string) =>
       await waitFor(`a message that is ${status}`, async () => {
-        const message = await client.getMessage({ params: { message_id } });
+        const message = await client.messages.get({ params: { message_id } });
         return message.status === status && message;
       });
 

@@ -79,7 +79,7 @@ it('has the stream on every server, with the bounds that the settings say', asyn
 
 it('gets new bounds for the stream that is there, with its events', async () => {
   const { client } = await platform.account();
-  await client.createContact({ body: { name: 'Ada' } });
+  await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const { NATS_URL, BUS_PREFIX } = platform.env('cdp') as Record<'NATS_URL' | 'BUS_PREFIX', string>;
   const before = await waitFor('an event', async () => {
     const { state } = await manager.streams.info(BUS_PREFIX);
@@ -148,7 +148,7 @@ it('serves every request and loses no event while any one of its servers is kill
   expect(failures).toEqual([]);
   const recorded = async () => {
     const { data: events } = await pagesOf((query) =>
-      account.client.listEvents({ query: { ...query, type: 'contact.created' } }),
+      account.client.events.list({ query: { ...query, type: 'contact.created' } }),
     );
     return events.map(({ data }) => (data as { contact: { id: string } }).contact.id);
   };

@@ -25,7 +25,7 @@ beforeAll(async () => {
   provider = await startOwnProvider();
   ({ key } = await platform.account());
   client = patientClient(platform.gatewayUrl, key);
-  await client.createEndpoint({ body: { url: receiver.url, events: ['contact.*'] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['contact.*'] } });
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();
@@ -67,14 +67,14 @@ it('takes writes while NATS is unavailable; their events arrive when it is back'
 
 const withStatus = async (message_id: string, status: string) =>
   await waitFor(`a message that is ${status}`, async () => {
-    const message = await client.getMessage({ params: { message_id } });
+    const message = await client.messages.get({ params: { message_id } });
     return message.status === status && message;
   });
 
 it('shows a message whole within a second while webhooks hang, and says that they cannot be asked', async () => {
-  await client.putChannel({ params: { channel: 'sms' }, body: provider.settings });
+  await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
   const channels = [{ channel: 'sms' as const, body: 'Hello' }];
-  const { id } = await client.sendMessage({ body: { to: '+4930901820', channels } });
+  const { id } = await client.messages.send({ body: { to: '+4930901820', channels } });
   const whole = await withStatus(id, 'sent');
   expect(whole.webhooks_unavailable).toBe(false);
   await whileHanging(platform, 'webhooks', async () => {
@@ -82,14 +82,14 @@ it('shows a message whole within a second while webhooks hang, and says that the
     // A machine that stalls may take longer: then it is asked for again, ten times at most.
     for (let asked = 0; tookMs >= 1_000 && asked < 10; asked++) {
       const startedAtMs = performance.now();
-      const shown = await client.getMessage({ params: { message_id: id } });
+      const shown = await client.messages.get({ params: { message_id: id } });
       tookMs = performance.now() - startedAtMs;
       expect(shown).toEqual({ ...whole, webhooks: [], webhooks_unavailable: true });
     }
     expect(tookMs).toBeLessThan(1_000);
   });
   await waitFor('webhooks to say again', async () => {
-    return (await client.getMessage({ params: { message_id: id } })).webhooks_unavailable === false;
+    return (await client.messages.get({ params: { message_id: id } })).webhooks_unavailable === false;
   });
 });
 
@@ -106,12 +106,12 @@ async function isPutOff(message: string): Promise<boolean> {
 }
 
 it('sends what a contact is to know while customer data hang; what needs their consent waits for them', async () => {
-  const contact = await client.createContact({ body: { name: 'Carla', phone: '+4930901821' } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Carla', phone: '+4930901821' } });
   const consent = { channel: 'sms' as const, purpose: 'marketing' as const, state: 'granted' as const };
-  await client.recordConsent({ params: { contact_id: contact.id }, body: consent });
+  await client.cdp.contacts.consents.record({ params: { contact_id: contact.id }, body: consent });
   const send = async (purpose: 'service' | 'marketing', body: string) => {
     const channels = [{ channel: 'sms' as const, body }];
-    return (await client.sendMessage({ body: { contact: contact.id, purpose, channels } })).id;
+    return (await client.messages.send({ body: { contact: contact.id, purpose, channels } })).id;
   };
   await withStatus(await send('service', 'Known'), 'sent');
   const got = () => provider.sent().flatMap(({ to, body }) => (to === contact.phone ? [body] : []));

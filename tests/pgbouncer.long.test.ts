@@ -25,12 +25,14 @@ it('carries a customer through every module, with more requests at once than it 
   const client = patientClient(platform.gatewayUrl, key);
   const receiver = await startReceiver();
   try {
-    await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+    await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });
     const made = await Promise.all(
       Array.from({ length: 60 }, async (_none, index) => {
-        const contact = await client.createContact({ body: { name: `Ada ${index}`, external_id: `ada-${index}` } });
-        await client.createDeal({ body: { title: 'Tea', contact: contact.id } });
-        await client.createOrder({
+        const contact = await client.cdp.contacts.create({
+          body: { name: `Ada ${index}`, external_id: `ada-${index}` },
+        });
+        await client.crm.deals.create({ body: { title: 'Tea', contact: contact.id } });
+        await client.catalogue.orders.create({
           body: { contact: contact.id, items: [{ sku: 'tea', name: 'Tea', quantity: 1, unit_price_minor: 450 }] },
         });
         return contact.id;
@@ -40,7 +42,7 @@ it('carries a customer through every module, with more requests at once than it 
     for (const type of ['contact.created', 'deal.created', 'order.created']) {
       await waitFor(`${type} of each`, () => seen(type) >= made.length);
     }
-    const { data } = await client.listContacts({ query: { q: 'Ada 59' } });
+    const { data } = await client.cdp.contacts.list({ query: { q: 'Ada 59' } });
     expect(data.map(({ id }) => id)).toEqual([made[59]]);
   } finally {
     await receiver.stop();
@@ -50,17 +52,17 @@ it('carries a customer through every module, with more requests at once than it 
 it('runs what may take longer than a request: audiences, and duplicates over a table of the transaction', async () => {
   const { client } = await platform.account();
   const [older, newer] = [
-    await client.createContact({ body: { phone: '030 901820', tags: ['vip'] } }),
-    await client.createContact({ body: { phone: '+49 30 901820' } }),
+    await client.cdp.contacts.create({ body: { phone: '030 901820', tags: ['vip'] } }),
+    await client.cdp.contacts.create({ body: { phone: '+49 30 901820' } }),
   ];
   const rules = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'vip' }] };
-  const { id } = await client.createAudience({ body: { name: 'VIPs', rules } });
+  const { id } = await client.cdp.audiences.create({ body: { name: 'VIPs', rules } });
   const audience = { params: { audience_id: id } };
-  await waitFor('the audience', async () => (await client.getAudience(audience)).status === 'ready');
-  expect((await client.getAudience(audience)).members).toBe(1);
-  await client.findDuplicates({});
+  await waitFor('the audience', async () => (await client.cdp.audiences.get(audience)).status === 'ready');
+  expect((await client.cdp.audiences.get(audience)).members).toBe(1);
+  await client.cdp.duplicates.find({});
   const pairs = await waitFor('the pair', async () => {
-    const { data } = await client.listDuplicates({});
+    const { data } = await client.cdp.duplicates.list({});
     return data.length > 0 ? data : undefined;
   });
   expect(pairs.map(({ contacts }) => contacts.map((each) => each.id).sort())).toEqual([[older.id, newer.id].sort()]);

@@ -139,7 +139,7 @@ describe('the stream of events', () => {
     let read = '';
     stream.setEncoding('utf8').on('data', (chunk: string) => (read += chunk));
     for (const name of ['Ada', 'Grace']) {
-      await account.client.createContact({ body: { name } });
+      await account.client.cdp.contacts.create({ body: { name } });
       await waitFor(`the event of ${name}`, () => read.includes(`"${name}"`), 10_000);
     }
     const closed = once(stream, 'close');
@@ -235,7 +235,7 @@ describe('the p99 of a neighbour stays under 250 ms while strangers', () => {
     // A page that fills the buffers of a connection many times.
     const fields = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field_${index}`, 'x'.repeat(1_000)]));
     for (let index = 0; index < 10; index++) {
-      await stranger.client.createContact({ body: { name: `Contact ${index}`, fields } });
+      await stranger.client.cdp.contacts.create({ body: { name: `Contact ${index}`, fields } });
     }
   });
 

@@ -20,12 +20,12 @@ afterEach(async () => {
 }, 60_000);
 
 const makeContacts = async (...names: string[]) => {
-  for (const name of names) await client.createContact({ body: { name } });
+  for (const name of names) await client.cdp.contacts.create({ body: { name } });
 };
 
 /** Returns the contacts whose events webhooks recorded, by name; a duplicate name is an event that was processed twice. */
 async function recorded(): Promise<string[]> {
-  const { data } = await client.listEvents({ query: { type: 'contact.created', limit: 100 } });
+  const { data } = await client.events.list({ query: { type: 'contact.created', limit: 100 } });
   return data.map((event) => (event.data as { contact: { name: string } }).contact.name).sort();
 }
 

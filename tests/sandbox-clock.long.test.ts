@@ -22,18 +22,18 @@ it('plays a year: everything that falls due on the way happens at its time, in t
 }, 320_000);
 
 it('leaves the live account as it is', async () => {
-  const contact = await year.live.createContact({ body: { name: 'Lee', phone: '+4930901821' } });
+  const contact = await year.live.cdp.contacts.create({ body: { name: 'Lee', phone: '+4930901821' } });
   expect(Math.abs(Date.parse(contact.created_at) - Date.now())).toBeLessThan(dayMs);
 });
 
 it('runs on from there: what is made now is due by this clock', async () => {
   const { client } = year;
-  const { now } = await client.getSandboxClock();
+  const { now } = await client.sandbox.clock.get();
   const sendAt = new Date(Date.parse(now) + 8_000).toISOString();
   const channels = [{ channel: 'sms' as const, body: 'Soon' }];
-  const { id } = await client.sendMessage({ body: { to: '+4930901822', channels, send_at: sendAt } });
+  const { id } = await client.messages.send({ body: { to: '+4930901822', channels, send_at: sendAt } });
   const sent = await waitFor('the message', async () => {
-    const message = await client.getMessage({ params: { message_id: id } });
+    const message = await client.messages.get({ params: { message_id: id } });
     return message.attempts.some(({ provider_id }) => provider_id !== null) && message;
   });
   expect(Date.parse(sent.attempts[0]!.started_at)).toBeGreaterThanOrEqual(Date.parse(sendAt));
@@ -41,37 +41,39 @@ it('runs on from there: what is made now is due by this clock', async () => {
 
 it('what is refused since it is past by this clock is told what time that is', async () => {
   const { client } = year;
-  const { now } = await client.getSandboxClock();
+  const { now } = await client.sandbox.clock.get();
   const channels = [{ channel: 'sms' as const, body: 'Soon' }];
   const send_at = new Date(Date.now() + dayMs).toISOString();
-  const refused = client.sendMessage({ body: { to: '+4930901822', channels, send_at } });
+  const refused = client.messages.send({ body: { to: '+4930901822', channels, send_at } });
   const message = await refused.catch((error: Error) => error.message);
   const [, told] = /^send_at must be in the future, after (\S+)$/.exec(String(message)) ?? [];
   expect(Date.parse(told!)).toBeGreaterThanOrEqual(Date.parse(now));
-  expect(Date.parse(told!)).toBeLessThanOrEqual(Date.parse((await client.getSandboxClock()).now));
+  expect(Date.parse(told!)).toBeLessThanOrEqual(Date.parse((await client.sandbox.clock.get()).now));
 });
 
 describe('what is bound to days is so by this clock', () => {
   async function advance(client: Client, days: number): Promise<void> {
-    const { now } = await client.getSandboxClock();
-    await client.advanceSandboxClock({ body: { advance_to: new Date(Date.parse(now) + days * dayMs).toISOString() } });
-    await waitFor('the clock', async () => (await client.getSandboxClock()).status === 'ready', 120_000);
+    const { now } = await client.sandbox.clock.get();
+    await client.sandbox.clock.advance({
+      body: { advance_to: new Date(Date.parse(now) + days * dayMs).toISOString() },
+    });
+    await waitFor('the clock', async () => (await client.sandbox.clock.get()).status === 'ready', 120_000);
   }
 
   it('a merge can be undone for 30 days', async () => {
     const { testClient: client } = await platform.account();
     const merge = async () => {
       const [keep, merged] = [
-        await client.createContact({ body: { name: 'Ada' } }),
-        await client.createContact({ body: { name: 'Ada' } }),
+        await client.cdp.contacts.create({ body: { name: 'Ada' } }),
+        await client.cdp.contacts.create({ body: { name: 'Ada' } }),
       ];
       return { params: await mergeContacts(client, { keep: keep.id, merged: merged.id }), body: {} };
     };
     const [first, second] = [await merge(), await merge()];
     await advance(client, 29);
-    expect((await client.undoDuplicate(first)).data).toHaveLength(2);
+    expect((await client.cdp.duplicates.undo(first)).data).toHaveLength(2);
     await advance(client, 1.5);
-    await expect(client.undoDuplicate(second)).rejects.toMatchObject({
+    await expect(client.cdp.duplicates.undo(second)).rejects.toMatchObject({
       status: 409,
       message: expect.stringContaining('30 days'),
     });
@@ -86,10 +88,11 @@ describe('what is bound to days is so by this clock', () => {
         response.end('<h1>Prices</h1><p>A cut is 49 euros.</p>');
       };
       const { testClient: client } = await platform.account();
-      const { id: source_id } = await client.createSource({
+      const { id: source_id } = await client.agents.knowledge.sources.create({
         body: { kind: 'website', url: `${website.url}/prices`, refresh: 'daily' },
       });
-      const read = async () => (await client.getSource({ params: { source_id } })).status === 'ready';
+      const read = async () =>
+        (await client.agents.knowledge.sources.get({ params: { source_id } })).status === 'ready';
       await waitFor('the first reading', read);
       const readings = () => website.received.filter(({ path }) => path === '/prices').length;
       expect(readings()).toBe(1);
@@ -105,23 +108,24 @@ describe('what is bound to days is so by this clock', () => {
     try {
       receiver.respond = (_request, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
       const { testClient: client } = await platform.account();
-      const { id: endpoint_id } = await client.createEndpoint({
+      const { id: endpoint_id } = await client.webhooks.create({
         body: { url: receiver.url, events: ['contact.created'] },
       });
-      await client.createContact({ body: { name: 'Ada' } });
-      const tries = async () => (await client.listDeliveries({ params: { endpoint_id } })).data[0]?.tries ?? [];
+      await client.cdp.contacts.create({ body: { name: 'Ada' } });
+      const tries = async () =>
+        (await client.webhooks.deliveries.list({ params: { endpoint_id } })).data[0]?.tries ?? [];
       await waitFor('the first try', async () => (await tries()).length === 1);
       await advance(client, 0.5);
       const [first, again] = (await tries()).map(({ at }) => Date.parse(at));
       expect(again! - first!).toBeGreaterThanOrEqual(7_200_000);
       expect(again! - first!).toBeLessThan(7_200_000 * 1.1 + 60_000);
       await advance(client, 5);
-      const endpoint = () => client.getEndpoint({ params: { endpoint_id } });
+      const endpoint = () => client.webhooks.get({ params: { endpoint_id } });
       expect((await endpoint()).active).toBe(true);
-      await client.createContact({ body: { name: 'Ben' } });
+      await client.cdp.contacts.create({ body: { name: 'Ben' } });
       await waitFor('the endpoint to be off', async () => !(await endpoint()).active);
       await waitFor('its event', async () => {
-        const { data } = await client.listEvents({ query: { type: 'webhook.disabled' } });
+        const { data } = await client.events.list({ query: { type: 'webhook.disabled' } });
         return data.length === 1;
       });
     } finally {

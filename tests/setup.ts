@@ -1,4 +1,4 @@
-import { type Client, createClient } from '@customer-platform/client';
+import { type Client, type CreateAgentBody, createClient } from '@customer-platform/client';
 import { waitFor } from '@customer-platform/testkit';
 
 /** Sets up a calendar that is always open: one contact, and a booking type of five minutes that `teammates` take. */
@@ -7,10 +7,10 @@ export async function openCalendar(
 ): Promise<{ contact: string; bookingType: number; startAt(index: number): string }> {
   const always = [['00:00', '24:00']] as [string, string][];
   const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, always]));
-  const contact = await client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Ada', phone: '+4930901820' } });
   // The member may have joined a moment ago: the service gets that event from the bus.
-  await waitFor('the teammate', () => client.createStaff({ body: { email: 'ada@example.com', hours } }));
-  const type = await client.createBookingType({
+  await waitFor('the teammate', () => client.calendar.staff.create({ body: { email: 'ada@example.com', hours } }));
+  const type = await client.calendar.bookingTypes.create({
     body: { name: 'Call', duration_minutes: 5, slot_interval_minutes: 5, staff: ['ada@example.com'], window_days: 365 },
   });
   const tomorrow = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
@@ -22,15 +22,12 @@ export async function openCalendar(
 }
 
 /** Returns a live agent that answers. */
-export async function hireAgent(
-  client: Client,
-  settings: Partial<Parameters<Client['createAgent']>[0]['body']> = {},
-): Promise<number> {
-  const { id: agent_id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers', ...settings } });
+export async function hireAgent(client: Client, settings: Partial<CreateAgentBody> = {}): Promise<number> {
+  const { id: agent_id } = await client.agents.create({ body: { name: 'Robin', role: 'Answers', ...settings } });
   const params = { agent_id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
+  await client.agents.workflow.draft.put({ params, body: { blocks: [{ id: 'answer', kind: 'ai' }] } });
+  await client.agents.workflow.publish({ params });
+  await client.agents.goLive({ params });
   return agent_id;
 }
 

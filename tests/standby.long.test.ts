@@ -37,12 +37,12 @@ it('goes on with a standby that is promoted, without a restart, and has every wr
   await more();
   isOver = true;
   await Promise.all(clients);
-  const { data } = await pagesOf((query) => account.client.listContacts({ query }));
+  const { data } = await pagesOf((query) => account.client.cdp.contacts.list({ query }));
   const kept = new Set(data.map(({ id }) => id));
   expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
   await waitFor('the events', async () => {
     const { data: events } = await pagesOf((query) =>
-      account.client.listEvents({ query: { ...query, type: 'contact.created' } }),
+      account.client.events.list({ query: { ...query, type: 'contact.created' } }),
     );
     return events.length >= acknowledged.length;
   });

@@ -81,9 +81,9 @@ async function schemasOf({ database }: Machine): Promise<string[]> {
 it('each service has its data on a server of its own, and what happens in one is told to the others', async () => {
   expect([await schemasOf(crm), await schemasOf(cdp)]).toEqual([['crm'], ['cdp']]);
   const { client } = account;
-  await client.createEndpoint({ body: { url: receiver.url, events: ['deal.created', 'contact.created'] } });
-  const contact = await client.createContact({ body: { name: 'Ada' } });
-  const deal = await client.createDeal({ body: { title: 'a deal', contact: contact.id } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['deal.created', 'contact.created'] } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Ada' } });
+  const deal = await client.crm.deals.create({ body: { title: 'a deal', contact: contact.id } });
   for (const { id } of [contact, deal]) await receiver.next(({ body }) => body.includes(id));
   expect(deal.contact).toMatchObject({ id: contact.id });
 });
@@ -92,7 +92,7 @@ it('a server that is gone is 503 for its service alone, which goes on when the s
   await crm.server.stop();
   const gone = await account.request('POST', '/v1/crm/deals', { body: { title: 'another' } });
   expect([gone.status, gone.body.error.code]).toEqual([503, 'service_unavailable']);
-  const contact = await account.client.createContact({ body: { name: 'Grace' } });
+  const contact = await account.client.cdp.contacts.create({ body: { name: 'Grace' } });
   await receiver.next(({ body }) => body.includes(contact.id));
   const described = await postgresServer({ directory: join(directory, 'crm'), port: Number(portOf(crm)) });
   crm.server = await startServer(described);

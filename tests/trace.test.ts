@@ -103,7 +103,7 @@ it('shows a booking as one trace, from the request to the first try of its webho
   const account = await platform.account();
   const { contact, bookingType, startAt } = await openCalendar(patientClient(platform.gatewayUrl, account.key));
   const client = patientClient(platform.gatewayUrl, account.key);
-  await client.createEndpoint({ body: { url: receiver.url, events: ['appointment.booked'] } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['appointment.booked'] } });
   receiver.respond = (_, response) => response.writeHead(500).end();
   const body = { contact, booking_type: bookingType, starts_at: startAt(0) };
   const booked = await rawRequest(platform.gatewayUrl, 'POST', bookings, { body, key: account.key });

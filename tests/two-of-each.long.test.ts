@@ -54,7 +54,7 @@ const numbers = (to: number) => Array.from({ length: to }, (_, index) => index +
 
 /** Creates contacts one after the other, whatever happens meanwhile. */
 async function write(client: Client, count: number): Promise<void> {
-  for (let index = 0; index < count; index++) await client.createContact({ body: { name: `Contact ${index}` } });
+  for (let index = 0; index < count; index++) await client.cdp.contacts.create({ body: { name: `Contact ${index}` } });
 }
 
 /** Follows an account's events from the first one, as customers do; returns their sequences as they come. */
@@ -177,20 +177,20 @@ const days = 30;
 
 it('a clock has one gateway that moves it: another goes on where that dies, and nothing happens twice', async () => {
   const client = await sandboxOf((await platform.account()).id);
-  const at = async (day: number) => new Date(Date.parse((await client.getSandboxClock()).now) + day * 86_400_000);
+  const at = async (day: number) => new Date(Date.parse((await client.sandbox.clock.get()).now) + day * 86_400_000);
   const ids: string[] = [];
   for (let day = 1; day <= days; day++) {
     const channels = [{ channel: 'sms' as const, body: `Day ${day}` }];
     const send_at = (await at(day)).toISOString();
-    ids.push((await client.sendMessage({ body: { to: '+4930901820', channels, send_at } })).id);
+    ids.push((await client.messages.send({ body: { to: '+4930901820', channels, send_at } })).id);
   }
-  const sent = async () => (await client.listEvents({ query: { type: 'message.sent', limit: 100 } })).data.length;
+  const sent = async () => (await client.events.list({ query: { type: 'message.sent', limit: 100 } })).data.length;
   const body = { advance_to: (await at(days + 1)).toISOString() };
   const options = { key: client.key, body };
   const asked = [firstUrl(), secondUrl()].map((url) => rawRequest(url, 'POST', '/v1/sandbox/clock', options));
   expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([202, 409]);
 
-  const status = async () => (await client.getSandboxClock()).status;
+  const status = async () => (await client.sandbox.clock.get()).status;
   const moveOn = async () => {
     const from = await at(2);
     await waitFor('the clock to move on', async () => (await at(0)) > from, 90_000);
@@ -207,7 +207,7 @@ it('a clock has one gateway that moves it: another goes on where that dies, and 
   await waitFor('the clock to be there', async () => (await status()) === 'ready', 120_000);
   expect(await sent()).toBe(days);
   for (const message_id of ids) {
-    const { attempts } = await client.getMessage({ params: { message_id } });
+    const { attempts } = await client.messages.get({ params: { message_id } });
     expect(attempts).toHaveLength(1);
   }
 }, 240_000);

@@ -70,12 +70,12 @@ class Story {
   async open(): Promise<void> {
     const { client } = this.#account;
     this.#calendar = await openCalendar(client);
-    await client.createProduct({ body: { sku: 'tea', name: 'Tea', price_minor: 500 } });
+    await client.catalogue.products.create({ body: { sku: 'tea', name: 'Tea', price_minor: 500 } });
     this.#agent = await hireAgent(client);
     for (let each = 0; each < people; each++) {
       const fields = { [`own${each}`]: each };
       const tags = ['all', `tag${each}`];
-      const { id, number } = await client.createContact({
+      const { id, number } = await client.cdp.contacts.create({
         body: { name: `Person ${each}`, phone: `+493090183${each}`, fields, tags },
       });
       this.persons.push({ id, number, mergedInto: undefined, fields, tags });
@@ -106,7 +106,7 @@ class Story {
     if (survivor === other) return;
     const duplicate_id = await this.#pair(survivor, other);
     if (isHeardLate) await holdCopies('pause');
-    await this.#account.client.mergeDuplicate({ params: { duplicate_id }, body: { keep: survivor.id } });
+    await this.#account.client.cdp.duplicates.merge({ params: { duplicate_id }, body: { keep: survivor.id } });
     const fields = Object.fromEntries(Object.entries(other.fields).filter(([name]) => !(name in survivor.fields)));
     const tags = other.tags.filter((tag) => !survivor.tags.includes(tag));
     survivor.fields = { ...survivor.fields, ...fields };
@@ -136,7 +136,7 @@ class Story {
     const chosen = which % this.merges.length;
     const { duplicate_id, survivor, merged, given } = this.merges[chosen]!;
     const took = (each: Merge) => [each.survivor, each.merged].some((one) => one === survivor || one === merged);
-    const undone = this.#account.client.undoDuplicate({ params: { duplicate_id }, body: {} });
+    const undone = this.#account.client.cdp.duplicates.undo({ params: { duplicate_id }, body: {} });
     if (this.merges.slice(chosen + 1).some(took)) {
       await expect(undone).rejects.toMatchObject({ status: 409 });
       return;
@@ -162,30 +162,30 @@ class Story {
     const { bookingType, startAt } = this.#calendar;
     switch (kind) {
       case 'deal':
-        return (await client.createDeal({ body: { title: 'Deal', contact } })).id;
+        return (await client.crm.deals.create({ body: { title: 'Deal', contact } })).id;
       case 'order':
-        return (await client.createOrder({ body: { contact, items: [{ sku: 'tea', quantity: 1 }] } })).id;
+        return (await client.catalogue.orders.create({ body: { contact, items: [{ sku: 'tea', quantity: 1 }] } })).id;
       case 'appointment': {
         const body = { contact, booking_type: bookingType, starts_at: startAt(count) };
-        return (await client.bookAppointment({ body })).id;
+        return (await client.calendar.appointments.create({ body })).id;
       }
       case 'message': {
         const channels = [{ channel: 'sms' as const, body: 'Hello' }];
-        return (await client.sendMessage({ body: { contact, reference: 'story', channels } })).id;
+        return (await client.messages.send({ body: { contact, reference: 'story', channels } })).id;
       }
       case 'plan': {
         const body = { contact, goal: '{"goal": "None", "rationale": "None", "steps": []}' };
-        return String((await client.requestPlan({ params: { agent_id: this.#agent }, body })).id);
+        return String((await client.agents.plans.request({ params: { agent_id: this.#agent }, body })).id);
       }
       case 'event': {
         const id = randomUUID();
-        await client.recordEvents({ body: { events: [{ id, contact, name: 'visited' }] } });
+        await client.cdp.events.record({ body: { events: [{ id, contact, name: 'visited' }] } });
         return id;
       }
       case 'consent': {
         const state = count % 2 ? 'withdrawn' : 'granted';
         const body = { channel: 'sms', purpose: `p${count % 3}`, state } as const;
-        return (await client.recordConsent({ params: { contact_id: contact }, body })).id;
+        return (await client.cdp.contacts.consents.record({ params: { contact_id: contact }, body })).id;
       }
     }
   }
@@ -196,14 +196,15 @@ class Story {
     const changeable = this.rows.filter(({ kind }) => kind === 'deal' || kind === 'appointment');
     const { kind, id, owner } = changeable[what % changeable.length]!;
     const notes = `Note ${what}`;
-    if (kind === 'appointment') await client.updateAppointment({ params: { appointment_id: id }, body: { notes } });
-    else await client.updateDeal({ params: { deal_id: id }, body: { notes, contact: owner.id } });
+    if (kind === 'appointment')
+      await client.calendar.appointments.update({ params: { appointment_id: id }, body: { notes } });
+    else await client.crm.deals.update({ params: { deal_id: id }, body: { notes, contact: owner.id } });
   }
 
   async #setField(person: Person, name: string): Promise<void> {
     const value = this.#count++;
     const body = { fields: { [name]: value } };
-    await this.#account.client.updateContact({ params: { contact_id: person.id }, body });
+    await this.#account.client.cdp.contacts.update({ params: { contact_id: person.id }, body });
     const survivor = survivorOf(person);
     survivor.fields = { ...survivor.fields, [name]: value };
   }
@@ -211,7 +212,7 @@ class Story {
   /** Waits until every copy has heard of the last merge or undoing. */
   async everywhereKnown(): Promise<void> {
     // The consumer of contacts takes their events in order; that of undone merges may be ahead of it.
-    const { id: last } = await this.#account.client.createContact({ body: { name: 'Last' } });
+    const { id: last } = await this.#account.client.cdp.contacts.create({ body: { name: 'Last' } });
     const expected = [...this.persons.map((person) => [person.id, survivorOf(person).id]), [last, last]].sort();
     for (const service of copies) {
       await waitFor(`${service} to know of it`, async () => {
@@ -228,7 +229,7 @@ class Story {
   async check(): Promise<void> {
     for (const person of this.persons) {
       const survivor = survivorOf(person);
-      const shown = await this.#account.client.getContact({ params: { contact_id: person.id } });
+      const shown = await this.#account.client.cdp.contacts.get({ params: { contact_id: person.id } });
       const { id, fields, tags } = survivor;
       expect({ ...shown, tags: shown.tags.toSorted() }).toMatchObject({ id, tags: tags.toSorted() });
       expect(shown.fields).toEqual(fields);
@@ -248,20 +249,23 @@ class Story {
     const survivor = survivorOf(this.persons.find(({ id }) => id === contact)!).id;
     switch (kind) {
       case 'deal':
-        return (await client.listDeals({ query })).data.map(({ id }) => id);
+        return (await client.crm.deals.list({ query })).data.map(({ id }) => id);
       case 'order':
-        return (await client.listOrders({ query })).data.map(({ id }) => id);
+        return (await client.catalogue.orders.list({ query })).data.map(({ id }) => id);
       case 'appointment':
-        return (await client.listAppointments({ query })).data.map(({ id }) => id);
+        return (await client.calendar.appointments.list({ query })).data.map(({ id }) => id);
       case 'message':
         // Not the confirmations of appointments.
-        return (await client.listMessages({ query })).data.flatMap((each) =>
+        return (await client.messages.list({ query })).data.flatMap((each) =>
           each.reference === 'story' ? [each.id] : [],
         );
       case 'plan':
-        return (await client.listPlans({ query })).data.map(({ id }) => String(id));
+        return (await client.agents.plans.list({ query })).data.map(({ id }) => String(id));
       case 'consent': {
-        const { data } = await client.listConsents({ params: { contact_id: contact }, query: { limit: 100 } });
+        const { data } = await client.cdp.contacts.consents.list({
+          params: { contact_id: contact },
+          query: { limit: 100 },
+        });
         return data.filter(({ source }) => source !== 'merge').map(({ id }) => id);
       }
       case 'event': {
@@ -276,7 +280,7 @@ class Story {
   async #checkNumbers(person: Person): Promise<void> {
     const { number } = survivorOf(person);
     await waitFor('the numbers', async () => {
-      const { data } = await this.#account.client.listPlans({ query: { contact: person.id, limit: 100 } });
+      const { data } = await this.#account.client.agents.plans.list({ query: { contact: person.id, limit: 100 } });
       return data.every(({ contact }) => contact.id === number);
     });
   }

@@ -43,12 +43,12 @@ export async function openYear(installation: Installation): Promise<Year> {
   failing.respond = (_request, response) => response.writeHead(500).end();
   const { accountId, client, live } = await makeAccount(installation);
   const endpoint = (receiver: Receiver, events: string[]) =>
-    client.createEndpoint({ body: { url: receiver.url, events } });
+    client.webhooks.create({ body: { url: receiver.url, events } });
   await endpoint(listener, ['*']);
   const exhausted = await endpoint(failing, ['contact.created']);
   const held = await endpoint(paused, ['*']);
   await pause(installation, 'webhooks/deliveries', { account: accountId, endpoint: held.id });
-  const startedAt = Date.parse((await client.getSandboxClock()).now);
+  const startedAt = Date.parse((await client.sandbox.clock.get()).now);
   const target = new Date(startedAt + 365 * dayMs).toISOString();
   const due = await fillYear({ installation, accountId, client, startedAt });
   const told = () => firstTold(listener);
@@ -60,7 +60,7 @@ export async function openYear(installation: Installation): Promise<Year> {
     target,
     told,
     async begin() {
-      await client.advanceSandboxClock({ body: { advance_to: target } });
+      await client.sandbox.clock.advance({ body: { advance_to: target } });
     },
     ready: () => readyAt(client, target),
     async expectPlayed() {
@@ -68,7 +68,7 @@ export async function openYear(installation: Installation): Promise<Year> {
       await expectExhausted(client, exhausted.id);
       expectInOrder(told(), startedAt, due);
       expect(paused.received).toEqual([]);
-      const { now } = await client.getSandboxClock();
+      const { now } = await client.sandbox.clock.get();
       expect(Date.parse(now)).toBeGreaterThanOrEqual(Date.parse(target));
     },
     async stop() {
@@ -80,7 +80,7 @@ export async function openYear(installation: Installation): Promise<Year> {
 async function readyAt(client: Client, target: string): Promise<void> {
   await waitFor(
     `the clock to be at ${target}`,
-    async () => (await client.getSandboxClock()).status === 'ready',
+    async () => (await client.sandbox.clock.get()).status === 'ready',
     300_000,
   );
 }
@@ -121,7 +121,7 @@ type Moments = Awaited<ReturnType<typeof fillYear>>;
 
 async function fillYear({ installation, accountId, client, startedAt }: Filling) {
   // The sandbox's provider tells of no receipt for addresses that end in 04.
-  const contact = await client.createContact({
+  const contact = await client.cdp.contacts.create({
     body: { name: 'Casey', phone: '+4930901804', email: 'casey04@example.com' },
   });
   const lapsingAt = await requestPlan(client, contact.id);
@@ -133,27 +133,27 @@ async function fillYear({ installation, accountId, client, startedAt }: Filling)
     fallback_after_seconds: 3_600,
   }));
   const sendAt = startedAt + 200 * dayMs;
-  const falling = await client.sendMessage({
+  const falling = await client.messages.send({
     body: { contact: contact.id, channels: steps, reference: 'falling', send_at: new Date(sendAt).toISOString() },
   });
   const startsAt = Math.ceil((startedAt + 100 * dayMs) / hourMs) * hourMs;
   const appointment = await book(client, contact.id, startsAt);
   // An article that nobody reads while its queue is paused.
   await pause(installation, 'agents/readings', { account: accountId });
-  await client.createSource({ body: { kind: 'article', title: 'Later', body: 'It waits.' } });
+  await client.agents.knowledge.sources.create({ body: { kind: 'article', title: 'Later', body: 'It waits.' } });
   return { lapsingAt, leavingAt, sendAt, falling: falling.id, startsAt, appointment };
 }
 
 /** Requests a plan that nobody decides; returns when it lapses. */
 async function requestPlan(client: Client, contact: string): Promise<number> {
-  const agent = await client.createAgent({ body: { name: 'Robin', role: 'Helps' } });
+  const agent = await client.agents.create({ body: { name: 'Robin', role: 'Helps' } });
   const params = { agent_id: agent.id };
-  await client.putWorkflowDraft({ params, body: { blocks: [{ id: 'help', kind: 'ai' }] } });
-  await client.publishWorkflow({ params });
-  await client.goLiveAgent({ params });
-  const plan = await client.requestPlan({ params, body: { contact, goal: 'Say hello' } });
+  await client.agents.workflow.draft.put({ params, body: { blocks: [{ id: 'help', kind: 'ai' }] } });
+  await client.agents.workflow.publish({ params });
+  await client.agents.goLive({ params });
+  const plan = await client.agents.plans.request({ params, body: { contact, goal: 'Say hello' } });
   const awaiting = await waitFor('the plan', async () => {
-    const found = await client.getPlan({ params: { plan_id: plan.id } });
+    const found = await client.agents.plans.get({ params: { plan_id: plan.id } });
     return found.status === 'awaiting_approval' && found;
   });
   return Date.parse(awaiting.expires_at!);
@@ -162,22 +162,22 @@ async function requestPlan(client: Client, contact: string): Promise<number> {
 /** Makes an audience that the contact is in for 30 days; returns when it leaves. */
 async function visit(client: Client, contact: string): Promise<number> {
   const at = new Date(Date.now() - hourMs);
-  await client.recordEvents({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } });
+  await client.cdp.events.record({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } });
   const rules = {
     match: 'all' as const,
     conditions: [{ type: 'event' as const, op: 'did' as const, name: 'visited', days: 30, at_least: 1 }],
   };
-  const { id } = await client.createAudience({ body: { name: 'Visitors', rules } });
+  const { id } = await client.cdp.audiences.create({ body: { name: 'Visitors', rules } });
   await waitFor('the member', async () => {
-    const audience = await client.getAudience({ params: { audience_id: id } });
+    const audience = await client.cdp.audiences.get({ params: { audience_id: id } });
     return audience.status === 'ready' && audience.members === 1;
   });
   return at.getTime() + 30 * dayMs;
 }
 
 async function book(client: Client, contact: string, startsAt: number): Promise<string> {
-  await waitFor('the teammate', () => client.createStaff({ body: { email: 'ada@example.com', hours } }));
-  await client.updateSettings({
+  await waitFor('the teammate', () => client.calendar.staff.create({ body: { email: 'ada@example.com', hours } }));
+  await client.calendar.settings.update({
     body: {
       reminders: [
         { minutes_before: 1_440, channel: 'sms' },
@@ -185,11 +185,11 @@ async function book(client: Client, contact: string, startsAt: number): Promise<
       ],
     },
   });
-  const type = await client.createBookingType({
+  const type = await client.calendar.bookingTypes.create({
     body: { name: 'Call', duration_minutes: 30, staff: ['ada@example.com'], window_days: 365 },
   });
   const body = { contact, booking_type: type.id, starts_at: new Date(startsAt).toISOString() };
-  return (await client.bookAppointment({ body })).id;
+  return (await client.calendar.appointments.create({ body })).id;
 }
 
 /** Returns the events that a receiver got, each once. */
@@ -213,12 +213,12 @@ function expectAt(shown: string | number, momentMs: number): void {
 
 /** Reminders came a day and an hour before the appointment, and the message went from channel to channel, an hour each. */
 async function expectMessages(client: Client, { appointment, startsAt, falling, sendAt }: Moments): Promise<void> {
-  const { data } = await client.listMessages({ query: { reference: `appointment-${appointment}` } });
+  const { data } = await client.messages.list({ query: { reference: `appointment-${appointment}` } });
   const reminders = data.reverse().slice(-2);
   expect(reminders).toHaveLength(2);
   expectAt(reminders[0]!.created_at, startsAt - dayMs);
   expectAt(reminders[1]!.created_at, startsAt - hourMs);
-  const { attempts } = await client.getMessage({ params: { message_id: falling } });
+  const { attempts } = await client.messages.get({ params: { message_id: falling } });
   expect(attempts.map(({ channel }) => channel)).toEqual(['whatsapp', 'sms', 'email']);
   for (const [index, attempt] of attempts.entries()) expectAt(attempt.started_at, sendAt + index * hourMs);
 }
@@ -227,7 +227,7 @@ async function expectMessages(client: Client, { appointment, startsAt, falling, 
 const waits = [0, 5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((count) => count * hourMs)];
 
 async function expectExhausted(client: Client, endpoint: string): Promise<void> {
-  const { data } = await client.listDeliveries({ params: { endpoint_id: endpoint } });
+  const { data } = await client.webhooks.deliveries.list({ params: { endpoint_id: endpoint } });
   expect(data).toHaveLength(1);
   const { status, reason, tries } = data[0]!;
   expect([status, reason, tries.length]).toEqual(['failed', 'exhausted', waits.length]);

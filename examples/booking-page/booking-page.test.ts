@@ -36,9 +36,9 @@ beforeEach(async () => {
   await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email });
   const open: [string, string][] = [['08:00', '18:00']];
   const hours = { mon: open, tue: open, wed: open, thu: open, fri: open, sat: open, sun: open };
-  await account.client.createStaff({ body: { email, hours } });
+  await account.client.calendar.staff.create({ body: { email, hours } });
   const body = { name: 'Consultation', duration_minutes: 30, staff: [email] };
-  bookingType = (await account.client.createBookingType({ body })).id;
+  bookingType = (await account.client.calendar.bookingTypes.create({ body })).id;
 });
 afterEach(async () => {
   while (stops.length > 0) await stops.pop()!();
@@ -63,14 +63,14 @@ async function startPage(settings: Partial<Settings> = {}) {
   return { url, port, logged, get, book };
 }
 
-const appointments = async () => (await account.client.listAppointments({})).data;
+const appointments = async () => (await account.client.calendar.appointments.list({})).data;
 
 describe('a visitor', () => {
   it('sees the free times, books one, and is shown the booking and nothing else', async () => {
     const page = await startPage();
     const { status, body } = await page.get('/free-times');
     expect([status, body.title]).toEqual([200, 'Consultation']);
-    const listed = await account.client.listFreeTimes({ query: { booking_type: bookingType } });
+    const listed = await account.client.calendar.freeTimes.list({ query: { booking_type: bookingType } });
     expect(body.times.slice(0, 20)).toEqual(listed.data.slice(0, 20).map(({ starts_at }) => starts_at));
     const later = await page.get(`/free-times?from=${encodeURIComponent(body.until)}`);
     expect(Date.parse(later.body.times[0])).toBeGreaterThan(Date.parse(body.times.at(-1)));
@@ -94,7 +94,7 @@ describe('a visitor', () => {
       contact: { name: visitor.name },
       notes: visitor.notes,
     });
-    const contact = await account.client.getContact({ params: { contact_id: appointment!.contact.id } });
+    const contact = await account.client.cdp.contacts.get({ params: { contact_id: appointment!.contact.id } });
     expect(contact).toMatchObject({ name: visitor.name, email: visitor.email });
   });
 
@@ -153,7 +153,7 @@ describe('the key', () => {
     for (const left of scopes) {
       const key = await platform.issueKey(account.id, { scopes: scopes.filter((scope) => scope !== left) });
       const page = await startPage({ key });
-      const free = await account.client.listFreeTimes({ query: { booking_type: bookingType } });
+      const free = await account.client.calendar.freeTimes.list({ query: { booking_type: bookingType } });
       const [listed, booked] = [await page.get('/free-times'), await page.book({ ...visitor, ...free.data[0] })];
       expect([left, listed.status, booked.status]).toEqual([
         left,

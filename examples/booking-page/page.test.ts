@@ -26,10 +26,13 @@ beforeAll(async () => {
   await platform.admin('POST', `/admin/accounts/${id}/members`, { name: 'Ada', email });
   const open: [string, string][] = [['08:00', '18:00']];
   const hours = { mon: open, tue: open, wed: open, thu: open, fri: open, sat: open, sun: open };
-  await client.createStaff({ body: { email, hours } });
-  const type = await client.createBookingType({ body: { name: 'Fitting', duration_minutes: 30, staff: [email] } });
-  const contact = await client.createContact({ body: { name: 'Faster' } });
-  book = (starts_at) => client.bookAppointment({ body: { contact: contact.id, booking_type: type.id, starts_at } });
+  await client.calendar.staff.create({ body: { email, hours } });
+  const type = await client.calendar.bookingTypes.create({
+    body: { name: 'Fitting', duration_minutes: 30, staff: [email] },
+  });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Faster' } });
+  book = (starts_at) =>
+    client.calendar.appointments.create({ body: { contact: contact.id, booking_type: type.id, starts_at } });
   const server = createBookingServer({ platform: platform.gatewayUrl, key, bookingType: type.id });
   server.prependListener('request', ({ headers }) => keys.push(String(headers['idempotency-key'] ?? '')));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -51,8 +51,8 @@ it('sends 60 of 200 contacts a message, once each, however often it is killed an
   expect(await run()).toMatchObject({ code: 0, output: expect.stringMatching(/\n60 messages: 2 failed, .+\n$/) });
 
   const { testClient } = account;
-  expect((await pagesOf((query) => testClient.listContacts({ query }))).data).toHaveLength(200);
-  const messages = async () => (await pagesOf((query) => testClient.listMessages({ query }))).data;
+  expect((await pagesOf((query) => testClient.cdp.contacts.list({ query }))).data).toHaveLength(200);
+  const messages = async () => (await pagesOf((query) => testClient.messages.list({ query }))).data;
   expect(await messages()).toHaveLength(60);
   // A message that is read was delivered a moment before.
   const read = await waitFor('two to be read', async () => {
@@ -60,13 +60,13 @@ it('sends 60 of 200 contacts a message, once each, however often it is killed an
     return all.length === 2 && all;
   });
   expect(read.map(({ to }) => to.slice(-2))).toEqual(['02', '02']);
-  expect((await testClient.listAudiences({})).data).toHaveLength(1);
+  expect((await testClient.cdp.audiences.list({})).data).toHaveLength(1);
 }, 180_000);
 
 it('with a live key does nothing', async () => {
   const { code, output } = await run({ apiKey: account.key });
   expect([code, output]).toEqual([2, expect.stringContaining('a live key would send real messages')]);
-  expect((await account.client.listContacts({})).data).toEqual([]);
+  expect((await account.client.cdp.contacts.list({})).data).toEqual([]);
 });
 
 it('names the line of a file that is wrong, and does nothing', async () => {
@@ -77,5 +77,5 @@ it('names the line of a file that is wrong, and does nothing', async () => {
   const { code, output } = await run({ file });
   rmSync(directory, { recursive: true });
   expect([code, output]).toEqual([1, expect.stringContaining('Line 3 has 7 values; it must have 6')]);
-  expect((await account.testClient.listContacts({})).data).toEqual([]);
+  expect((await account.testClient.cdp.contacts.list({})).data).toEqual([]);
 });

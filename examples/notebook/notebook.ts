@@ -24,7 +24,7 @@ console.log(`${people.length} contacts in the file`);
 // %% 3. Import them by external id: a PUT creates a contact or updates the one that is there.
 
 await inParallel('Importing contacts', people, async ({ external_id, name, email, phone }) => {
-  await client.putContactByExternalId({ params: { external_id }, body: { name, email, phone } });
+  await client.cdp.contacts.upsertByExternalId({ params: { external_id }, body: { name, email, phone } });
 });
 
 // %% 4. Record what they did. An event's id counts once within the account; 500 events go into one request.
@@ -34,7 +34,7 @@ const events = people.flatMap(({ external_id, trial_at, bought_at }) => [
   ...(bought_at ? [{ id: `${external_id}-plan`, external_id, name: 'plan.bought', at: bought_at }] : []),
 ]);
 for (let from = 0; from < events.length; from += 500) {
-  const { accepted, repeated, rejected } = await client.recordEvents({
+  const { accepted, repeated, rejected } = await client.cdp.events.record({
     body: { events: events.slice(from, from + 500) },
   });
   console.log(`Events: ${accepted} recorded, ${repeated} known before`);
@@ -53,14 +53,14 @@ const rules = {
   ],
 };
 let audience = await findAudience();
-if (audience) await client.refreshAudience({ params: { audience_id: audience.id } });
-else audience = await client.createAudience({ body: { name, rules } });
+if (audience) await client.cdp.audiences.refresh({ params: { audience_id: audience.id } });
+else audience = await client.cdp.audiences.create({ body: { name, rules } });
 
 // %% 6. Wait for it: its members are computed in the background.
 
 const params = { audience_id: audience.id };
 await until('the audience to be ready', async () => {
-  const { status, error } = await client.getAudience({ params });
+  const { status, error } = await client.cdp.audiences.get({ params });
   if (status === 'failed') throw new Error(`The audience failed: ${error}`);
   return status === 'ready';
 });
@@ -68,7 +68,8 @@ await until('the audience to be ready', async () => {
 // %% 7. List its members, page by page.
 
 const members: { id: string; name: string }[] = [];
-for await (const member of eachOf((page) => client.listAudienceMembers({ params, query: page }))) members.push(member);
+for await (const member of eachOf((page) => client.cdp.audiences.members.list({ params, query: page })))
+  members.push(member);
 console.log(`${members.length} members of "${name}"`);
 
 // %% 8. Send each a message. The Idempotency-Key keeps a repeat within 24 hours from sending it again, the reference a later one.
@@ -76,11 +77,11 @@ console.log(`${members.length} members of "${name}"`);
 const campaign = 'trial-offer-1';
 await inParallel('Sending messages', members, async ({ id, name: recipient }) => {
   const reference = `${campaign}/${id}`;
-  const { data } = await client.listMessages({ query: { reference } });
+  const { data } = await client.messages.list({ query: { reference } });
   if (data.length > 0) return;
   const body = `Hello ${recipient}, your trial ends soon. Shall we keep your account?`;
   const channels = [{ channel: 'whatsapp' as const, body }];
-  await client.sendMessage({ body: { contact: id, channels, reference }, idempotencyKey: reference });
+  await client.messages.send({ body: { contact: id, channels, reference }, idempotencyKey: reference });
 });
 
 // %% 9. See what became of them. In the sandbox the last digits of a number decide: 02 reads it, 03 cannot be reached, 04 never responds.
@@ -89,7 +90,7 @@ const open = ['scheduled', 'queued', 'sending', 'sent'];
 let outcomes: string[] = [];
 await until('the messages to arrive', async () => {
   const found: string[] = [];
-  const list = (page: object) => client.listMessages({ query: { ...page, q: `${campaign}/` } });
+  const list = (page: object) => client.messages.list({ query: { ...page, q: `${campaign}/` } });
   for await (const { status } of eachOf(list)) found.push(status);
   outcomes = found;
   return outcomes.length >= members.length && !outcomes.some((status) => open.includes(status));
@@ -139,6 +140,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
 }
 
 async function findAudience() {
-  for await (const each of eachOf((page) => client.listAudiences({ query: page }))) if (each.name === name) return each;
+  for await (const each of eachOf((page) => client.cdp.audiences.list({ query: page })))
+    if (each.name === name) return each;
   return undefined;
 }

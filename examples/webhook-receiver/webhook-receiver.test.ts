@@ -64,23 +64,25 @@ function processedIn(inbox: string): number {
   return count;
 }
 
-const createContact = (name: string) => account.client.createContact({ body: { name } });
+const createContact = (name: string) => account.client.cdp.contacts.create({ body: { name } });
 
 describe('deliveries of the platform', () => {
   it('are each handled once, also one that is sent again', async () => {
     const port = await freePort();
-    const endpoint = await account.client.createEndpoint({ body: { url: `http://127.0.0.1:${port}/`, events: ['*'] } });
+    const endpoint = await account.client.webhooks.create({
+      body: { url: `http://127.0.0.1:${port}/`, events: ['*'] },
+    });
     const { handled } = await startHere(endpoint.secret, port);
     await createContact('Ada');
     const [first] = await waitFor('the event', () => handled.length > 0 && handled);
     expect(first).toMatchObject({ type: 'contact.created', data: { contact: { name: 'Ada' } } });
 
     const params = { endpoint_id: endpoint.id };
-    const delivered = async () => (await account.client.listDeliveries({ params })).data;
+    const delivered = async () => (await account.client.webhooks.deliveries.list({ params })).data;
     const delivery = await waitFor('the delivery', async () =>
       (await delivered()).find(({ status }) => status === 'delivered'),
     );
-    await account.client.redeliver({ params: { ...params, delivery_id: delivery.id }, body: {} });
+    await account.client.webhooks.deliveries.redeliver({ params: { ...params, delivery_id: delivery.id }, body: {} });
     await waitFor('the second try', async () => (await delivered()).some(({ tries }) => tries.length === 2));
     await createContact('Ben');
     await waitFor('the next event', () => handled.length > 1);
@@ -90,7 +92,7 @@ describe('deliveries of the platform', () => {
   it('survive a receiver that is killed: what was handled is not handled again, what came meanwhile is', async () => {
     const port = await freePort();
     const endpoint = { url: `http://127.0.0.1:${port}/`, events: ['contact.*' as const] };
-    const { secret } = await account.client.createEndpoint({ body: endpoint });
+    const { secret } = await account.client.webhooks.create({ body: endpoint });
     const first = await startProcess(secret, port);
     await createContact('Before');
     await waitFor('the first event', () => first.lines().length === 1);

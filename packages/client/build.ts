@@ -26,7 +26,7 @@ const manifest = {
   license,
   type: 'module',
   sideEffects: false,
-  engines: { node: '>=20' },
+  engines: { node: '>=20.3' },
   exports: { '.': { types: './index.d.ts', default: './index.js' }, './package.json': './package.json' },
   types: './index.d.ts',
   bin: { 'customer-platform': 'cli/main.js' },

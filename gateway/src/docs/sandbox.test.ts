@@ -58,23 +58,23 @@ async function fill(filled: TestAccount) {
 /** Makes newer entries of the sandbox ones that nothing can be done with, another pipeline, and what stands below others or is no list's. */
 async function addUnworkable() {
   const { testClient: client } = account;
-  await client.createPipeline({ body: { name: 'Another', stages: [{ name: 'First' }, { name: 'Second' }] } });
-  const contact = (await client.listContacts({})).data[0]!.id;
+  await client.crm.pipelines.create({ body: { name: 'Another', stages: [{ name: 'First' }, { name: 'Second' }] } });
+  const contact = (await client.cdp.contacts.list({})).data[0]!.id;
   const items = [{ sku: 'gone', quantity: 1, name: 'Gone', unit_price_minor: 100 }];
-  const { id: order_id } = await client.createOrder({ body: { contact, items } });
-  await client.declineOrder({ params: { order_id }, body: {} });
-  const { id: deal_id } = await client.createDeal({ body: { title: 'Lost' } });
-  await client.loseDeal({ params: { deal_id }, body: {} });
-  await client.createAgent({ body: { name: 'Draft', role: 'x' } });
-  const { id: endpoint_id } = await client.createEndpoint({
+  const { id: order_id } = await client.catalogue.orders.create({ body: { contact, items } });
+  await client.catalogue.orders.decline({ params: { order_id }, body: {} });
+  const { id: deal_id } = await client.crm.deals.create({ body: { title: 'Lost' } });
+  await client.crm.deals.lose({ params: { deal_id }, body: {} });
+  await client.agents.create({ body: { name: 'Draft', role: 'x' } });
+  const { id: endpoint_id } = await client.webhooks.create({
     body: { url: 'http://127.0.0.1:9/', events: ['order.*'] },
   });
-  await client.testEndpoint({ params: { endpoint_id } });
-  const { email } = (await client.listStaff({})).data[0]!;
-  await client.createTimeOff({ params: { email }, body: { from: '2027-01-01', to: '2027-01-02' } });
-  for (const name of ['One', 'Other']) await client.createContact({ body: { name, email: 'pair@example.com' } });
-  await client.findDuplicates();
-  await waitFor('the pair', async () => (await client.listDuplicates({})).data.length > 0);
+  await client.webhooks.test({ params: { endpoint_id } });
+  const { email } = (await client.calendar.staff.list({})).data[0]!;
+  await client.calendar.staff.timeOff.create({ params: { email }, body: { from: '2027-01-01', to: '2027-01-02' } });
+  for (const name of ['One', 'Other']) await client.cdp.contacts.create({ body: { name, email: 'pair@example.com' } });
+  await client.cdp.duplicates.find();
+  await waitFor('the pair', async () => (await client.cdp.duplicates.list({})).data.length > 0);
 }
 
 async function send(method: string, path: string, body?: unknown, of = account) {
@@ -126,7 +126,7 @@ it('what the page shows can be created as it is shown, but for a second profile 
 
 it('free times are those of a booking type of the sandbox, without a period that is empty', async () => {
   const { parameters = [] } = shown.paths['/v1/calendar/free-times']!.get!;
-  const types = (await account.testClient.listBookingTypes({})).data.map(({ id }) => id);
+  const types = (await account.testClient.calendar.bookingTypes.list({})).data.map(({ id }) => id);
   expect(types).not.toContain(1);
   expect(types).toContain(parameters.find(({ name }) => name === 'booking_type')?.example);
   const period = parameters.filter(({ name }) => name === 'from' || name === 'to');

@@ -42,7 +42,7 @@ const startAnother = () => startGateway({ ...platform.env('gateway'), GATEWAY_PO
 /** Sends an event through all streams, and waits until each has it. */
 async function seenBy(account: TestAccount, all: readonly EventReader[]): Promise<void> {
   const counts = all.map(({ events }) => events.length);
-  await account.client.createContact({ body: { name: 'Seen' } });
+  await account.client.cdp.contacts.create({ body: { name: 'Seen' } });
   await waitFor('the event in all streams', () => all.every(({ events }, index) => events.length > counts[index]!));
 }
 

@@ -69,8 +69,8 @@ describe("a sandbox's clock", () => {
     await ofKey(account).advance(target);
     await ready(account);
     const body = { url: 'http://127.0.0.1:9/hook', events: ['*'] };
-    const test = await account.testClient.createEndpoint({ body });
-    const live = await account.client.createEndpoint({ body });
+    const test = await account.testClient.webhooks.create({ body });
+    const live = await account.client.webhooks.create({ body });
     expect(Date.parse(test.created_at)).toBeGreaterThanOrEqual(Date.parse(target));
     expect(Date.parse(live.created_at)).toBeLessThan(Date.now() + dayMs);
   });

@@ -38,8 +38,8 @@ beforeAll(async () => {
   browser = await startBrowser();
   const { key } = await platform.account({ name: 'Northwind' });
   const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: key });
-  await client.createEndpoint({ body: { url: receiver.url, events: ['contact.created'] } });
-  await client.createContact({ body: { name: 'Zoë Müller' } });
+  await client.webhooks.create({ body: { url: receiver.url, events: ['contact.created'] } });
+  await client.cdp.contacts.create({ body: { name: 'Zoë Müller' } });
   await receiver.next();
   await publishRubbish();
   page = await browser.open(platform.adminUrl);

@@ -34,9 +34,9 @@ async function makeBookable({ sandboxId, testClient: client }: TestAccount): Pro
   const hours = Object.fromEntries(
     ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, [['09:00', '17:00'] as [string, string]]]),
   );
-  await waitFor('the teammate', () => client.createStaff({ body: { email, hours } }));
+  await waitFor('the teammate', () => client.calendar.staff.create({ body: { email, hours } }));
   const make = async (name: string) =>
-    (await client.createBookingType({ body: { name, duration_minutes: 30, staff: [email] } })).id;
+    (await client.calendar.bookingTypes.create({ body: { name, duration_minutes: 30, staff: [email] } })).id;
   await make('The one that has the id of the example');
   return await make('Cut');
 }

@@ -82,6 +82,8 @@ export function simplified(document: Document): ApiDocument {
     if (Array.isArray(schema.prefixItems)) return arrayOf(schema, schema.prefixItems);
     removeRedundant(schema);
     if ('description' in schema && 'default' in schema) describeDefault(schema);
+    // A parameter has its schema's description, with what it is when left out.
+    if ('in' in schema && 'schema' in schema) schema.description = (schema.schema as Json).description;
     const name = Array.isArray(schema.enum) ? names.get(JSON.stringify(schema.enum)) : undefined;
     if (!name) return schema;
     used.set(name, { type: 'string', enum: schema.enum });

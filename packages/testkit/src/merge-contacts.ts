@@ -12,14 +12,14 @@ export async function mergeContacts(
 ): Promise<{ duplicate_id: number }> {
   const external_id = randomUUID();
   for (const contact_id of [keep, merged]) {
-    await client.updateContact({ params: { contact_id }, body: { external_id } });
+    await client.cdp.contacts.update({ params: { contact_id }, body: { external_id } });
   }
-  await client.findDuplicates({ body: {} });
+  await client.cdp.duplicates.find({ body: {} });
   const pair = await waitFor('the pair', async () => {
-    const { data } = await client.listDuplicates({ query: { reason: 'external_id', limit: 100 } });
+    const { data } = await client.cdp.duplicates.list({ query: { reason: 'external_id', limit: 100 } });
     return data.find(({ detail }) => detail === external_id);
   });
   const params = { duplicate_id: pair.id };
-  await client.mergeDuplicate({ params, body: { keep } });
+  await client.cdp.duplicates.merge({ params, body: { keep } });
   return params;
 }

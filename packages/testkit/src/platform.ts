@@ -1,5 +1,5 @@
 import { type Client, createClient } from '@customer-platform/client';
-import { operationsByKey } from '@customer-platform/contracts';
+import { operations } from '@customer-platform/contracts';
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { services as allServices } from '@customer-platform/deploy/deployables';
@@ -98,7 +98,7 @@ export async function startPlatform(
   const adminToken = env('gateway').ADMIN_TOKEN!;
   const admin = async (method: string, path: string, body?: unknown, key = adminToken) => {
     const response = await rawRequest(gateway.adminUrl, method, path, { body, key });
-    const operation = adminOperationAt(method, path);
+    const operation = operationAt(Object.values<Operation>(adminOperations), method, path);
     if (operation?.response && response.status === operation.status)
       assertExact(operation.response.parse(response.body), response.body, operation.key);
     return response;
@@ -163,30 +163,32 @@ async function makeAccount(
   };
 }
 
-/** Returns the typed client; a response that does not match its contract exactly fails the test. */
+/** Returns the typed client; a response that does not match its contract exactly fails the call. */
 function checkedClient(baseUrl: string, apiKey: string): Client {
-  const client = createClient({ baseUrl, apiKey, retries: 0 });
-  const { events, ...calls } = client;
-  const methods = Object.entries(calls).map(([key, call]) => {
-    const operation = operationsByKey[key as keyof typeof operationsByKey] as Operation;
-    const checked = async (input: never) => {
-      const response = await (call as (input: never) => Promise<unknown>)(input);
-      if (operation.response) assertExact(operation.response.parse(response), response, key);
-      return response;
-    };
-    return [key, checked];
-  });
-  return { ...(Object.fromEntries(methods) as unknown as Client), events };
+  return createClient({ baseUrl, apiKey, retries: 0, fetch: checkedFetch });
 }
 
-function adminOperationAt(method: string, path: string): Operation | undefined {
+const checkedFetch: typeof fetch = async (url, init) => {
+  const response = await fetch(url, init);
+  const operation = operationAt(operations, init!.method ?? 'GET', new URL(String(url)).pathname);
+  if (response.ok && operation?.response) {
+    const body: unknown = await response.clone().json();
+    assertExact(operation.response.parse(body), body, operation.key);
+  }
+  return response;
+};
+
+/** Returns the operation that a request reaches; of several that fit, the one with the fewest parameters. */
+function operationAt(all: readonly Operation[], method: string, path: string): Operation | undefined {
   const parts = path.split('?', 1)[0]!.split('/');
-  return Object.values<Operation>(adminOperations).find((operation) => {
+  const fits = (operation: Operation) => {
     const template = operation.path.split('/');
     const isHere =
       template.length === parts.length && template.every((part, at) => part === parts[at] || part[0] === '{');
     return operation.method === method && isHere;
-  });
+  };
+  const parameters = (operation: Operation) => operation.path.split('{').length;
+  return all.filter(fits).toSorted((one, other) => parameters(one) - parameters(other))[0];
 }
 
 function assertExact(expected: unknown, given: unknown, path: string): void {

@@ -8,8 +8,8 @@ afterAll(() => platform.stop());
 const crew = await openCrew(platform);
 const { client } = crew.account;
 const { id: agent } = await crew.liveAgent();
-const { id: contact } = await client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
-const { id: plan } = await client.requestPlan({ params: { agent_id: agent }, body: { contact } });
+const { id: contact } = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+493010000001' } });
+const { id: plan } = await client.agents.plans.request({ params: { agent_id: agent }, body: { contact } });
 
 /** Maximum of an integer column, one more; maximum safe integer, one more; and a number beyond bigint. */
 const large = ['2147483647', '2147483648', '9007199254740991', '9007199254740992', '99999999999999999999'];
@@ -70,7 +70,7 @@ it.each(large)('%s in a draft is refused, or found broken by a rollback', async 
   const status = await statusOf('PUT', `/${agent}/workflow/draft`, { blocks: [{ id: 'a', kind: 'ai', ...parts }] });
   expect([200, 400]).toContain(status);
   if (status !== 200) return;
-  const publish = () => client.publishWorkflow({ params: { agent_id: agent }, body: {} });
+  const publish = () => client.agents.workflow.publish({ params: { agent_id: agent }, body: {} });
   const { number: version } = await publish();
   await publish();
   expect(await statusOf('POST', `/${agent}/workflow/versions/${version}/rollback`)).toBe(409);

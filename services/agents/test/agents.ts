@@ -30,15 +30,15 @@ export const blocks = [
 
 export async function openCrew(platform: Platform, settings: Record<string, unknown> = {}): Promise<Crew> {
   const account = await platform.account(settings);
-  const { data } = await account.client.listPipelines();
+  const { data } = await account.client.crm.pipelines.list();
   const request = (method: string, path: string, body?: unknown) =>
     account.request(method, `/v1/agents${path}`, body === undefined ? {} : { body });
   const crew: Crew = {
     account,
     pipeline: data[0]!,
     post: (body) => request('POST', '', body),
-    agent: (more = {}) => account.client.createAgent({ body: { name: 'Ada', role: 'Sells', ...more } }),
-    get: (id) => account.client.getAgent({ params: { agent_id: id } }),
+    agent: (more = {}) => account.client.agents.create({ body: { name: 'Ada', role: 'Sells', ...more } }),
+    get: (id) => account.client.agents.get({ params: { agent_id: id } }),
     patch: (id, body) => request('PATCH', `/${id}`, body),
     act: (id, action, body = {}) => request('POST', `/${id}/${action}`, body),
     remove: (id) => request('DELETE', `/${id}`),
@@ -46,8 +46,8 @@ export async function openCrew(platform: Platform, settings: Record<string, unkn
     async liveAgent(more) {
       const { id } = await crew.agent(more);
       await crew.putDraft(id, blocks);
-      await account.client.publishWorkflow({ params: { agent_id: id }, body: {} });
-      return await account.client.goLiveAgent({ params: { agent_id: id }, body: {} });
+      await account.client.agents.workflow.publish({ params: { agent_id: id }, body: {} });
+      return await account.client.agents.goLive({ params: { agent_id: id }, body: {} });
     },
   };
   return crew;

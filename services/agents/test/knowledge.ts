@@ -26,7 +26,7 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
   const root = '/v1/agents/knowledge';
   const request: Library['request'] = (method, path, body) =>
     account.request(method, root + path, body === undefined ? {} : { body });
-  const add: Library['add'] = (body) => account.client.createSource({ body: body as never });
+  const add: Library['add'] = (body) => account.client.agents.knowledge.sources.create({ body: body as never });
   return {
     account,
     request,
@@ -34,7 +34,7 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
     article: (title, more = {}) => add({ kind: 'article', title, body: 'Something.', ...more }),
     upload: (name, bytes, more = {}) =>
       uploadTo({ url: platform.gatewayUrl + root, key: account.key }, { name, bytes }, more),
-    get: (id) => account.client.getSource({ params: { source_id: id } }),
+    get: (id) => account.client.agents.knowledge.sources.get({ params: { source_id: id } }),
     async read(id, texts, language = 'en') {
       const passages = texts.map((text, position) => ({
         page: 0,
@@ -51,7 +51,7 @@ export async function openLibrary(platform: Platform, settings: Record<string, u
       });
     },
     async search(query, more = {}) {
-      const { data } = await account.client.searchKnowledge({ body: { query, ...more } });
+      const { data } = await account.client.agents.knowledge.search({ body: { query, ...more } });
       return data.map(({ text, score, source }) => ({ text, score, title: source.title }));
     },
   };

@@ -119,16 +119,16 @@ export async function openDesk(
   const { client } = account;
   const secret = newSigningSecret();
   const channel = { provider: 'http' as const, settings: { url: `${ai.url}/messages`, secret } };
-  const { hook_url } = await client.putChannel({ params: { channel: 'whatsapp' }, body: channel });
-  await client.putChannel({ params: { channel: 'sms' }, body: channel });
+  const { hook_url } = await client.messages.channels.put({ params: { channel: 'whatsapp' }, body: channel });
+  await client.messages.channels.put({ params: { channel: 'sms' }, body: channel });
   const provider = { base_url: `${ai.url}/v1`, api_key: apiKey, model: 'gpt-test', ...settings };
-  await client.updateAgentSettings({ body: provider });
+  await client.agents.settings.update({ body: provider });
   const phone = `+49301${String(++numbers).padStart(7, '0')}`;
-  const contact = await client.createContact({ body: { name: 'Casey Customer', phone } });
-  const pipeline = (await client.listPipelines()).data[0]!;
-  const deal = await client.createDeal({ body: { title: 'Tea for the office', contact: contact.id } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Casey Customer', phone } });
+  const pipeline = (await client.crm.pipelines.list()).data[0]!;
+  const deal = await client.crm.deals.create({ body: { title: 'Tea for the office', contact: contact.id } });
   const agentId = await makeLiveAgent(client, { pipelines: [pipeline.id], ...agent });
-  const plans = async () => (await client.listPlans({ query: {} })).data;
+  const plans = async () => (await client.agents.plans.list({ query: {} })).data;
   return {
     account,
     agentId,
@@ -146,7 +146,10 @@ export async function openDesk(
       return rawRequest(platform.gatewayUrl, 'POST', new URL(hook_url).pathname, { rawBody, headers });
     },
     ask: (goal) =>
-      client.requestPlan({ params: { agent_id: agentId }, body: { contact: contact.id, ...(goal ? { goal } : {}) } }),
+      client.agents.plans.request({
+        params: { agent_id: agentId },
+        body: { contact: contact.id, ...(goal ? { goal } : {}) },
+      }),
     async made(matches = isMade) {
       let last: Plan | undefined;
       const found = async () => {
@@ -164,12 +167,12 @@ const isMade = ({ status, steps }: Plan) => status !== 'running' || steps.length
 
 /** Creates a live agent. Returns its id. */
 export async function makeLiveAgent(client: TestAccount['client'], agent: object = {}): Promise<number> {
-  const { id } = await client.createAgent({ body: { name: 'Robin', role: 'Answers what customers ask.', ...agent } });
+  const { id } = await client.agents.create({ body: { name: 'Robin', role: 'Answers what customers ask.', ...agent } });
   const params = { agent_id: id };
   const blocks = [{ id: 'answer', kind: 'ai' as const, params: { goal: 'Answer what was asked' } }];
-  await client.putWorkflowDraft({ params, body: { blocks } });
-  await client.publishWorkflow({ params, body: {} });
-  await client.goLiveAgent({ params });
+  await client.agents.workflow.draft.put({ params, body: { blocks } });
+  await client.agents.workflow.publish({ params, body: {} });
+  await client.agents.goLive({ params });
   return id;
 }
 

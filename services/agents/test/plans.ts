@@ -60,13 +60,13 @@ export interface Agency {
 export async function openAgency(platform: Platform, sql: Database): Promise<Agency> {
   const account = await platform.account();
   const { testClient: client, sandboxId: id, testKey: key } = account;
-  const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901801' } });
-  const pipeline = (await client.listPipelines()).data[0]!;
-  const deal = await client.createDeal({ body: { title: 'Tea', contact: contact.id, pipeline: pipeline.id } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901801' } });
+  const pipeline = (await client.crm.pipelines.list()).data[0]!;
+  const deal = await client.crm.deals.create({ body: { title: 'Tea', contact: contact.id, pipeline: pipeline.id } });
   await inTransaction(sql, (tx) => keepGivenContacts(tx, [{ ...contact, phone: contact.phone ?? '', account_id: id }]));
   const [agent] = (await addAgents(sql, id, 1)) as [number];
   const path = (plan: number) => `/v1/agents/plans/${plan}`;
-  const get = (plan_id: number) => client.getPlan({ params: { plan_id } });
+  const get = (plan_id: number) => client.agents.plans.get({ params: { plan_id } });
   const post = (to: string, body: object) => account.request('POST', to, { body, key });
   const agency = { account, id, client, agent, contact, deal, pipeline, stages: pipeline.stages.map((one) => one.id) };
   return {

@@ -25,15 +25,16 @@ export interface Shop {
 export async function openShop(platform: Platform, settings: Record<string, unknown> = {}): Promise<Shop> {
   const account = await platform.account(settings);
   const { client } = account;
-  const contact = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901820' } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901820' } });
   return {
     account,
     client,
     contact,
-    order: (body = {}) => client.createOrder({ body: { contact: contact.id, items: [something], ...body } }),
+    order: (body = {}) =>
+      client.catalogue.orders.create({ body: { contact: contact.id, items: [something], ...body } }),
     tryOrder: (body) =>
       account.request('POST', '/v1/catalogue/orders', { body: { contact: contact.id, items: [something], ...body } }),
-    product: (body) => client.createProduct({ body: { name: 'A product', price_minor: 1_000, ...body } }),
+    product: (body) => client.catalogue.products.create({ body: { name: 'A product', price_minor: 1_000, ...body } }),
   };
 }
 

@@ -13,24 +13,24 @@ export const tagged = (tag: string): RulesInput => ({ match: 'all', conditions: 
 /** Returns helpers for tests of the audiences of one account. */
 export function audiencesOf(platform: Platform, account: TestAccount) {
   const { client } = account;
-  const get = (id: string) => client.getAudience({ params: { audience_id: id } });
+  const get = (id: string) => client.cdp.audiences.get({ params: { audience_id: id } });
   const ready = (id: string) =>
     waitFor('the audience to be ready', async () => {
       const audience = await get(id);
       return audience.status === 'ready' && audience;
     });
   const members = async (id: string) =>
-    (await client.listAudienceMembers({ params: { audience_id: id }, query: { limit: 100 } })).data;
+    (await client.cdp.audiences.members.list({ params: { audience_id: id }, query: { limit: 100 } })).data;
   return {
     get,
     ready,
     members,
     create: async (rules: RulesInput, name = 'Audience') =>
-      ready((await client.createAudience({ body: { name, rules } })).id),
+      ready((await client.cdp.audiences.create({ body: { name, rules } })).id),
     contact: async (body: z.input<typeof ContactInput> = {}) =>
-      (await client.createContact({ body: { name: 'Somebody', ...body } })).id,
+      (await client.cdp.contacts.create({ body: { name: 'Somebody', ...body } })).id,
     visit: (contact: string, at: Date = platform.clock.now()) =>
-      client.recordEvents({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } }),
+      client.cdp.events.record({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } }),
     /** Waits until exactly these contacts are in the audience. */
     holds: (id: string, contacts: string[]) =>
       waitFor(`${contacts.length} members`, async () => {

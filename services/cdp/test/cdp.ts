@@ -6,7 +6,7 @@ export const refusal = (status: number, field?: string) => ({ status, ...(field 
 
 /** Looks for duplicates, and waits until the run has ended. */
 export async function lookForDuplicates(platform: Platform, sql: Database, account: TestAccount): Promise<void> {
-  await account.client.findDuplicates({ body: {} });
+  await account.client.cdp.duplicates.find({ body: {} });
   await waitFor('the run', async () => {
     const [run] = await sql`
       select due_at > ${platform.clock.now()} and due_at is distinct from rests_until as has_run
@@ -25,10 +25,10 @@ export async function mergeInto(parts: Parts, kept: string, merged: string) {
 /** The same; returns the survivor and the pair's path parameters. */
 export async function mergePair({ platform, sql, account }: Parts, kept: string, merged: string) {
   await lookForDuplicates(platform, sql, account);
-  const { data } = await account.client.listDuplicates({ query: { limit: 100 } });
+  const { data } = await account.client.cdp.duplicates.list({ query: { limit: 100 } });
   const pair = data.find(({ contacts }) => contacts.every(({ id }) => [kept, merged].includes(id)))!;
   const params = { duplicate_id: pair.id };
-  return { params, survivor: await account.client.mergeDuplicate({ params, body: { keep: kept } }) };
+  return { params, survivor: await account.client.cdp.duplicates.merge({ params, body: { keep: kept } }) };
 }
 
 /** Copies changed contacts from now on, for `takeChanged`: the refresh deletes the originals. */

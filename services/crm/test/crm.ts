@@ -19,14 +19,14 @@ export interface Sales {
 
 export async function openSales(platform: Platform, settings: Record<string, unknown> = {}): Promise<Sales> {
   const account = await platform.account(settings);
-  const { data } = await account.client.listPipelines();
+  const { data } = await account.client.crm.pipelines.list();
   const pipeline = data[0]!;
   return {
     account,
     pipeline,
     stages: pipeline.stages.map(({ id }) => id),
-    deal: (more = {}) => account.client.createDeal({ body: { title: 'A deal', ...more } }),
-    get: (id) => account.client.getDeal({ params: { deal_id: id } }),
+    deal: (more = {}) => account.client.crm.deals.create({ body: { title: 'A deal', ...more } }),
+    get: (id) => account.client.crm.deals.get({ params: { deal_id: id } }),
     change: (id, action, body = {}) => account.request('POST', `/v1/crm/deals/${id}/${action}`, { body }),
     patch: (id, body) => account.request('PATCH', `/v1/crm/deals/${id}`, { body }),
   };

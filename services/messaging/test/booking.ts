@@ -35,17 +35,19 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
   const client = options.isSandbox ? account.testClient : account.client;
   const accountId = options.isSandbox ? account.sandboxId : account.id;
   for (const channel of ['sms', 'whatsapp', 'email'] as const) {
-    await client.putChannel({ params: { channel }, body: { provider: 'http', settings: { url: nowhere } } });
+    await client.messages.channels.put({ params: { channel }, body: { provider: 'http', settings: { url: nowhere } } });
   }
   const ada = { name: 'Ada', email: 'ada@desk.example' };
   const member = await platform.admin('POST', `/admin/accounts/${accountId}/members`, ada);
   if (member.status !== 201) throw new Error(`no member was made: ${member.text}`);
-  await client.createStaff({ body: { email: ada.email, hours: wholeDay } });
-  await client.updateSettings({
+  await client.calendar.staff.create({ body: { email: ada.email, hours: wholeDay } });
+  await client.calendar.settings.update({
     body: { confirmation: { channel: 'sms' }, reminders: [{ minutes_before: 60, channel: 'sms' }] },
   });
-  const contact = await client.createContact({ body: { name: 'Carla', phone: '+4930901820', ...options.contact } });
-  const type = await client.createBookingType({
+  const contact = await client.cdp.contacts.create({
+    body: { name: 'Carla', phone: '+4930901820', ...options.contact },
+  });
+  const type = await client.calendar.bookingTypes.create({
     body: {
       name: 'Consultation',
       duration_minutes: 30,
@@ -60,10 +62,14 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
     accountId,
     contact: contact.id,
     book: async (starts_at, more = {}) =>
-      (await client.bookAppointment({ body: { contact: contact.id, booking_type: type.id, starts_at, ...more } })).id,
+      (
+        await client.calendar.appointments.create({
+          body: { contact: contact.id, booking_type: type.id, starts_at, ...more },
+        })
+      ).id,
     told: (appointment, count) =>
       waitFor(`${count} messages`, async () => {
-        const { data } = await client.listMessages({ query: { reference: `appointment-${appointment}` } });
+        const { data } = await client.messages.list({ query: { reference: `appointment-${appointment}` } });
         return data.length >= count && data.reverse();
       }),
   };

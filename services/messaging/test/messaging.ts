@@ -59,7 +59,7 @@ export async function openShop(
   const hooks: Record<string, string> = {};
   for (const [channel, provider] of Object.entries(providers)) {
     const body = { provider: 'http', settings: { url: `${provider.url}/${channel}`, secret: provider.secret } };
-    const set = await account.client.putChannel({ params: { channel: channel as Channel }, body });
+    const set = await account.client.messages.channels.put({ params: { channel: channel as Channel }, body });
     hooks[channel] = new URL(set.hook_url).pathname;
   }
   return {
@@ -92,7 +92,7 @@ export async function message(
   let last: MessageDetail | undefined;
   try {
     return await waitFor('the message', async () => {
-      last = await account.client.getMessage({ params });
+      last = await account.client.messages.get({ params });
       return matches(last) ? last : undefined;
     });
   } catch (cause) {

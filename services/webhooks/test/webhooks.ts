@@ -13,12 +13,12 @@ import { takeEvents } from '../src/events/events.sql.ts';
 
 /** Registers an endpoint at a receiver's address; the response shows its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
-  return account.client.createEndpoint({ body: { url, ...body } });
+  return account.client.webhooks.create({ body: { url, ...body } });
 }
 
 /** Makes the platform publish contact.created: adds a contact. */
 export function emitContactCreated(account: TestAccount, name = 'Ada') {
-  return account.patientClient.createContact({ body: { name } });
+  return account.patientClient.cdp.contacts.create({ body: { name } });
 }
 
 /** Makes the platform publish events of 120 kB: each has all fields of a contact twice, as they are and as they were. */
@@ -27,9 +27,9 @@ export async function emitLarge(account: TestAccount, count: number): Promise<vo
     Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`f${index}`, String.fromCharCode(97 + (round % 26)).repeat(1_000)]),
     );
-  const { id } = await account.client.createContact({ body: { name: 'Large', fields: fieldsOf(0) } });
+  const { id } = await account.client.cdp.contacts.create({ body: { name: 'Large', fields: fieldsOf(0) } });
   for (let round = 1; round < count; round++) {
-    await account.client.updateContact({ params: { contact_id: id }, body: { fields: fieldsOf(round) } });
+    await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { fields: fieldsOf(round) } });
   }
 }
 
@@ -65,7 +65,10 @@ export async function keepFrom(sql: Database, owner: string | undefined, account
 
 /** The deliveries to an endpoint, newest first. */
 export async function deliveriesTo(account: TestAccount, endpointId: string): Promise<Delivery[]> {
-  const page = await account.client.listDeliveries({ params: { endpoint_id: endpointId }, query: { limit: 100 } });
+  const page = await account.client.webhooks.deliveries.list({
+    params: { endpoint_id: endpointId },
+    query: { limit: 100 },
+  });
   return page.data;
 }
 

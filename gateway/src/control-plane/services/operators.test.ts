@@ -51,10 +51,10 @@ async function auditOf(filter = `account=${account.id}`): Promise<AuditEntry[]> 
 
 async function registerEndpoint(): Promise<string> {
   const body = { url: receiver.url, events: ['deal.created'] };
-  return (await account.client.createEndpoint({ body })).id;
+  return (await account.client.webhooks.create({ body })).id;
 }
 
-const createDeal = () => account.client.createDeal({ body: { title: 'a deal' } });
+const createDeal = () => account.client.crm.deals.create({ body: { title: 'a deal' } });
 
 describe('queues', () => {
   it('are listed for every service that replies; the others are gone', async () => {
@@ -186,7 +186,7 @@ describe('queues', () => {
     receiver.respond = (_, response) => response.writeHead(500).end();
     await createDeal();
     const { client } = account;
-    const delivery = async () => (await client.listDeliveries({ params: { endpoint_id: endpoint } })).data[0];
+    const delivery = async () => (await client.webhooks.deliveries.list({ params: { endpoint_id: endpoint } })).data[0];
     for (let tries = 1; tries <= 2; tries++) {
       await waitFor('a failed try', async () => (await delivery())?.tries.length === tries);
       if (tries === 1) platform.clock.advance(6_000);
@@ -206,7 +206,7 @@ describe('queues', () => {
     const listed = async (filter: string) =>
       (await admin('GET', `/admin/endpoints?${filter}`)).body.data.map(({ id }: { id: string }) => id);
     const other = await platform.account();
-    const { id: otherEndpoint } = await other.client.createEndpoint({
+    const { id: otherEndpoint } = await other.client.webhooks.create({
       body: { url: receiver.url, events: ['deal.won'] },
     });
     expect(await listed(`account=${account.id}`)).toEqual([endpoint]);
@@ -234,7 +234,7 @@ describe('queues', () => {
     const reason = 'test';
     await change('crm/outbox', 'pause', { account: account.id, reason });
     await createDeal();
-    await other.client.createDeal({ body: { title: 'of another' } });
+    await other.client.crm.deals.create({ body: { title: 'of another' } });
     await waitFor('the other', () => heard(other) === 1);
     const left = await waitFor('the other to be gone from the outbox', async () => {
       const { top } = await queue('crm/outbox');
@@ -250,7 +250,7 @@ describe('queues', () => {
       (await setAside()).some((one) => one.account === account.id && one.ready === 1),
     );
     const events = async (of: TestAccount) =>
-      (await of.client.listEvents({ query: { type: 'deal.created' } })).data.length;
+      (await of.client.events.list({ query: { type: 'deal.created' } })).data.length;
     await waitFor('the event of the other', async () => (await events(other)) === 1);
     expect(await events(account)).toBe(0);
     await change('webhooks/public-events', 'resume', { account: account.id });
@@ -273,7 +273,7 @@ describe('queues', () => {
     await change('webhooks/public-events', 'resume', {});
     await waitFor(
       'the event',
-      async () => (await account.client.listEvents({ query: { type: 'deal.created' } })).data.length === 1,
+      async () => (await account.client.events.list({ query: { type: 'deal.created' } })).data.length === 1,
     );
     await waitFor('nothing to be left', async () => (await queue('webhooks/public-events')).ready === 0);
   });

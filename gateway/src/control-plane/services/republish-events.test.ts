@@ -19,11 +19,11 @@ const ago = (ms: number) => new Date(platform.clock.now().getTime() - ms).toISOS
 const heard = () => platform.events(account.id).filter(({ type }) => type === 'deal.created').length;
 
 it('sends what was published to the bus again, and consumers take only what they lack', async () => {
-  for (const title of ['one', 'two', 'three']) await account.client.createDeal({ body: { title } });
+  for (const title of ['one', 'two', 'three']) await account.client.crm.deals.create({ body: { title } });
   const { client } = account;
   await waitFor(
     'the events',
-    async () => (await client.listEvents({ query: { type: 'deal.created' } })).data.length === 3,
+    async () => (await client.events.list({ query: { type: 'deal.created' } })).data.length === 3,
   );
   const webhooks = platform.database('webhooks');
   await webhooks`delete from inbox where account_id = ${account.id}`;
@@ -34,7 +34,7 @@ it('sends what was published to the bus again, and consumers take only what they
   expect([response.status, response.body]).toEqual([202, { matched: 3 }]);
   await waitFor('all on the bus again', () => heard() === 6);
   const known = await waitFor('the lost one', async () => {
-    const { data } = await client.listEvents({ query: { type: 'deal.created' } });
+    const { data } = await client.events.list({ query: { type: 'deal.created' } });
     return data.length === 3 && data;
   });
   const titles = known.map(({ data }) => (data as { deal: { title: string } }).deal.title);
@@ -45,7 +45,7 @@ it('sends what was published to the bus again, and consumers take only what they
 it('sends nothing again that consumers may have forgotten: what was sent again counts by its own age', async () => {
   const crm = platform.database('crm');
   const made = await Promise.all(
-    ['old', 'young', 'late'].map((title) => account.client.createDeal({ body: { title } })),
+    ['old', 'young', 'late'].map((title) => account.client.crm.deals.create({ body: { title } })),
   );
   const published = async () => {
     const ids = made.map(({ id }) => String(id));

@@ -50,7 +50,7 @@ describe('contacts', () => {
     expect(readFileSync(join(tool.folder, 'people.failed.csv'), 'utf8')).toMatch(
       /^No;Name;E-Mail;Phone;Groups;Points;Comment;error\n3;Nobody;no address;;;1;y;email must be an email address/,
     );
-    expect((await account.client.listContacts()).data).toMatchObject([
+    expect((await account.client.cdp.contacts.list()).data).toMatchObject([
       {
         external_id: '2',
         name: '=cmd()',
@@ -76,7 +76,7 @@ describe('contacts', () => {
     const again = await json(tool, 'contacts', 'import', exported, '--type', 'fields.points=number');
     expect(again).toMatchObject({ created: 0, updated: 0, unchanged: 2, failed: 0 });
     const shown = (await tool.run(['contacts', 'export', '--format', 'jsonl'])).out.trim().split('\n');
-    expect(shown.map((line) => JSON.parse(line) as unknown)).toEqual((await account.client.listContacts()).data);
+    expect(shown.map((line) => JSON.parse(line) as unknown)).toEqual((await account.client.cdp.contacts.list()).data);
   });
 
   it('are refused as a whole where the key may not write them, and none is lost', async () => {
@@ -188,7 +188,7 @@ describe('trigger', () => {
       code: 1,
       err: expect.stringContaining('--from-last: the sandbox has no contact yet'),
     });
-    const contact = await account.testClient.createContact({ body: { name: 'Ada', fields: { points: 5 } } });
+    const contact = await account.testClient.cdp.contacts.create({ body: { name: 'Ada', fields: { points: 5 } } });
     expect((await json(tool, 'trigger', 'contact.created', '--from-last')).data.contact).toEqual(contact);
     const both = await json(tool, 'trigger', 'contact.updated', '--from-last', '-d', '{"contact":{"name":"Ben"}}');
     expect(both.data).toMatchObject({ contact: { ...contact, name: 'Ben' }, previous: expect.any(Object) });
@@ -208,6 +208,6 @@ describe('trigger', () => {
     expect(await refused('message.received', '--from-last')).toMatch(
       /^--from-last takes appointment\.\*, .* except message\.received, not/,
     );
-    expect((await account.testClient.listEvents({})).data).toEqual([]);
+    expect((await account.testClient.events.list({})).data).toEqual([]);
   });
 });

@@ -67,8 +67,8 @@ describe('the command line, against the platform', () => {
     const tool = toolOf(account.key);
     const paths = ['/one', '/two'];
     for (const path of paths)
-      await account.client.createEndpoint({ body: { url: hook.url + path, events: ['contact.*'] } });
-    await account.client.createContact({ body: { name: 'Ada' } });
+      await account.client.webhooks.create({ body: { url: hook.url + path, events: ['contact.*'] } });
+    await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const listed = async (...more: string[]) => {
       const { out } = await tool.run(['deliveries', 'list', '--json', ...more]);
       return (JSON.parse(out) as { data: { id: string; url: string; status: string }[] }).data;
@@ -117,12 +117,12 @@ describe('events, over the stream of the platform', () => {
       },
     });
     const names = Array.from({ length: 6 }, (_, index) => `Ada ${index}`);
-    await account.client.createContact({ body: { name: 'Before' } });
-    await waitFor('the first event', async () => (await account.client.listEvents()).data.length === 1);
+    await account.client.cdp.contacts.create({ body: { name: 'Before' } });
+    await waitFor('the first event', async () => (await account.client.events.list()).data.length === 1);
     const stream = client.events.stream({ types: ['contact.created'] });
     const first = stream.next();
     await waitFor('a connection', () => opened > 0);
-    for (const name of names) await account.client.createContact({ body: { name } });
+    for (const name of names) await account.client.cdp.contacts.create({ body: { name } });
     const seen = [(await first).value!];
     for await (const event of stream) if (seen.push(event) === names.length) break;
     expect(seen.map(({ sequence }) => sequence)).toEqual([2, 3, 4, 5, 6, 7]);
@@ -145,9 +145,9 @@ describe('the client, against the platform', () => {
   it('verifies what the platform signs, also while two secrets do', async () => {
     const account = await platform.account();
     const body = { url: `${hook.url}/signed`, events: ['contact.created'] };
-    const { id, secret } = await account.client.createEndpoint({ body });
-    const rotated = await account.client.rotateEndpointSecret({ params: { endpoint_id: id } });
-    await account.client.createContact({ body: { name: 'Zoë' } });
+    const { id, secret } = await account.client.webhooks.create({ body });
+    const rotated = await account.client.webhooks.rotateSecret({ params: { endpoint_id: id } });
+    await account.client.cdp.contacts.create({ body: { name: 'Zoë' } });
     const received = await hook.next(({ path }) => path === '/signed');
     for (const secrets of [secret, rotated.secret, [rotated.secret, secret]]) {
       const event = await verifyWebhook(received.headers, received.body, secrets);
@@ -169,8 +169,8 @@ describe('the client, against the platform', () => {
         throw new TypeError('the connection broke');
       },
     });
-    const contact = await client.createContact({ body: { name: 'Ada' } });
-    expect((await account.client.listContacts()).data).toMatchObject([{ id: contact.id }]);
+    const contact = await client.cdp.contacts.create({ body: { name: 'Ada' } });
+    expect((await account.client.cdp.contacts.list()).data).toMatchObject([{ id: contact.id }]);
     expect(isFirst).toBe(false);
   });
 });

@@ -5416,14 +5416,14 @@ export type WebhookTestEvent = EventEnvelope & {
 };
 
 export interface ListTeamMembersQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListApiKeysQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5452,7 +5452,7 @@ export interface ListAppointmentsQuery {
   booking_type?: number | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5482,7 +5482,7 @@ export interface ListFreeTimesQuery {
   timezone?: string | undefined;
   /** Id of an appointment whose own time counts as free. */
   exclude?: string | undefined;
-  /** Maximum number of starts per page. */
+  /** Maximum number of starts per page. Default: `1000`. */
   limit?: number | undefined;
   /** The `next` of the previous page, which is its last starts_at. */
   starting_after?: string | undefined;
@@ -5498,28 +5498,28 @@ export interface ExplainFreeTimeQuery {
 }
 
 export interface ListBookingTypesQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListStaffQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListTimeOffQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListAgentsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5532,7 +5532,7 @@ export interface ListPlansQuery {
   agent?: number | undefined;
   /** Only plans for the contact with this id, and for contacts merged into it. */
   contact?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5543,28 +5543,28 @@ export interface ListSourcesQuery {
   kind?: KnowledgeKind | undefined;
   /** Only sources of the collection with this id. */
   collection?: number | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListCollectionsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListWorkflowVersionsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface GetAgentUsageQuery {
-  /** Number of days up to today: 7, 14 or 30. */
+  /** Number of days up to today: 7, 14 or 30. Default: `14`. */
   days?: 7 | 14 | 30 | undefined;
 }
 
@@ -5581,21 +5581,21 @@ export interface ListContactsQuery {
   tag?: string | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListConsentsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListAudiencesQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5607,7 +5607,7 @@ export interface ExplainAudienceQuery {
 }
 
 export interface ListAudienceMembersQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5616,7 +5616,7 @@ export interface ListAudienceMembersQuery {
 export interface ListDuplicatesQuery {
   /** Only pairs with this reason. */
   reason?: DuplicateReason | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5631,7 +5631,7 @@ export interface ListOrdersQuery {
   source?: OrderSource | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5640,7 +5640,7 @@ export interface ListOrdersQuery {
 export interface ListProductsQuery {
   /** Only the product with this SKU. */
   sku?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5657,21 +5657,21 @@ export interface ListDealsQuery {
   contact?: string | undefined;
   /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
   updated_since?: string | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListPipelinesQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListMessagesQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5686,14 +5686,14 @@ export interface ListMessagesQuery {
 }
 
 export interface ListChannelsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
 }
 
 export interface ListEndpointsQuery {
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5704,7 +5704,7 @@ export interface ListDeliveriesQuery {
   status?: DeliveryStatus | undefined;
   /** Only events of this kind. */
   event?: EventKind | undefined;
-  /** Maximum number of entries per page. */
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;
@@ -5717,8 +5717,8 @@ export interface ListEventsQuery {
    * Only events with a greater `sequence`.
    * @example 5
    */
-  after_sequence?: string | undefined;
-  /** Maximum number of entries per page. */
+  after_sequence?: number | undefined;
+  /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   starting_after?: string | undefined;

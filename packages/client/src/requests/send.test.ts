@@ -43,9 +43,9 @@ const write = { body: { name: 'Ada' } };
 describe('a request', () => {
   it('has the method, path, query, key and body of its operation', async () => {
     respondWith(succeeding);
-    await clientOf({ baseUrl: `${server.url}/` }).getContact(contact);
-    await clientOf().listContacts({ query: { q: 'a&b', limit: 3, phone: undefined } });
-    await clientOf().createContact({ ...write, idempotencyKey: 'once' });
+    await clientOf({ baseUrl: `${server.url}/` }).cdp.contacts.get(contact);
+    await clientOf().cdp.contacts.list({ query: { q: 'a&b', limit: 3, phone: undefined } });
+    await clientOf().cdp.contacts.create({ ...write, idempotencyKey: 'once' });
     const [got, listed, created] = server.received;
     expect([got!.method, got!.path]).toEqual(['GET', '/v1/cdp/contacts/a%2Fb%3Fc']);
     expect(got!.headers).toMatchObject({ authorization: 'Bearer cp_test_key', accept: 'application/json' });
@@ -57,24 +57,27 @@ describe('a request', () => {
   it('has as much time as it is given, without an end too', async () => {
     for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
       respondWith((response) => setTimeout(() => succeeding(response), 20));
-      expect(await clientOf({ timeoutMs, retries: 0 }).getMe()).toEqual({ id: 'one' });
+      expect(await clientOf({ timeoutMs, retries: 0 }).me.get()).toEqual({ id: 'one' });
     }
   });
 
   it('that writes has an Idempotency-Key of its own, one that reads or puts has none', async () => {
     respondWith(succeeding);
-    await clientOf().createContact(write);
-    await clientOf().createContact(write);
-    await clientOf().getMe();
-    await clientOf().putChannel({ params: { channel: 'sms' }, body: { provider: 'http', settings: {} } as never });
+    await clientOf().cdp.contacts.create(write);
+    await clientOf().cdp.contacts.create(write);
+    await clientOf().me.get();
+    await clientOf().messages.channels.put({
+      params: { channel: 'sms' },
+      body: { provider: 'http', settings: {} } as never,
+    });
     const [one, other, ...none] = server.received.map(({ headers }) => headers['idempotency-key']);
     expect([typeof one, one === other, ...none]).toEqual(['string', false, undefined, undefined]);
   });
 
   it('that would have the path of another operation is not sent', async () => {
     for (const contact_id of ['..', '.', '', undefined as never]) {
-      await expect(clientOf().deleteContact({ params: { contact_id } })).rejects.toThrow(
-        /^deleteContact: params.contact_id must be an id, not/,
+      await expect(clientOf().cdp.contacts.delete({ params: { contact_id } })).rejects.toThrow(
+        /^cdp\.contacts\.delete: params.contact_id must be an id, not/,
       );
     }
     expect(server.received).toEqual([]);
@@ -91,7 +94,7 @@ describe('a request', () => {
       },
       onResponse: (line, status, headers) => told.push([line, status, headers.get('content-type')]),
     });
-    await client.getMe();
+    await client.me.get();
     expect(urls).toEqual([`${server.url}/v1/me`, `${server.url}/v1/me`]);
     const line = { operation: 'getMe', method: 'GET', path: '/v1/me' };
     expect(told).toEqual([503, 200].map((status) => [line, status, 'application/json']));
@@ -99,7 +102,9 @@ describe('a request', () => {
 
   it('has files as parts of a form, the same bytes in each attempt', async () => {
     respondWith(failing(503), succeeding);
-    await clientOf().uploadFile({ body: { file: new File(['a page'], 'a.txt'), title: 'A' } as never });
+    await clientOf().agents.knowledge.files.upload({
+      body: { file: new File(['a page'], 'a.txt'), title: 'A' } as never,
+    });
     const [first, second] = server.received;
     expect(first!.body).toContain('filename="a.txt"');
     expect(first!.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
@@ -130,31 +135,31 @@ describe('retries', () => {
     ['a connection that breaks within the response', brokenLater],
   ])('follow %s, with the same Idempotency-Key and body', async (_name, fault) => {
     respondWith(fault, fault, succeeding);
-    expect(await clientOf().createContact(write)).toEqual({ id: 'one' });
+    expect(await clientOf().cdp.contacts.create(write)).toEqual({ id: 'one' });
     const [first, ...others] = server.received.map(({ body, headers }) => [body, headers['idempotency-key']]);
     expect(others).toEqual([first, first]);
   });
 
   it.each([400, 401, 403, 404, 409, 413, 500, 301])('do not follow %s', async (status) => {
     respondWith(failing(status));
-    await expect(clientOf().createContact(write)).rejects.toMatchObject({ status });
+    await expect(clientOf().cdp.contacts.create(write)).rejects.toMatchObject({ status });
     expect(server.received).toHaveLength(1);
   });
 
   it('do not follow a Retry-After of more than a minute, and the error says how long it is', async () => {
     respondWith(failing(429, { 'retry-after': '61' }));
-    await expect(clientOf().getMe()).rejects.toMatchObject({ status: 429, retryAfter: 61 });
+    await expect(clientOf().me.get()).rejects.toMatchObject({ status: 429, retryAfter: 61 });
     expect(server.received).toHaveLength(1);
   });
 
   it('are two by default, and as many as are asked for', async () => {
     respondWith(failing(503));
-    await expect(clientOf().getMe()).rejects.toMatchObject({ status: 503 });
+    await expect(clientOf().me.get()).rejects.toMatchObject({ status: 503 });
     expect(server.received).toHaveLength(3);
-    await expect(clientOf({ retries: 0 }).getMe()).rejects.toMatchObject({ status: 503 });
+    await expect(clientOf({ retries: 0 }).me.get()).rejects.toMatchObject({ status: 503 });
     expect(server.received).toHaveLength(4);
     respondWith(broken);
-    await expect(clientOf({ retries: 1 }).getMe()).rejects.toBeInstanceOf(ConnectionError);
+    await expect(clientOf({ retries: 1 }).me.get()).rejects.toBeInstanceOf(ConnectionError);
     expect(server.received).toHaveLength(6);
   });
 
@@ -162,7 +167,7 @@ describe('retries', () => {
     const [date, later] = [new Date('2030-01-01T00:00:00Z'), new Date('2030-01-01T00:00:01Z')];
     const dated = failing(429, { date: date.toUTCString(), 'retry-after': later.toUTCString() });
     respondWith(failing(503, { 'retry-after': '1' }), dated, succeeding);
-    await clientOf().getMe();
+    await clientOf().me.get();
     const [first, second, third] = server.received.map(({ at }) => at);
     // A timer may be a millisecond early.
     expect(second! - first!).toBeGreaterThanOrEqual(998);
@@ -174,7 +179,7 @@ describe('a call that is aborted', () => {
   it('ends within a request, with the reason of its signal', async () => {
     const controller = new AbortController();
     server.respond = () => controller.abort(new Error('enough'));
-    await expect(clientOf().getMe({ signal: controller.signal })).rejects.toThrow('enough');
+    await expect(clientOf().me.get({ signal: controller.signal })).rejects.toThrow('enough');
     expect(server.received).toHaveLength(1);
   });
 
@@ -182,12 +187,12 @@ describe('a call that is aborted', () => {
     const controller = new AbortController();
     respondWith(failing(503, { 'retry-after': '60' }));
     const onResponse = () => void setImmediate(() => controller.abort(new Error('enough')));
-    await expect(clientOf({ onResponse }).getMe({ signal: controller.signal })).rejects.toThrow('enough');
+    await expect(clientOf({ onResponse }).me.get({ signal: controller.signal })).rejects.toThrow('enough');
     expect(server.received).toHaveLength(1);
   });
 
   it('is not sent if its signal was aborted before', async () => {
-    await expect(clientOf().getMe({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    await expect(clientOf().me.get({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(server.received).toEqual([]);
   });
 });
@@ -195,7 +200,7 @@ describe('a call that is aborted', () => {
 describe('errors', () => {
   const faultOf = (options: Partial<ClientOptions>): Promise<unknown> =>
     clientOf(options)
-      .getMe()
+      .me.get()
       .catch((thrown: unknown) => thrown);
 
   it('of the API have its status, code, message, field and request id', async () => {
@@ -217,19 +222,19 @@ describe('errors', () => {
     expect(error).toMatchObject({ code: 'unexpected_response', status: 502 });
     expect((error as ResponseError).body).toMatch(/^<h1>Bad gateway<\/h1>x{480}$/);
     respondWith((response) => response.writeHead(200).end('<h1>Sign in</h1>'));
-    await expect(clientOf().getMe()).rejects.toBeInstanceOf(ResponseError);
+    await expect(clientOf().me.get()).rejects.toBeInstanceOf(ResponseError);
   });
 
   it('are a timeout where the response takes too long, a byte at a time too', async () => {
     server.respond = () => undefined;
     const hurried = { retries: 0, timeoutMs: 50 };
-    await expect(clientOf(hurried).getMe()).rejects.toMatchObject({ name: 'TimeoutError', code: 'timed_out' });
+    await expect(clientOf(hurried).me.get()).rejects.toMatchObject({ name: 'TimeoutError', code: 'timed_out' });
     server.respond = (_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(timer));
     };
-    await expect(clientOf(hurried).getMe()).rejects.toBeInstanceOf(TimeoutError);
+    await expect(clientOf(hurried).me.get()).rejects.toBeInstanceOf(TimeoutError);
   });
 
   it('are a failed connection where nobody listens', async () => {
@@ -243,7 +248,7 @@ describe('errors', () => {
   it('are a redirect, which does not carry the key to another server', async () => {
     const other = await startReceiver();
     respondWith((response) => response.writeHead(307, { location: `${other.url}/v1/me` }).end());
-    await expect(clientOf().getMe()).rejects.toMatchObject({ code: 'unexpected_response', status: 307 });
+    await expect(clientOf().me.get()).rejects.toMatchObject({ code: 'unexpected_response', status: 307 });
     expect(other.received).toEqual([]);
     await other.stop();
   });

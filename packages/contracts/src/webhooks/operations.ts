@@ -23,7 +23,15 @@ const operation = operationsOf('webhooks', null);
 const sequence = z
   .string()
   .regex(/^\d{1,100}$/, 'must be the sequence of an event: a decimal integer of 0 or more, such as 5');
-const afterSequence = sequence.optional().meta({ description: 'Only events with a greater `sequence`.', example: '5' });
+const afterSequence = sequence.optional().meta({
+  description: 'Only events with a greater `sequence`.',
+  example: 5,
+  // Clients have a number, as `sequence` is; digits beyond all numbers are taken too.
+  override: ({ jsonSchema }) => {
+    delete jsonSchema.pattern;
+    Object.assign(jsonSchema, { type: 'integer', minimum: 0 });
+  },
+});
 const read = 'webhooks:read';
 const write = 'webhooks:write';
 

@@ -34,7 +34,7 @@ it('says that the database does not respond, not that the customer asks too much
 
 it('requests of one account that wait for each other leave connections to others', async () => {
   const [busy, other] = [await platform.account(), await platform.account()];
-  const { id } = await busy.client.createContact({ body: { name: 'Ada' } });
+  const { id } = await busy.client.cdp.contacts.create({ body: { name: 'Ada' } });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
   const holding = inTransaction(sql, async (tx) => {
@@ -47,8 +47,8 @@ it('requests of one account that wait for each other leave connections to others
   const changes = names.map((name) => busy.request('PATCH', `/v1/cdp/contacts/${id}`, { body: { name } }));
   await waitFor('its part of the connections to wait', async () => (await waiting()) === 3);
   // Reads and writes of others, one after the other, while none of those has gone on.
-  await other.client.createContact({ body: { name: 'Grace' } });
-  expect((await other.client.listContacts({})).data).toMatchObject([{ name: 'Grace' }]);
+  await other.client.cdp.contacts.create({ body: { name: 'Grace' } });
+  expect((await other.client.cdp.contacts.list({})).data).toMatchObject([{ name: 'Grace' }]);
   expect(await waiting()).toBe(3);
   release();
   await holding;

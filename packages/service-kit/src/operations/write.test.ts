@@ -34,9 +34,9 @@ async function createContact(times: number, code: string, moment: 'BEFORE' | 'AF
   await sql`insert into undoing values (${times}, ${code}, ${moment})`;
   const account = await platform.account();
   const response = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
-  const { data } = await account.client.listContacts({});
+  const { data } = await account.client.cdp.contacts.list({});
   // Nothing fails any more: whatever was emitted for the first one has come before this one's event.
-  const marker = await account.client.createContact({ body: { name: 'Bo' } });
+  const marker = await account.client.cdp.contacts.create({ body: { name: 'Bo' } });
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
   const names = platform
     .events(account.id)

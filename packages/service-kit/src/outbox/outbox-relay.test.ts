@@ -33,7 +33,7 @@ it('an account with very many events delays no other: theirs go to the bus befor
   await sql`
     insert into outbox (account_id, id, kind, audience, envelope)
     select ${many.id}, uuidv7(), 'deal.moved', 'internal', ${envelope} from generate_series(1, 30000)`;
-  await other.client.createDeal({ body: { title: 'behind them' } });
+  await other.client.crm.deals.create({ body: { title: 'behind them' } });
   await waitFor('the event of the other account', async () => (await countWaiting(other.id)) === 0);
   expect(await countWaiting(many.id)).toBeGreaterThan(5_000);
   await waitFor('the first events of the many', async () => (await countWaiting(many.id)) < 29_000);
@@ -47,7 +47,7 @@ it('nor does one with few that are large', async () => {
   await sql`
     insert into outbox (account_id, id, kind, audience, envelope)
     select ${large.id}, uuidv7(), 'deal.moved', 'internal', ${envelope} from generate_series(1, 400)`;
-  await other.client.createDeal({ body: { title: 'behind them' } });
+  await other.client.crm.deals.create({ body: { title: 'behind them' } });
   await waitFor('the event of the other account', async () => (await countWaiting(other.id)) === 0);
   expect(await countWaiting(large.id)).toBeGreaterThan(100);
   await sql`delete from outbox where account_id = ${large.id}`;
@@ -119,7 +119,7 @@ it('an event that the bus does not carry lets the others of all accounts go on, 
   await sql`
     insert into outbox (account_id, id, kind, audience, envelope)
     select ${account.id}, gen_random_uuid(), 'deal.updated', 'public', ${filler} from generate_series(1, 30)`;
-  await account.client.createDeal({ body: { title: 'after them' } });
+  await account.client.crm.deals.create({ body: { title: 'after them' } });
   await platform.event(account.id, 'deal.created');
   await sql`delete from outbox where sequence not in (select min(sequence) from outbox)`;
   await waitFor(

@@ -26,11 +26,11 @@ describe('a process that starts while NATS is unavailable', () => {
     const cut = await startPlatform({ services: ['crm'], env: { NATS_URL: relay.url } });
     try {
       const account = await cut.account();
-      await account.client.createPipeline({ body: { name: 'Sales', stages: [{ name: 'New' }] } });
-      const [first] = (await account.client.listPipelines({})).data;
+      await account.client.crm.pipelines.create({ body: { name: 'Sales', stages: [{ name: 'New' }] } });
+      const [first] = (await account.client.crm.pipelines.list({})).data;
       expect((await fetch(`${cut.gatewayUrl}/readyz`)).status).toBe(200);
       // A deal's contact is asked for over the bus; one without is not.
-      const deal = await account.client.createDeal({ body: { title: 'Early', pipeline: first!.id } });
+      const deal = await account.client.crm.deals.create({ body: { title: 'Early', pipeline: first!.id } });
       relay.mend();
       const event = await cut.event(account.id, 'deal.created');
       expect(event.data.deal.id).toBe(deal.id);

@@ -47,7 +47,7 @@ describe('an agent', () => {
       409,
       { code: 'invalid_state', message: 'An account has at most 200 agents that are not deleted; delete one first' },
     ]);
-    await crew.account.client.deleteAgent({ params: { agent_id: last.body.id } });
+    await crew.account.client.agents.delete({ params: { agent_id: last.body.id } });
     expect((await crew.post({ name: 'Bo', role: 'Sells' })).status).toBe(201);
   });
 
@@ -67,7 +67,9 @@ describe('an agent', () => {
 
   it('has what it is given, each entry of a list once and in its order', async () => {
     const crew = await openCrew(platform);
-    const other = await crew.account.client.createPipeline({ body: { name: 'Service', stages: [{ name: 'Open' }] } });
+    const other = await crew.account.client.crm.pipelines.create({
+      body: { name: 'Service', stages: [{ name: 'Open' }] },
+    });
     const collection = await addCollection(crew.account.id, 'Prices');
     const given = {
       model: 'gpt-9',
@@ -90,7 +92,7 @@ describe('an agent', () => {
   it('shows the model of the settings where it has none of its own', async () => {
     const crew = await openCrew(platform);
     const [plain, own] = [await crew.agent(), await crew.agent({ model: 'own' })];
-    await crew.account.client.updateAgentSettings({ body: { model: 'general' } });
+    await crew.account.client.agents.settings.update({ body: { model: 'general' } });
     expect([(await crew.get(plain.id)).model, (await crew.get(own.id)).model]).toEqual(['general', 'own']);
     expect((await crew.patch(own.id, { model: '' })).body.model).toBe('general');
   });
@@ -113,7 +115,7 @@ describe('an agent', () => {
   ])('is refused where %s is not right (%#)', async (field, value) => {
     const crew = await openCrew(platform);
     expect(await crew.post({ name: 'Ada', role: 'Sells', [field]: value })).toMatchObject(invalid(field));
-    expect((await crew.account.client.listAgents({})).data).toEqual([]);
+    expect((await crew.account.client.agents.list({})).data).toEqual([]);
   });
 
   it('takes the longest name and role, and the outermost time-outs', async () => {
@@ -167,8 +169,8 @@ describe('the list of agents', () => {
     await database`
       insert into agent_pipelines (account_id, agent_id, pipeline_id, name)
       select ${account.id}, id, pipeline, repeat('😀', 120) from unnest(${ids}::bigint[]) as id, generate_series(1, 100) as pipeline`;
-    expect((await account.client.listAgents({ query: { limit: 100 } })).data.length).toBeLessThan(50);
-    const { data } = await pagesOf((query) => account.client.listAgents({ query }));
+    expect((await account.client.agents.list({ query: { limit: 100 } })).data.length).toBeLessThan(50);
+    const { data } = await pagesOf((query) => account.client.agents.list({ query }));
     expect(data.map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
@@ -177,12 +179,12 @@ describe('the list of agents', () => {
     const { client } = crew.account;
     const made = [await crew.agent(), await crew.liveAgent(), await crew.agent()];
     const [first, second, third] = made.map(({ id }) => id);
-    const page = await client.listAgents({ query: { limit: 2 } });
+    const page = await client.agents.list({ query: { limit: 2 } });
     expect([page.data.map(({ id }) => id), page.has_more]).toEqual([[third, second], true]);
     await crew.remove(second!);
-    const next = await client.listAgents({ query: { limit: 2, starting_after: page.next! } });
+    const next = await client.agents.list({ query: { limit: 2, starting_after: page.next! } });
     expect([next.data.map(({ id }) => id), next.has_more, next.next]).toEqual([[first], false, null]);
-    expect((await client.listAgents({})).data.map(({ id }) => id)).toEqual([third, first]);
+    expect((await client.agents.list({})).data.map(({ id }) => id)).toEqual([third, first]);
     const foreign = await crew.account.request('GET', `/v1/agents?starting_after=${(await stranger.agent()).id}`);
     expect(foreign).toMatchObject(invalid('starting_after'));
   });
@@ -208,9 +210,9 @@ describe('a change of an agent', () => {
   it('may name a pipeline that it has and that is gone', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
-    const gone = await client.createPipeline({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
+    const gone = await client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
     const agent = await crew.agent({ pipelines: [gone.id] });
-    await client.deletePipeline({ params: { pipeline_id: gone.id } });
+    await client.crm.pipelines.delete({ params: { pipeline_id: gone.id } });
     const pipelines = [gone.id, crew.pipeline.id];
     expect((await crew.patch(agent.id, { pipelines })).body).toEqual({ ...agent, pipelines });
     expect(await crew.post({ name: 'Bo', role: 'x', pipelines })).toMatchObject(invalid('pipelines'));

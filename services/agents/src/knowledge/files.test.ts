@@ -36,7 +36,9 @@ describe('an uploaded file', () => {
     const more = { title: 'Our prices', collection: String(collection.id), active: 'false' };
     const { body } = await library.upload('a.txt', 'Text', more);
     expect(body).toMatchObject({ title: 'Our prices', collection: { name: 'Help' }, active: false });
-    const client = await library.account.client.uploadFile({ body: { file: new File(['x,y'], 'a.csv') } });
+    const client = await library.account.client.agents.knowledge.files.upload({
+      body: { file: new File(['x,y'], 'a.csv') },
+    });
     expect(client).toMatchObject({ title: 'a.csv', file_type: 'csv', size_bytes: 3 });
   });
 
@@ -63,7 +65,7 @@ describe('an uploaded file', () => {
     const refused = await library.upload('c.txt', 'One more');
     expect(refused.status).toBe(409);
     expect(refused.body.error).toMatchObject({ code: 'invalid_state', message: expect.stringContaining('4096 MiB') });
-    await library.account.client.deleteSource({ params: { source_id: body.id } });
+    await library.account.client.agents.knowledge.sources.delete({ params: { source_id: body.id } });
     expect((await library.upload('c.txt', 'One more')).status).toBe(201);
   });
 
@@ -86,7 +88,7 @@ describe('an uploaded file', () => {
   ])('is refused naming %s: case %#', async (field, name, bytes, more) => {
     const library = await openLibrary(platform);
     expect(await library.upload(name, bytes, more as Record<string, string>)).toMatchObject(invalid(field));
-    expect((await library.account.client.listSources()).data).toEqual([]);
+    expect((await library.account.client.agents.knowledge.sources.list()).data).toEqual([]);
   });
 
   it('is taken once: the same bytes are refused, naming the source that has them, also among many at once', async () => {

@@ -13,7 +13,9 @@ describe('a search', () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Returns');
     await library.read(id, [{ heading_path: ['Help', 'Returning'], text: 'Send it back within 30 days.' }]);
-    const { data } = await library.account.client.searchKnowledge({ body: { query: 'How do I send it back?' } });
+    const { data } = await library.account.client.agents.knowledge.search({
+      body: { query: 'How do I send it back?' },
+    });
     const source = { id, kind: 'article', title: 'Returns' };
     const passage = { text: 'Send it back within 30 days.', heading_path: ['Help', 'Returning'], source };
     expect(data).toEqual([{ ...passage, score: expect.any(Number) }]);
@@ -113,7 +115,10 @@ describe('a search', () => {
     const active = async () =>
       (await database`select from passages where account_id = ${library.account.id} and active`).length;
     expect(await active()).toBe(600);
-    await library.account.client.updateSource({ params: { source_id: id }, body: { active: false } });
+    await library.account.client.agents.knowledge.sources.update({
+      params: { source_id: id },
+      body: { active: false },
+    });
     expect(await active()).toBe(0);
     expect(await library.search('text599x')).toEqual([]);
   });

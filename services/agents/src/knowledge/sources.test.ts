@@ -72,7 +72,7 @@ describe('a new source', () => {
     const library = await openLibrary(platform);
     await library.add({ kind: 'article', title: '😀'.repeat(200), body: '😀'.repeat(20_000) });
     await library.add({ ...faq, body: '😀'.repeat(2_000), alternates: Array(20).fill('x'.repeat(200)) });
-    expect((await library.account.client.listSources()).data).toHaveLength(2);
+    expect((await library.account.client.agents.knowledge.sources.list()).data).toHaveLength(2);
   });
 });
 
@@ -286,7 +286,7 @@ describe('sources', () => {
       insert into sources (account_id, kind, title, collection_id, status, active, created_at, updated_at, body)
       select account_id, kind, 'Long ' || number, collection_id, 'ready', true, created_at, updated_at, repeat(${character}, 20000)
       from sources cross join generate_series(1, 89) as number where account_id = ${account.id} and id = ${id}`;
-    const { data, sizes } = await pagesOf((query) => account.client.listSources({ query }));
+    const { data, sizes } = await pagesOf((query) => account.client.agents.knowledge.sources.list({ query }));
     expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([90, 90, id]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   });

@@ -29,11 +29,11 @@ async function requested(desk: Desk) {
 }
 
 it.each<[string, (desk: Desk) => Promise<unknown>]>([
-  ['its agent is paused', ({ account, agentId }) => account.client.pauseAgent({ params: { agent_id: agentId } })],
-  ['its agent was deleted', ({ account, agentId }) => account.client.deleteAgent({ params: { agent_id: agentId } })],
+  ['its agent is paused', ({ account, agentId }) => account.client.agents.pause({ params: { agent_id: agentId } })],
+  ['its agent was deleted', ({ account, agentId }) => account.client.agents.delete({ params: { agent_id: agentId } })],
   [
     'its agent works no pipeline',
-    ({ account, agentId }) => account.client.updateAgent({ params: { agent_id: agentId }, body: { pipelines: [] } }),
+    ({ account, agentId }) => account.client.agents.update({ params: { agent_id: agentId }, body: { pipelines: [] } }),
   ],
   [
     'AI agents is switched off',
@@ -48,7 +48,7 @@ it.each<[string, (desk: Desk) => Promise<unknown>]>([
 
 it('nothing is planned for a contact who opts out of marketing or in again, and “ja” is an answer where nothing was withdrawn', async () => {
   const desk = await openDesk(platform, ai);
-  await desk.account.client.recordConsent({
+  await desk.account.client.cdp.contacts.consents.record({
     params: { contact_id: desk.contact.id },
     body: { channel: 'whatsapp', purpose: 'marketing', state: 'granted', at: '2026-01-01T00:00:00Z' },
   });

@@ -314,7 +314,7 @@ describe('a call whose end nobody knows', () => {
     ai.otherwise = replies(401, '');
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({ status: 'failed' });
-    expect((await desk.account.client.listMessages({ query: {} })).data).toEqual([]);
+    expect((await desk.account.client.messages.list({ query: {} })).data).toEqual([]);
     const received = platform.events(desk.account.id).filter(({ type }) => type === messageReceived.kind);
     expect(received).toHaveLength(1);
   });
@@ -358,9 +358,9 @@ describe('without what a plan needs', () => {
     const without = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
     try {
       const { client } = await without.account();
-      const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000009' } });
+      const contact = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+493010000009' } });
       const params = { agent_id: await makeLiveAgent(client) };
-      const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
+      const { id } = await client.agents.plans.request({ params, body: { contact: contact.id, goal: 'Say hello' } });
       const database = without.database('agents');
       const tried = async () => {
         const [row] = await database`
@@ -368,10 +368,13 @@ describe('without what a plan needs', () => {
         return row;
       };
       await waitFor('the plan to wait', tried);
-      expect(await client.getPlan({ params: { plan_id: id } })).toMatchObject({ status: 'running', last_error: null });
+      expect(await client.agents.plans.get({ params: { plan_id: id } })).toMatchObject({
+        status: 'running',
+        last_error: null,
+      });
       without.clock.advance(15 * 60_000);
       const plan = await waitFor('the plan to fail', async () => {
-        const last = await client.getPlan({ params: { plan_id: id } });
+        const last = await client.agents.plans.get({ params: { plan_id: id } });
         return last.status === 'failed' ? last : undefined;
       });
       expect(plan.last_error).toMatch(/^The plan could not be made: messaging does not respond/);

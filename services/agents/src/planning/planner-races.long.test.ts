@@ -42,7 +42,7 @@ describe('20 messages at once', () => {
     const [held] = await database<{ tokens: number }[]>`
       select reserved_tokens as tokens from ai_calls where account_id = ${desk.account.id}`;
     const budget = billed.total_tokens + Math.floor(held!.tokens * 3.5);
-    await desk.account.client.updateAgentSettings({ body: { daily_budget: budget } });
+    await desk.account.client.agents.settings.update({ body: { daily_budget: budget } });
     ai.requests = [];
     const pending: (() => void)[] = [];
     ai.otherwise = (request, response) => void pending.push(() => says(planOf())(request, response));
@@ -70,7 +70,7 @@ describe('20 messages at once', () => {
     expect(over).toEqual([]);
     const refused = made.filter(({ status }) => status === 'failed');
     expect(refused.every(({ last_error }) => last_error?.startsWith("The account's daily budget"))).toBe(true);
-    const usage = await desk.account.client.getAgentUsage({ query: {} });
+    const usage = await desk.account.client.agents.usage.get({ query: {} });
     expect(usage.account).toMatchObject({ daily_budget: budget, tokens_today: (calls + 1) * billed.total_tokens });
   }, 90_000);
 

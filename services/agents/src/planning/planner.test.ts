@@ -20,12 +20,12 @@ describe('a plan for somebody who shows no number', () => {
     const hidden = { from: null, user_id: 'DE.1349120865530274', name: 'Ada' };
     await desk.write('Hello', undefined, hidden);
     const { data } = await platform.event(desk.account.id, 'message.received');
-    await client.createDeal({ body: { title: 'Tea', contact: data.contact.id } });
+    await client.crm.deals.create({ body: { title: 'Tea', contact: data.contact.id } });
     await desk.write('When do you open?', undefined, hidden);
     const { id, steps } = await desk.made();
     expect(steps).toMatchObject([{ params: { channel: 'whatsapp', body: 'We open at 9.' } }]);
-    await client.approvePlan({ params: { plan_id: id }, body: {} });
-    const { contact, to } = await waitFor('the answer', async () => (await client.listMessages({})).data[0]);
+    await client.agents.plans.approve({ params: { plan_id: id }, body: {} });
+    const { contact, to } = await waitFor('the answer', async () => (await client.messages.list({})).data[0]);
     expect([contact, to]).toEqual([data.contact, 'DE.1349120865530274']);
   });
 });
@@ -103,12 +103,12 @@ describe('a plan for what a customer wrote', () => {
   it('is made by the live agent with the lowest id that works the pipeline of the newest open deal', async () => {
     const desk = await openDesk(platform, ai);
     const { client } = desk.account;
-    const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Begun' }] } });
+    const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Begun' }] } });
     const paused = await makeLiveAgent(client, { pipelines: [other.id] });
-    await client.pauseAgent({ params: { agent_id: paused } });
+    await client.agents.pause({ params: { agent_id: paused } });
     const second = await makeLiveAgent(client, { name: 'Second', pipelines: [desk.pipeline.id, other.id] });
     await makeLiveAgent(client, { pipelines: [other.id] });
-    await client.createDeal({ body: { title: 'Newer', pipeline: other.id, contact: desk.contact.id } });
+    await client.crm.deals.create({ body: { title: 'Newer', pipeline: other.id, contact: desk.contact.id } });
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({ agent: { id: second }, deal: { title: 'Newer', stage: 'Begun' } });
   });
@@ -151,7 +151,7 @@ describe('what a call may use', () => {
 it('a plan that was asked for has the goal that was given, and needs no deal', async () => {
   ai.otherwise = says(planOf(message('Hello', {}), message('Hello again', { channel: 'sms' })));
   const desk = await openDesk(platform, ai);
-  await desk.account.client.loseDeal({ params: { deal_id: desk.deal.id }, body: {} });
+  await desk.account.client.crm.deals.lose({ params: { deal_id: desk.deal.id }, body: {} });
   const asked = await desk.ask('Win them back');
   expect(asked).toMatchObject({ trigger: 'manual', status: 'running', goal: 'Win them back', steps: [], tokens: 0 });
   const plan = await desk.made();
@@ -238,7 +238,7 @@ describe('what was planned', () => {
     const desk = await openDesk(platform, ai);
     const { client } = desk.account;
     ai.otherwise = async (request, response) => {
-      await client.deleteAgent({ params: { agent_id: desk.agentId } });
+      await client.agents.delete({ params: { agent_id: desk.agentId } });
       says(planOf())(request, response);
     };
     await desk.write('Hello?');
@@ -249,25 +249,25 @@ describe('what was planned', () => {
 
 it('a sandbox account has its plans made without any AI being asked', async () => {
   const { testClient: client } = await platform.account();
-  const contact = await client.createContact({ body: { name: 'Casey', phone: '+493010000001' } });
+  const contact = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+493010000001' } });
   const params = { agent_id: await makeLiveAgent(client) };
-  const { id } = await client.requestPlan({ params, body: { contact: contact.id, goal: 'Say hello' } });
+  const { id } = await client.agents.plans.request({ params, body: { contact: contact.id, goal: 'Say hello' } });
   const plan = await waitFor('the plan', async () => {
-    const last = await client.getPlan({ params: { plan_id: id } });
+    const last = await client.agents.plans.get({ params: { plan_id: id } });
     return last.status === 'running' ? undefined : last;
   });
   expect(plan).toMatchObject({ status: 'awaiting_approval', model: 'simulated', goal: 'Simulated plan: Say hello' });
   expect(plan.steps).toMatchObject([{ action: 'send_message', params: { channel: 'whatsapp' } }]);
-  const { models } = await client.getAgentUsage({ query: {} });
+  const { models } = await client.agents.usage.get({ query: {} });
   expect(models).toMatchObject([{ provider: 'simulated', model: 'simulated', calls: 1, tokens: plan.tokens }]);
   expect(ai.requests).toHaveLength(0);
 });
 
 describe('knowledge', () => {
   const ready = async (account: Awaited<ReturnType<typeof openDesk>>['account'], source: object) => {
-    const { id } = await account.client.createSource({ body: source as never });
+    const { id } = await account.client.agents.knowledge.sources.create({ body: source as never });
     return await waitFor('the source to be read', async () => {
-      const read = await account.client.getSource({ params: { source_id: id } });
+      const read = await account.client.agents.knowledge.sources.get({ params: { source_id: id } });
       return read.status === 'ready' ? read : undefined;
     });
   };

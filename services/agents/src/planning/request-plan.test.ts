@@ -59,15 +59,15 @@ describe('a request', () => {
 
   it('is refused for a contact that was deleted, even one that is known', async () => {
     const { client } = desk.account;
-    const gone = await client.createContact({ body: { name: 'Gone' } });
+    const gone = await client.cdp.contacts.create({ body: { name: 'Gone' } });
     expect((await request({ contact: gone.id })).status).toBe(202);
-    await client.deleteContact({ params: { contact_id: gone.id } });
+    await client.cdp.contacts.delete({ params: { contact_id: gone.id } });
     expect(await request({ contact: gone.id })).toMatchObject(invalid('contact'));
   });
 
   it('is refused for an agent that is not live', async () => {
     const { client } = desk.account;
-    const draft = await client.createAgent({ body: { name: 'Draft', role: 'None yet' } });
+    const draft = await client.agents.create({ body: { name: 'Draft', role: 'None yet' } });
     const refusal = { status: 409, body: { error: { code: 'invalid_state' } } };
     expect(await request({ contact: contact() }, draft.id)).toMatchObject(refusal);
     expect(await request({ contact: 'Casey' }, draft.id)).toMatchObject(invalid('contact'));
@@ -75,11 +75,11 @@ describe('a request', () => {
     const params = { agent_id: other.agentId };
     const asked = { body: { contact: other.contact.id } };
     const ask = () => other.account.request('POST', `/v1/agents/${other.agentId}/plans`, asked);
-    await other.account.client.pauseAgent({ params });
+    await other.account.client.agents.pause({ params });
     expect(await ask()).toMatchObject(refusal);
-    await other.account.client.goLiveAgent({ params });
+    await other.account.client.agents.goLive({ params });
     expect((await ask()).status).toBe(202);
-    await other.account.client.deleteAgent({ params });
+    await other.account.client.agents.delete({ params });
     expect(await ask()).toMatchObject(refusal);
     const stopped = await waitFor('the plan to be stopped', async () => {
       return (await other.plans()).find(({ status }) => status === 'cancelled');

@@ -94,8 +94,8 @@ describe('a plan that waits for approval', () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     await agency.until(id, 'completed');
     expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.approved', 'plan.completed']);
-    expect((await agency.client.getDeal({ params: { deal_id: agency.deal.id } })).notes).toBe('Asked for tea');
-    expect((await agency.client.listMessages({ query: { reference: `plan-${id}` } })).data).toHaveLength(1);
+    expect((await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } })).notes).toBe('Asked for tea');
+    expect((await agency.client.messages.list({ query: { reference: `plan-${id}` } })).data).toHaveLength(1);
   });
 
   it('is approved or rejected where both are asked for at once, never both', async () => {

@@ -24,7 +24,7 @@ const lapsed = (at: Date, limit = 100) =>
     ),
   );
 
-const notes = async () => (await agency.client.getDeal({ params: { deal_id: agency.deal.id } })).notes;
+const notes = async () => (await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } })).notes;
 
 describe('a plan that nobody decides', () => {
   it('expires when its time is over, with one event, and nothing of it is done', async () => {
@@ -124,7 +124,7 @@ describe('steps that nobody decides', () => {
     expect(statuses(await agency.until(id, 'completed'))).toEqual(['done', 'skipped']);
     const { data } = await platform.event(agency.id, 'plan.completed');
     expect(data.previous).toMatchObject({ status: 'running' });
-    expect(await agency.client.listPlans({ query: { status: 'awaiting' } })).toMatchObject({ data: [] });
+    expect(await agency.client.agents.plans.list({ query: { status: 'awaiting' } })).toMatchObject({ data: [] });
   });
 });
 

@@ -13,7 +13,8 @@ beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });
 
-const list = async (query: Record<string, unknown> = {}) => await agency.client.listPlans({ query: query as never });
+const list = async (query: Record<string, unknown> = {}) =>
+  await agency.client.agents.plans.list({ query: query as never });
 const ids = async (query: Record<string, unknown> = {}) => (await list(query)).data.map(({ id }) => id);
 const tryList = (query: string) =>
   agency.account.request('GET', `/v1/agents/plans?${query}`, { key: agency.account.testKey });
@@ -78,8 +79,8 @@ describe('the list of plans', () => {
   });
 
   it('shows those for one contact, and for the survivor those of who was merged into it, with its number', async () => {
-    const survivor = await agency.client.createContact({ body: { name: 'Survivor' } });
-    const other = await agency.client.createContact({ body: { name: 'Other' } });
+    const survivor = await agency.client.cdp.contacts.create({ body: { name: 'Survivor' } });
+    const other = await agency.client.cdp.contacts.create({ body: { name: 'Other' } });
     const plan = await agency.plan();
     expect(await ids({ contact: agency.contact.id })).toEqual([plan.id]);
     expect(await ids({ contact: other.id })).toEqual([]);

@@ -20,7 +20,7 @@ async function threeNotes() {
     agency.decideStep(plan.id, plan.steps[order - 1]!.id, decision, body);
   return { id: plan.id, plan, decide };
 }
-const notes = async () => (await agency.client.getDeal({ params: { deal_id: agency.deal.id } })).notes;
+const notes = async () => (await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } })).notes;
 
 describe('a step that is decided by itself', () => {
   it('makes the plan run where it is the first that is approved, with one event; each is done when it is approved', async () => {
@@ -153,9 +153,9 @@ describe('an undecided step', () => {
     expect(await agency.get(plan.id)).toEqual(body);
     await agency.decide(plan.id, 'approve');
     await agency.until(plan.id, 'completed');
-    const { data } = await agency.client.listMessages({ query: { reference: `plan-${plan.id}` } });
+    const { data } = await agency.client.messages.list({ query: { reference: `plan-${plan.id}` } });
     expect(data).toMatchObject([{ body: 'Another text', channel: 'whatsapp' }]);
-    const deal = await agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+    const deal = await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } });
     expect(deal).toMatchObject({ notes: 'Another note', stage: { name: 'Qualified' } });
   });
 
@@ -221,13 +221,13 @@ describe('an undecided step', () => {
     expect(refusal).toMatchObject(invalid('channel'));
     expect(refusal.body.error.message).toContain('whatsapp, sms');
     const { id: contact_id } = agency.contact;
-    await agency.client.updateContact({ params: { contact_id }, body: { email: 'carla@example.com' } });
+    await agency.client.cdp.contacts.update({ params: { contact_id }, body: { email: 'carla@example.com' } });
     expect((await agency.change(plan, 1, { channel: 'email' })).body.steps).toMatchObject([{ detail: 'email' }]);
   });
 
   it('moves to stages of its own pipeline', async () => {
     const { client } = agency;
-    const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Elsewhere' }] } });
+    const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Elsewhere' }] } });
     const plan = await agency.plan({ steps: ['move_stage'] });
     for (const stage of [other.stages[0]!.id, 1_000_000_000])
       expect(await agency.change(plan, 1, { stage })).toMatchObject(invalid('stage'));

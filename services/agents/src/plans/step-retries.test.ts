@@ -172,7 +172,7 @@ describe('a plan that is cancelled while a step runs', () => {
         return plan.steps[0]!.status === 'done' && plan;
       });
       expect([ended.status, ended.steps[0]!.result]).toEqual(['cancelled', { message }]);
-      const { notes } = await agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+      const { notes } = await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } });
       expect([notes, keys.length]).toEqual(['', 1]);
       // Decided after all of that: an event of the cancelled plan would have come before it.
       const marker = await agency.plan();

@@ -20,8 +20,8 @@ beforeEach(async () => {
 });
 
 const messagesOf = async (plan: number) =>
-  (await agency.client.listMessages({ query: { reference: `plan-${plan}` } })).data;
-const dealNow = () => agency.client.getDeal({ params: { deal_id: agency.deal.id } });
+  (await agency.client.messages.list({ query: { reference: `plan-${plan}` } })).data;
+const dealNow = () => agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } });
 const in1h = () => new Date(platform.clock.now().getTime() + 3_600_000);
 
 describe('a step that runs', () => {
@@ -71,7 +71,7 @@ describe('a step that runs', () => {
 
   it('goes to the survivor of a contact that was merged', async () => {
     const { client } = agency;
-    const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901801' } });
+    const survivor = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901801' } });
     const { id } = await agency.plan({ steps: ['send_message'] });
     await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
     await waitFor('the merge', async () => (await agency.get(id)).contact.uuid === survivor.id);
@@ -88,7 +88,7 @@ it('a message that replies goes to the number that the customer wrote from, also
   const [inbound] = await messaging`
     insert into inbound_messages (account_id, channel, provider_id, sender, sender_name, body, at, arrived_at, contact_id)
     values (${id}, 'sms', 'i-1', ${from}, '', 'Have you got tea?', now(), now(), ${agency.contact.id}) returning id`;
-  const survivor = await client.createContact({ body: { name: 'Carla Client', phone: '+4930901802' } });
+  const survivor = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901802' } });
   const plan = await agency.plan({ steps: ['send_message'], more: { trigger_id: inbound!.id } });
   await mergeContacts(client, { keep: survivor.id, merged: agency.contact.id });
   await waitFor('the merge', async () => (await agency.get(plan.id)).contact.uuid === survivor.id);
@@ -99,7 +99,7 @@ it('a message that replies goes to the number that the customer wrote from, also
 
 describe('a step that fails', () => {
   it('ends its plan with what went wrong: nothing that follows is done', async () => {
-    await agency.client.winDeal({ params: { deal_id: agency.deal.id } });
+    await agency.client.crm.deals.win({ params: { deal_id: agency.deal.id } });
     const { id } = await agency.plan({ mode: 'none', steps: ['add_note', 'move_stage', 'send_message'] });
     const failed = await agency.until(id, 'failed');
     expect(statuses(failed)).toEqual(['done', 'failed', 'cancelled']);
@@ -152,7 +152,7 @@ describe('a step that fails', () => {
     const plans = await Promise.all(actions.map(later));
     const waiting = await agency.plan({ steps: ['send_message'] });
     const params = { agent_id: agency.agent };
-    await agency.client.updateAgent({ params, body: { actions: [] } });
+    await agency.client.agents.update({ params, body: { actions: [] } });
     await agency.decide(waiting.id, 'approve');
     platform.clock.advance(3_600_000);
     for (const { id, steps } of [...plans, waiting]) {
@@ -163,7 +163,7 @@ describe('a step that fails', () => {
     }
     expect(await dealNow()).toMatchObject({ notes: '', stage: { name: 'New' } });
     expect(await sql`select 1 from plans where account_id = ${agency.id}`).toHaveLength(5);
-    await agency.client.updateAgent({ params, body: { actions: ['send_message'] } });
+    await agency.client.agents.update({ params, body: { actions: ['send_message'] } });
     const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
     expect(statuses(await agency.until(id, 'failed'))).toEqual(['done', 'failed']);
   });
@@ -175,7 +175,7 @@ describe('a step that fails', () => {
     const plans = await Promise.all(
       (['send_message', 'follow_up'] as const).map((step) => agency.plan({ steps: [step] })),
     );
-    await agency.client.deleteContact({ params: { contact_id: agency.contact.id } });
+    await agency.client.cdp.contacts.delete({ params: { contact_id: agency.contact.id } });
     await waitFor('the copy', async () => {
       const rows = await sql`select 1 from contacts where id = ${agency.contact.id} and deleted`;
       return rows.length === 1;
@@ -242,7 +242,7 @@ describe('steps of many plans', () => {
     );
     await Promise.all(plans.map(({ id }) => agency.decide(id, 'approve')));
     for (const { id } of plans) await agency.until(id, 'completed');
-    expect((await agency.client.listMessages({ query: { limit: 100 } })).data).toHaveLength(60);
+    expect((await agency.client.messages.list({ query: { limit: 100 } })).data).toHaveLength(60);
     expect((await dealNow()).notes.split('\n\n')).toHaveLength(30);
     const kinds = await waitFor('the events', () => {
       const sent = platform.events(agency.id).filter(({ type }) => type === 'plan.completed');
@@ -280,13 +280,13 @@ it('an agent that is paused has its plans go on; one that is deleted has them st
       },
     }),
   ];
-  await agency.client.pauseAgent({ params: { agent_id: agency.agent }, body: {} });
+  await agency.client.agents.pause({ params: { agent_id: agency.agent }, body: {} });
   const sent = await waitFor('the message', async () => {
     const plan = await agency.get(running.id);
     return plan.steps[0]!.status === 'done' && plan;
   });
   expect(sent.status).toBe('running');
-  await agency.client.deleteAgent({ params: { agent_id: agency.agent } });
+  await agency.client.agents.delete({ params: { agent_id: agency.agent } });
   for (const { id } of [running, waiting, made])
     expect(await agency.get(id)).toMatchObject({ status: 'cancelled', decision_note: 'The agent was deleted' });
   expect(statuses(await agency.get(running.id))).toEqual(['done', 'cancelled']);

@@ -156,11 +156,11 @@ it('an account that has nearly a million passages gets as many more as make them
   });
   expect(await passagesOf(refused.id)).toEqual([]);
   // A change of one that is there takes no more room than it had.
-  await own.account.client.updateSource({ params: { source_id: last.id }, body: { body: 'Four.' } });
+  await own.account.client.agents.knowledge.sources.update({ params: { source_id: last.id }, body: { body: 'Four.' } });
   expect(await ended(last.id, own)).toMatchObject({ status: 'ready', error: '' });
   expect(await passagesOf(last.id)).toMatchObject([{ text: 'Four.' }]);
   // Room for it is made, and it is read again.
-  await own.account.client.deleteSource({ params: { source_id: kept.id } });
-  await own.account.client.refreshSource({ params: { source_id: refused.id } });
+  await own.account.client.agents.knowledge.sources.delete({ params: { source_id: kept.id } });
+  await own.account.client.agents.knowledge.sources.refresh({ params: { source_id: refused.id } });
   expect(await ended(refused.id, own)).toMatchObject({ status: 'ready', error: '' });
 });

@@ -11,9 +11,9 @@ afterAll(() => platform.stop());
 
 const path = '/v1/agents/settings';
 const patch = (crew: Crew, body: unknown) => crew.account.request('PATCH', path, { body });
-const get = (crew: Crew) => crew.account.client.getAgentSettings();
+const get = (crew: Crew) => crew.account.client.agents.settings.get();
 const changed = async (crew: Crew, body: Record<string, unknown>) =>
-  await crew.account.client.updateAgentSettings({ body });
+  await crew.account.client.agents.settings.update({ body });
 const storedKey = async (crew: Crew) => {
   const keys = parseSecretKeys(platform.env('agents').AGENTS_SECRET_KEY!);
   return apiKeyOf(keys, await selectSettings(database, crew.account.id));
@@ -45,12 +45,14 @@ describe('the settings', () => {
     expect(await get(crew)).toEqual(after);
     expect(await changed(crew, { daily_budget: null, model: '' })).toEqual({ ...after, daily_budget: null, model: '' });
     expect(await get(stranger)).toEqual(defaults);
-    expect(await crew.account.testClient.getAgentSettings()).toEqual(defaults);
+    expect(await crew.account.testClient.agents.settings.get()).toEqual(defaults);
   });
 
   it('merge budgets and prices by key; null takes one away', async () => {
     const crew = await openCrew(platform);
-    const other = await crew.account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+    const other = await crew.account.client.crm.pipelines.create({
+      body: { name: 'Other', stages: [{ name: 'One' }] },
+    });
     const price = (prompt: number) => ({ prompt, completion: prompt });
     await changed(crew, { pipeline_budgets: { [crew.pipeline.id]: 10 }, prices: { a: price(1) } });
     const both = await changed(crew, { pipeline_budgets: { [other.id]: 20 }, prices: { b: price(2), a: price(3) } });
@@ -103,13 +105,13 @@ describe('the settings', () => {
 
   it('have budgets for pipelines of the account only; those that there are stay when one is gone', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
-    const gone = await crew.account.client.createPipeline({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
+    const gone = await crew.account.client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
     const refused = await patch(crew, { pipeline_budgets: { [crew.pipeline.id]: 1, [stranger.pipeline.id]: 1 } });
     expect(refused).toMatchObject(
       invalid('pipeline_budgets', new RegExp(`not ${RegExp.escape(String(stranger.pipeline.id))}$`)),
     );
     await changed(crew, { pipeline_budgets: { [gone.id]: 1 } });
-    await crew.account.client.deletePipeline({ params: { pipeline_id: gone.id } });
+    await crew.account.client.crm.pipelines.delete({ params: { pipeline_id: gone.id } });
     expect(await changed(crew, { pipeline_budgets: { [gone.id]: 2 } })).toMatchObject({
       pipeline_budgets: { [gone.id]: 2 },
     });

@@ -18,7 +18,7 @@ const day = '2026-11-20';
 async function openLedger(settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
   const crew = await openCrew(platform);
   const agent = await crew.agent(more);
-  await crew.account.client.updateAgentSettings({ body: settings });
+  await crew.account.client.agents.settings.update({ body: settings });
   const accountId = crew.account.id;
   return {
     crew,
@@ -44,7 +44,7 @@ async function openLimited(whose: (typeof owners)[number], tokens: number) {
   );
   const pipelineId = ledger.crew.pipeline.id;
   const body = { pipeline_budgets: { [pipelineId]: tokens } };
-  if (whose === 'pipeline') await ledger.crew.account.client.updateAgentSettings({ body });
+  if (whose === 'pipeline') await ledger.crew.account.client.agents.settings.update({ body });
   return { ...ledger, call: { ...ledger.call, pipelineId } };
 }
 
@@ -112,7 +112,7 @@ describe('a reservation', () => {
   it('counts for its own agent and pipeline only', async () => {
     const { crew, call } = await openLedger({}, { daily_limit: 100 });
     const other = await crew.agent({ daily_limit: 100 });
-    await crew.account.client.updateAgentSettings({ body: { pipeline_budgets: { [crew.pipeline.id]: 150 } } });
+    await crew.account.client.agents.settings.update({ body: { pipeline_budgets: { [crew.pipeline.id]: 150 } } });
     idOf(await reserve(database, { ...call, pipelineId: crew.pipeline.id }));
     idOf(await reserve(database, { ...call, agentId: other.id, tokens: 50 }));
     expect(await reserve(database, { ...call, agentId: other.id, tokens: 51 })).toHaveProperty('refusal');

@@ -15,19 +15,19 @@ const today = '2026-11-20';
 const plan = (accountId: string, agentId: number, more: Parameters<typeof addPlan>[3] = {}) =>
   addPlan(database, accountId, agentId, { at: platform.clock.now(), ...more });
 const report = (crew: Awaited<ReturnType<typeof openCrew>>, days?: number) =>
-  crew.account.client.getAgentUsage(days === undefined ? {} : { query: { days: days as 7 } });
+  crew.account.client.agents.usage.get(days === undefined ? {} : { query: { days: days as 7 } });
 
 /** An account with two agents and two pipelines that was used today, six days ago, and once before that. */
 async function usedAccount() {
   const crew = await openCrew(platform);
   const { client, id: accountId } = crew.account;
-  const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+  const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'One' }] } });
   const [ada, bo] = [
     await crew.agent({ pipelines: [crew.pipeline.id, other.id], daily_limit: 9_000 }),
     await crew.agent({ name: 'Bo', role: 'Helps', model: 'own' }),
   ];
   const price = { prompt: 2.5, completion: 10 };
-  await client.updateAgentSettings({
+  await client.agents.settings.update({
     body: {
       model: 'gpt-9',
       daily_budget: 50_000,
@@ -148,7 +148,7 @@ describe('the usage report', () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const by = { accountId: crew.account.id, agentId: id, day: today };
-    await crew.account.client.updateAgentSettings({ body: { prices: { priced: { prompt: 1, completion: 1 } } } });
+    await crew.account.client.agents.settings.update({ body: { prices: { priced: { prompt: 1, completion: 1 } } } });
     await use(database, { ...by, model: 'priced' }, [1_000_000, 0]);
     await use(database, { ...by, model: 'constructor' }, [0, 0], 'refused');
     expect((await report(crew)).totals.estimated_cost_usd).toBe(1);
@@ -181,14 +181,14 @@ describe('the usage report', () => {
   it('names pipelines as they are now, and those that are gone as they were', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
-    const add = (name: string) => client.createPipeline({ body: { name, stages: [{ name: 'One' }] } });
+    const add = (name: string) => client.crm.pipelines.create({ body: { name, stages: [{ name: 'One' }] } });
     const [kept, gone, left, unknown] = [await add('Kept'), await add('Gone'), await add('Left'), await add('Unknown')];
     const agent = await crew.agent({ pipelines: [kept.id, gone.id] });
     const by = { accountId: crew.account.id, agentId: agent.id, day: today };
     for (const pipeline of [gone, left, unknown]) await use(database, { ...by, pipelineId: pipeline.id }, [1, 1]);
     await plan(crew.account.id, agent.id, { pipeline: { id: left.id, name: 'Left' } });
-    await client.updatePipeline({ params: { pipeline_id: kept.id }, body: { name: 'Renamed' } });
-    for (const { id } of [gone, left, unknown]) await client.deletePipeline({ params: { pipeline_id: id } });
+    await client.crm.pipelines.update({ params: { pipeline_id: kept.id }, body: { name: 'Renamed' } });
+    for (const { id } of [gone, left, unknown]) await client.crm.pipelines.delete({ params: { pipeline_id: id } });
     const named = async () => (await report(crew)).pipelines.map(({ name, tokens }) => [name, tokens]);
     const others = [
       ['Gone', 2],
@@ -223,9 +223,9 @@ describe('the usage report', () => {
     try {
       const account = await alone.account();
       const own = alone.database('agents');
-      const { id } = await account.client.createAgent({ body: { name: 'Ada', role: 'Sells' } });
+      const { id } = await account.client.agents.create({ body: { name: 'Ada', role: 'Sells' } });
       await own`insert into agent_pipelines (account_id, agent_id, pipeline_id, name) values (${account.id}, ${id}, 7, 'Kept')`;
-      expect((await account.client.getAgentUsage({})).pipelines).toEqual([
+      expect((await account.client.agents.usage.get({})).pipelines).toEqual([
         { id: 7, name: 'Kept', tokens_today: 0, daily_budget: null, tokens: 0 },
       ]);
     } finally {

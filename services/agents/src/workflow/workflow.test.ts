@@ -10,7 +10,8 @@ afterAll(() => platform.stop());
 const publish = (crew: Crew, id: number, body: unknown = {}) => crew.act(id, 'workflow/publish', body);
 const rollBack = (crew: Crew, id: number, number: number | string) =>
   crew.account.request('POST', `/v1/agents/${id}/workflow/versions/${number}/rollback`);
-const versions = (crew: Crew, id: number) => crew.account.client.listWorkflowVersions({ params: { agent_id: id } });
+const versions = (crew: Crew, id: number) =>
+  crew.account.client.agents.workflow.versions.list({ params: { agent_id: id } });
 const addMember = async (crew: Crew, email: string) =>
   (await platform.admin('POST', `/admin/accounts/${crew.account.id}/members`, { name: 'Ada', email })).body
     .id as string;
@@ -168,7 +169,7 @@ describe('the versions', () => {
     const other = await crew.liveAgent();
     await addPlan(database, crew.account.id, other.id, { version: 1 });
     const list = (query: Record<string, unknown>) =>
-      crew.account.client.listWorkflowVersions({ params: { agent_id: id }, query });
+      crew.account.client.agents.workflow.versions.list({ params: { agent_id: id }, query });
     const page = await list({ limit: 2 });
     expect(page.data.map(({ number, running }) => [number, running])).toEqual([
       [3, 1],
@@ -226,7 +227,7 @@ describe('rolling back', () => {
   it('is refused where something in it is broken now, and each thing is named', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
-    const gone = await client.createPipeline({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
+    const gone = await client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
     const [collection] = await database`
       insert into collections (account_id, name) values (${crew.account.id}, 'Gone') returning id`;
     const [member, stays] = [await addMember(crew, 'ada@example.com'), await addMember(crew, 'bo@example.com')];
@@ -241,7 +242,7 @@ describe('rolling back', () => {
     ]);
     expect((await rollBack(crew, id, 1)).status).toBe(201);
     expect((await rollBack(crew, id, 2)).status).toBe(201);
-    await client.deletePipeline({ params: { pipeline_id: gone.id } });
+    await client.crm.pipelines.delete({ params: { pipeline_id: gone.id } });
     await platform.admin('DELETE', `/admin/accounts/${crew.account.id}/members/${member}`);
     await database`delete from collections where id = ${collection!.id}`;
     await crew.patch(id, { actions: ['send_message', 'add_note'] });
@@ -284,7 +285,9 @@ describe('rolling back', () => {
 
   it('counts a stage of another pipeline than its block names as gone, and somebody who never was in the team', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
-    const other = await crew.account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+    const other = await crew.account.client.crm.pipelines.create({
+      body: { name: 'Other', stages: [{ name: 'One' }] },
+    });
     await addMember(stranger, 'far@example.com');
     const stage = crew.pipeline.stages[0]!.id;
     const broken = [

@@ -17,7 +17,7 @@ describe('an appointment for a deal', () => {
   }, 60_000);
   afterAll(() => platform.stop());
 
-  const openDeal = async (account: TestAccount) => (await account.client.createDeal({ body: { title: 'x' } })).id;
+  const openDeal = async (account: TestAccount) => (await account.client.crm.deals.create({ body: { title: 'x' } })).id;
 
   it('shows it everywhere, until the deal is deleted', async () => {
     const desk = await openDesk(platform);
@@ -29,7 +29,7 @@ describe('an appointment for a deal', () => {
     const event = await platform.event(desk.account.id, 'appointment.booked');
     expect(event.data.appointment.deal).toBe(deal);
     const kept = await desk.book(at(10), { deal: other });
-    await desk.account.client.deleteDeal({ params: { deal_id: deal } });
+    await desk.account.client.crm.deals.delete({ params: { deal_id: deal } });
     await waitFor('the deal to be gone', async () => (await dealOf(desk, booked.body.id)) === null);
     expect(await desk.book(at(11), { deal })).toMatchObject(refused);
     expect(await dealOf(desk, kept.body.id)).toBe(other);
@@ -65,14 +65,14 @@ describe('an appointment for a deal', () => {
     for (let hour = 9; hour < 17; hour++) {
       const deal = await openDeal(desk.account);
       if (hour % 2 === 0) await desk.book(`2026-06-03T${String(hour).padStart(2, '0')}:00:00+02:00`, { deal });
-      const remove = () => desk.account.client.deleteDeal({ params: { deal_id: deal } });
+      const remove = () => desk.account.client.crm.deals.delete({ params: { deal_id: deal } });
       const [booked] = await Promise.all([desk.book(at(hour), { deal }), remove()]);
       if (booked.status === 201) appointments.push(booked.body.id);
       else expect(booked).toMatchObject(refused);
     }
     const last = await openDeal(desk.account);
     const marker = await desk.book('2026-06-04T09:00:00+02:00', { deal: last });
-    await desk.account.client.deleteDeal({ params: { deal_id: last } });
+    await desk.account.client.crm.deals.delete({ params: { deal_id: last } });
     await waitFor('the last deletion', async () => (await dealOf(desk, marker.body.id)) === null);
     for (const id of appointments) expect(await dealOf(desk, id)).toBeNull();
     const { data } = await desk.get('/v1/calendar/appointments');

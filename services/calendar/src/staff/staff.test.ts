@@ -199,7 +199,7 @@ describe('teammates with very many hours of single days', () => {
       )
       insert into staff (account_id, email, active, hours, overrides, location, meeting_link)
       select account_id, email, true, '{}', ${sql.json(overrides as never)}, '', '' from member`;
-    const { data, sizes } = await pagesOf((query) => account.client.listStaff({ query }));
+    const { data, sizes } = await pagesOf((query) => account.client.calendar.staff.list({ query }));
     expect([data.length, new Set(data.map(({ email }) => email)).size]).toEqual([8, 8]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   });

@@ -43,12 +43,12 @@ describe('the status of an order', () => {
   it.each(cases)('%s to %s: %s', async (from, to, outcome) => {
     const { shop, id } = await orderIn(from);
     const params = { order_id: id };
-    const before = await shop.client.getOrder({ params });
+    const before = await shop.client.catalogue.orders.get({ params });
     expect(before.status).toBe(from);
     const former = await eventsAbout(shop, id);
     platform.clock.advance(60_000);
     const response = await change(shop, id, actions[to]);
-    const after = await shop.client.getOrder({ params });
+    const after = await shop.client.catalogue.orders.get({ params });
     const events = (await eventsAbout(shop, id)).slice(former.length);
     if (outcome === 'yes') {
       expect([response.status, response.body]).toEqual([200, after]);
@@ -81,7 +81,7 @@ describe('the status of an order', () => {
     const { shop, id } = await orderIn('confirmed');
     const raced = ['decline', 'fulfil', 'cancel', 'decline', 'fulfil', 'cancel'];
     const responses = await Promise.all(raced.map((action) => change(shop, id, action)));
-    const { status } = await shop.client.getOrder({ params: { order_id: id } });
+    const { status } = await shop.client.catalogue.orders.get({ params: { order_id: id } });
     const winner = actions[status as Reached];
     expect(responses.map((response) => response.status)).toEqual(
       raced.map((action) => (action === winner ? 200 : 409)),

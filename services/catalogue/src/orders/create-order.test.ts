@@ -36,7 +36,7 @@ describe('an order', () => {
       created_at: expect.stringMatching(/^\d{4}-.*[+-]\d{2}:\d{2}$/),
       updated_at: made.created_at,
     });
-    expect(await client.getOrder({ params: { order_id: made.id } })).toEqual(made);
+    expect(await client.catalogue.orders.get({ params: { order_id: made.id } })).toEqual(made);
     const event = await platform.event(account.id, 'order.created');
     expect(event).toMatchObject({ mode: 'live', timestamp: made.created_at });
     expect(event.data).toEqual({ order: made });
@@ -47,17 +47,20 @@ describe('an order', () => {
     const { id } = await product({ sku: 'TEA', name: 'Tea', price_minor: 450 });
     const made = await order({ items: [{ sku: 'TEA', quantity: 1 }] });
     const params = { product_id: id };
-    await client.updateProduct({ params, body: { name: 'New', price_minor: 1, sku: 'NEW', currency: 'USD' } });
-    expect(await client.getOrder({ params: { order_id: made.id } })).toEqual(made);
-    await client.deleteProduct({ params });
-    expect(await client.getOrder({ params: { order_id: made.id } })).toEqual(made);
-    expect((await client.listOrders()).data).toEqual([made]);
+    await client.catalogue.products.update({
+      params,
+      body: { name: 'New', price_minor: 1, sku: 'NEW', currency: 'USD' },
+    });
+    expect(await client.catalogue.orders.get({ params: { order_id: made.id } })).toEqual(made);
+    await client.catalogue.products.delete({ params });
+    expect(await client.catalogue.orders.get({ params: { order_id: made.id } })).toEqual(made);
+    expect((await client.catalogue.orders.list()).data).toEqual([made]);
   });
 
   it('is followed up on whatsapp where the contact has a phone, else by email, and on the channel that is given', async () => {
     const { client, order } = await openShop(platform);
     expect((await order()).channel).toBe('whatsapp');
-    const { id } = await client.createContact({ body: { name: 'No phone' } });
+    const { id } = await client.cdp.contacts.create({ body: { name: 'No phone' } });
     const made = await order({ contact: id });
     expect([made.channel, made.contact]).toEqual(['email', { id, name: 'No phone', phone: '' }]);
     for (const channel of ['whatsapp', 'sms', 'email'] as const) {
@@ -144,7 +147,7 @@ describe('an order', () => {
     const { tryOrder, client } = await openShop(platform);
     for (const body of right) expect(await tryOrder(body)).toMatchObject({ status: 201, body });
     for (const body of wrong) expect([body, await tryOrder(body)]).toMatchObject([body, refusal(field)]);
-    expect((await client.listOrders()).data).toHaveLength(right.length);
+    expect((await client.catalogue.orders.list()).data).toHaveLength(right.length);
   });
 
   it('comes to at most 2^53 - 1, to the unit', async () => {
@@ -152,7 +155,7 @@ describe('an order', () => {
     await product({ sku: 'ALL', price_minor: most });
     const single = await order({ items: [{ sku: 'ALL', quantity: 1 }] });
     expect([single.total_minor, single.items[0]!.unit_price_minor]).toEqual([most, most]);
-    expect(await client.getOrder({ params: { order_id: single.id } })).toEqual(single);
+    expect(await client.catalogue.orders.get({ params: { order_id: single.id } })).toEqual(single);
     const fitting = Math.floor(most / 9_999);
     const rest = most - fitting * 9_999;
     const full = [
@@ -176,7 +179,7 @@ describe('an order', () => {
       expect(await tryOrder({ contact: id })).toMatchObject(refusal('contact'));
     }
     expect(await tryOrder({ contact: contact.id.toUpperCase() })).toMatchObject({ status: 201 });
-    expect((await client.listOrders()).data).toHaveLength(1);
+    expect((await client.catalogue.orders.list()).data).toHaveLength(1);
   });
 });
 
@@ -187,6 +190,6 @@ it('the numbers of orders are 1 to 50 when fifty orders are made at once, whatev
   const numbers = (await Promise.all(orders)).map(({ number }) => number);
   expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
   expect((await Promise.all(refused)).every(({ status }) => status === 400)).toBe(true);
-  const listed = (await account.client.listOrders({ query: { limit: 100 } })).data;
+  const listed = (await account.client.catalogue.orders.list({ query: { limit: 100 } })).data;
   expect(listed.map(({ number }) => number)).toEqual(Array.from({ length: 50 }, (_, index) => 50 - index));
 });

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const decline = (shop: Shop, id: string, reason?: string) =>
-  shop.client.declineOrder({ params: { order_id: id }, body: reason === undefined ? {} : { reason } });
+  shop.client.catalogue.orders.decline({ params: { order_id: id }, body: reason === undefined ? {} : { reason } });
 const waiting = (account: TestAccount, database = sql) =>
   database<{ id: string; tries: number; due_at: Date }[]>`
     select id, tries, due_at from pending_messages where account_id = ${account.id}`;
@@ -94,7 +94,7 @@ describe('declining an order', () => {
       const response = await shop.account.request('POST', `/v1/catalogue/orders/${id}/decline`, { body: { reason } });
       expect(response).toMatchObject(refusal('reason'));
     }
-    expect((await shop.client.getOrder({ params: { order_id: id } })).status).toBe('new');
+    expect((await shop.client.catalogue.orders.get({ params: { order_id: id } })).status).toBe('new');
     expect((await handedFor(shop.account)).map(({ body }) => body).sort()).toEqual(right);
   });
 });
@@ -105,7 +105,7 @@ describe('the reason of a decline', () => {
     const { id } = await shop.order();
     expect((await decline(shop, id, 'Sold out')).status).toBe('declined');
     await waitFor('messaging to be asked in vain', async () => (await waiting(shop.account))[0]!.tries >= 2);
-    expect((await shop.client.getOrder({ params: { order_id: id } })).status).toBe('declined');
+    expect((await shop.client.catalogue.orders.get({ params: { order_id: id } })).status).toBe('declined');
     const [row] = await waiting(shop.account);
     messaging = await startMessaging(platform);
     expect(await handedFor(shop.account)).toMatchObject([{ key: row!.id, body: 'Sold out' }]);
@@ -157,7 +157,7 @@ describe('the reason of a decline', () => {
     const bus = await busOf(platform, 'cdp');
     const survivor = await mergeContact(bus, shop);
     await bus.close();
-    const shown = async () => (await shop.client.getOrder({ params: { order_id: id } })).contact.id;
+    const shown = async () => (await shop.client.catalogue.orders.get({ params: { order_id: id } })).contact.id;
     await waitFor('the merge', async () => (await shown()) === survivor.id);
     messaging = await startMessaging(platform);
     expect(await handedFor(shop.account)).toMatchObject([{ contact: survivor.id, channel: 'whatsapp' }]);

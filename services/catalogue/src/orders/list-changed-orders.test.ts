@@ -30,7 +30,7 @@ describe('the list of orders by updated_since', () => {
   it('has what changed at that time or later, the longest unchanged first, each as its GET gives it', async () => {
     const shop = await openShop(platform, { timezone: 'Europe/Berlin' });
     const [first, second, third] = (await orders(shop, 3)) as [Order, Order, Order];
-    const confirmed = await shop.client.confirmOrder({ params: { order_id: first.id } });
+    const confirmed = await shop.client.catalogue.orders.confirm({ params: { order_id: first.id } });
     expect((await list(shop, { updated_since: second.updated_at })).body).toEqual({
       data: [second, third, confirmed],
       has_more: false,
@@ -43,11 +43,12 @@ describe('the list of orders by updated_since', () => {
 
   it('is filtered by status, source and contact, and by several at once', async () => {
     const shop = await openShop(platform);
-    const other = await shop.client.createContact({ body: { name: 'Other' } });
+    const other = await shop.client.cdp.contacts.create({ body: { name: 'Other' } });
     const made: Order[] = [];
     for (let index = 0; index < 6; index += 1)
       made.push(await shop.order(index % 2 === 0 ? {} : { contact: other.id }));
-    for (const index of [2, 1, 0]) await shop.client.confirmOrder({ params: { order_id: made[index]!.id } });
+    for (const index of [2, 1, 0])
+      await shop.client.catalogue.orders.confirm({ params: { order_id: made[index]!.id } });
     const carts = [made[2]!.id, made[3]!.id];
     await sql`update orders set source = 'cart' where account_id = ${shop.account.id} and id = any(${carts}::uuid[])`;
     const found = (query: Query) => numbers(shop, { updated_since: made[3]!.updated_at, ...query });
@@ -81,7 +82,9 @@ describe('the list of orders by updated_since', () => {
         await shop.order();
       }
     }
-    expect([...mirror.values()].toSorted(byChange)).toEqual((await shop.client.listOrders()).data.toSorted(byChange));
+    expect([...mirror.values()].toSorted(byChange)).toEqual(
+      (await shop.client.catalogue.orders.list()).data.toSorted(byChange),
+    );
     expect(mirror.size).toBeGreaterThan(9);
   });
 
@@ -109,7 +112,7 @@ describe('the list of orders by updated_since', () => {
   it('misses no change that began before it and commits after it', async () => {
     const shop = await openShop(platform);
     const params = { order_id: (await shop.order()).id };
-    const confirm = () => shop.client.confirmOrder({ params });
+    const confirm = () => shop.client.catalogue.orders.confirm({ params });
     const { changed, listed } = await listAmidChange(sql, confirm, () => list(shop, { updated_since: long }));
     expect(listed.body.data).toEqual([changed]);
   });
@@ -138,7 +141,10 @@ describe('the list of orders by updated_since', () => {
         const after = (await list(shop, { updated_since: before.at(-1)!.updated_at })).body.data as Order[];
         const [latest] = after.slice(-1);
         expect([name, after.length > 0, before]).toEqual([name, true, expect.not.arrayContaining([latest])]);
-        expect([name, await shop.client.getOrder({ params: { order_id: latest!.id } })]).toEqual([name, latest]);
+        expect([name, await shop.client.catalogue.orders.get({ params: { order_id: latest!.id } })]).toEqual([
+          name,
+          latest,
+        ]);
       }
     } finally {
       platform.clock.set(now);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ListOrdersQuery } from '@customer-platform/client';
 import type { Order } from '@customer-platform/contracts/catalogue';
 import { busOf, pagesOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -7,9 +8,8 @@ import { mergeContact, openShop, refusal, type Shop, something } from '../../tes
 const platform = await startPlatform({ services: ['cdp', 'catalogue'] });
 afterAll(() => platform.stop());
 
-type Query = NonNullable<NonNullable<Parameters<Shop['client']['listOrders']>[0]>['query']>;
-const numbers = async (shop: Shop, query: Query) =>
-  (await shop.client.listOrders({ query })).data.map(({ number }) => number);
+const numbers = async (shop: Shop, query: ListOrdersQuery) =>
+  (await shop.client.catalogue.orders.list({ query })).data.map(({ number }) => number);
 
 describe('the list of orders', () => {
   it('is newest first, each order as its GET gives it', async () => {
@@ -19,7 +19,7 @@ describe('the list of orders', () => {
       const items = Array.from({ length: count }, (_, index) => ({ ...something, sku: `${count}-${index}` }));
       made.unshift(await shop.order({ items }));
     }
-    expect(await shop.client.listOrders()).toEqual({ data: made, has_more: false, next: null });
+    expect(await shop.client.catalogue.orders.list()).toEqual({ data: made, has_more: false, next: null });
   });
 
   it('ends a page sooner where orders have very many long lines, and the pages have them all', async () => {
@@ -37,7 +37,9 @@ describe('the list of orders', () => {
       select made.account_id, made.id, position, product_id, sku, name, quantity, unit_price_minor
       from made join order_lines l on l.account_id = made.account_id and l.order_id = ${id}`;
     for (const filter of [{}, { contact: shop.contact.id }]) {
-      const { data, sizes } = await pagesOf((query) => shop.client.listOrders({ query: { ...query, ...filter } }));
+      const { data, sizes } = await pagesOf((query) =>
+        shop.client.catalogue.orders.list({ query: { ...query, ...filter } }),
+      );
       expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([40, 40, id]);
       expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
     }
@@ -45,12 +47,13 @@ describe('the list of orders', () => {
 
   it('is filtered by status, source and contact, and by several at once', async () => {
     const shop = await openShop(platform);
-    const other = await shop.client.createContact({ body: { name: 'Other' } });
+    const other = await shop.client.cdp.contacts.create({ body: { name: 'Other' } });
     const orders: Order[] = [];
     for (let index = 0; index < 6; index += 1) {
       orders.push(await shop.order(index % 2 === 0 ? {} : { contact: other.id }));
     }
-    for (const index of [0, 1, 2]) await shop.client.confirmOrder({ params: { order_id: orders[index]!.id } });
+    for (const index of [0, 1, 2])
+      await shop.client.catalogue.orders.confirm({ params: { order_id: orders[index]!.id } });
     const sql = platform.database('catalogue');
     const carts = [orders[2]!.id, orders[3]!.id];
     await sql`update orders set source = 'cart' where account_id = ${shop.account.id} and id = any(${carts}::uuid[])`;
@@ -71,7 +74,9 @@ describe('the list of orders', () => {
     const seen: number[] = [];
     let next: string | null = null;
     do {
-      const page = await shop.client.listOrders({ query: { limit: 2, ...(next ? { starting_after: next } : {}) } });
+      const page = await shop.client.catalogue.orders.list({
+        query: { limit: 2, ...(next ? { starting_after: next } : {}) },
+      });
       seen.push(...page.data.map(({ number }) => number));
       await shop.order();
       next = page.next;
@@ -105,14 +110,14 @@ describe('the contact of an order', () => {
     const bus = await busOf(platform, 'cdp');
     const survivor = await mergeContact(bus, shop);
     await bus.close();
-    const shown = async () => (await shop.client.getOrder({ params: { order_id: id } })).contact;
+    const shown = async () => (await shop.client.catalogue.orders.get({ params: { order_id: id } })).contact;
     await waitFor('the merge', async () => (await shown()).id === survivor.id);
     const expected = { id: survivor.id, name: 'Survivor', phone: '' };
     expect(await shown()).toEqual(expected);
     const after = await shop.order();
     expect([after.contact, after.channel]).toEqual([expected, 'email']);
     for (const contact of [shop.contact.id, survivor.id]) {
-      const { data } = await shop.client.listOrders({ query: { contact } });
+      const { data } = await shop.client.catalogue.orders.list({ query: { contact } });
       expect(data.map((order) => [order.number, order.contact])).toEqual([
         [2, expected],
         [1, expected],
@@ -125,11 +130,11 @@ describe('the contact of an order', () => {
   it('goes on to be shown once it was deleted, and cannot order any more', async () => {
     const shop = await openShop(platform);
     const made = await shop.order();
-    await shop.client.deleteContact({ params: { contact_id: shop.contact.id } });
+    await shop.client.cdp.contacts.delete({ params: { contact_id: shop.contact.id } });
     await waitFor('the contact to be gone', async () => {
       const { status, body } = await shop.tryOrder({});
       return status === 400 && body.error.field === 'contact';
     });
-    expect(await shop.client.getOrder({ params: { order_id: made.id } })).toEqual(made);
+    expect(await shop.client.catalogue.orders.get({ params: { order_id: made.id } })).toEqual(made);
   });
 });

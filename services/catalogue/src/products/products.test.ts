@@ -12,11 +12,11 @@ describe('a product', () => {
   it('is made with the defaults of what is left out, and takes what is given up to its bounds, in code points', async () => {
     const { client } = await openShop(platform, { currency: 'CHF' });
     const body = { sku: 'TEA', name: 'Tea', price_minor: 0 };
-    const made = await client.createProduct({ body });
+    const made = await client.catalogue.products.create({ body });
     expect(made).toEqual({ id: expect.any(String), ...body, currency: 'CHF', active: true });
     const longest = { sku: '😀'.repeat(100), name: '😀'.repeat(200) };
     const other = { price_minor: 9_007_199_254_740_991, currency: 'USD', active: false, ...longest };
-    expect(await client.createProduct({ body: other })).toMatchObject(other);
+    expect(await client.catalogue.products.create({ body: other })).toMatchObject(other);
   });
 
   it.each<[string, unknown[]]>([
@@ -75,7 +75,7 @@ describe('a product', () => {
     const made = await product({ sku: 'TEA' });
     const params = { product_id: made.id };
     for (const body of [{}, { sku: 'TEA' }, { name: made.name, active: true }]) {
-      expect(await client.updateProduct({ params, body })).toEqual(made);
+      expect(await client.catalogue.products.update({ params, body })).toEqual(made);
     }
     const changes = [
       { name: 'Green tea' },
@@ -87,8 +87,8 @@ describe('a product', () => {
     let expected = made;
     for (const body of changes) {
       expected = { ...expected, ...body };
-      expect(await client.updateProduct({ params, body })).toEqual(expected);
-      expect(await client.getProduct({ params })).toEqual(expected);
+      expect(await client.catalogue.products.update({ params, body })).toEqual(expected);
+      expect(await client.catalogue.products.get({ params })).toEqual(expected);
     }
   });
 
@@ -110,7 +110,9 @@ it('the list of products is newest first, in pages that neither repeat nor skip 
   const seen: string[] = [];
   let next: string | null = null;
   do {
-    const page = await client.listProducts({ query: { limit: 3, ...(next ? { starting_after: next } : {}) } });
+    const page = await client.catalogue.products.list({
+      query: { limit: 3, ...(next ? { starting_after: next } : {}) },
+    });
     seen.push(...page.data.map(({ id }) => id));
     await product({ sku: `between ${seen.length}` });
     next = page.next;
@@ -125,7 +127,8 @@ it('the list of products has the one with a SKU, exactly compared, or none', asy
   const [{ client, product }, stranger] = [await openShop(platform), await openShop(platform)];
   for (const sku of ['TEA', 'tea', 'Téa', 'TEA 2']) await product({ sku });
   await stranger.product({ sku: 'Own' });
-  const found = async (sku: string) => (await client.listProducts({ query: { sku } })).data.map((one) => one.sku);
+  const found = async (sku: string) =>
+    (await client.catalogue.products.list({ query: { sku } })).data.map((one) => one.sku);
   // The last is 'é' as two code points.
   for (const [sku, expected] of [
     ['TEA', 'TEA'],

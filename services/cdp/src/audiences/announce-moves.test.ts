@@ -80,10 +80,10 @@ it('moves behind those that are kept are told of in their order, and those of a 
     await audiences.contact({ phone: '+4930901820', tags: ['a'] }),
   ];
   await audiences.holds(id, [moved, gone, merged]);
-  await account.client.updateContact({ params: { contact_id: moved }, body: { tags: [] } });
+  await account.client.cdp.contacts.update({ params: { contact_id: moved }, body: { tags: [] } });
   await audiences.holds(id, [gone, merged]);
   expect(audiences.told('audience.entered', id)).toEqual([]);
-  await account.client.deleteContact({ params: { contact_id: gone } });
+  await account.client.cdp.contacts.delete({ params: { contact_id: gone } });
   await mergeContacts(account.client, { keep: kept, merged });
   await platform.event(account.id, 'contact.merged');
   expect(audiences.told('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged, kept]);
@@ -114,7 +114,7 @@ it('kept moves of a survivor are told of before it is a member in place of the m
   await waitFor('both to be told of', () => audiences.told('audience.entered', id).length === 2);
   await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
   await keepAll();
-  await account.client.updateContact({ params: { contact_id: survivor }, body: { tags: [] } });
+  await account.client.cdp.contacts.update({ params: { contact_id: survivor }, body: { tags: [] } });
   await audiences.holds(id, [merged]);
   const before = story().length;
   await mergeContacts(account.client, { keep: survivor, merged });

@@ -19,7 +19,7 @@ describe('an audience', () => {
   it('is building when it is added, then ready with its members, and tells of it', async () => {
     const ada = await audiences.contact({ name: 'Ada', phone: '030901820', tags: ['vip'] });
     await audiences.contact({ name: 'Bo' });
-    const made = await account.client.createAudience({ body: { name: 'VIPs', rules: tagged('vip') } });
+    const made = await account.client.cdp.audiences.create({ body: { name: 'VIPs', rules: tagged('vip') } });
     expect(made).toMatchObject({ status: 'building', members: 0, refreshed_at: null, error: '', description: '' });
     const ready = await audiences.ready(made.id);
     expect(ready).toMatchObject({ name: 'VIPs', members: 1, rules: tagged('vip'), updated_at: made.updated_at });
@@ -43,12 +43,14 @@ describe('an audience', () => {
     await sql`
       insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
       select ${account.id}, 'old ' || n, '', ${sql.json(tagged('a'))}, 'ready', now(), now() from generate_series(1, 999) as n`;
-    const create = (name: string) => account.client.createAudience({ body: { name, rules: tagged('b') } });
+    const create = (name: string) => account.client.cdp.audiences.create({ body: { name, rules: tagged('b') } });
     const created = await Promise.allSettled(['one', 'two', 'three'].map(create));
     const refused = created.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     expect(refused).toEqual(Array(2).fill(expect.objectContaining({ status: 409, code: 'invalid_state' })));
     expect(refused[0].message).toContain('An account has at most 1,000 audiences; delete one first');
-    expect((await account.testClient.createAudience({ body: { name: 'one', rules: tagged('b') } })).name).toBe('one');
+    expect((await account.testClient.cdp.audiences.create({ body: { name: 'one', rules: tagged('b') } })).name).toBe(
+      'one',
+    );
     await sql`delete from audiences where account_id = ${account.id} and name = 'old 1'`;
     expect((await create('four')).name).toBe('four');
   });
@@ -60,7 +62,7 @@ describe('an audience', () => {
     const none = await audiences.contact({ name: 'None' });
     const found = async (name: string, op: 'is' | 'is_not', value: string) => {
       const rules = { match: 'all' as const, conditions: [{ type: 'field' as const, name, op, value }] };
-      const { sample } = await account.client.previewAudience({ body: { rules } });
+      const { sample } = await account.client.cdp.audiences.preview({ body: { rules } });
       return sample.map(({ id }) => id).toReversed();
     };
     expect(await found('email', 'is', ' Ada@Example.com ')).toEqual([ada]);
@@ -77,7 +79,10 @@ describe('an audience', () => {
     };
     const { id } = await audiences.create(rules);
     await audiences.holds(id, [bo]);
-    const { member } = await account.client.explainAudience({ params: { audience_id: id }, query: { contact: bo } });
+    const { member } = await account.client.cdp.audiences.explain({
+      params: { audience_id: id },
+      query: { contact: bo },
+    });
     expect(member).toBe(true);
   });
 
@@ -85,12 +90,12 @@ describe('an audience', () => {
     const { id } = await audiences.create(tagged('a'), 'one');
     const { id: other } = await audiences.create(tagged('a'), 'two');
     const body = { name: 'one', rules: tagged('b') };
-    await expect(account.client.createAudience({ body })).rejects.toMatchObject(refusal(400, 'name'));
-    const rename = account.client.updateAudience({ params: { audience_id: other }, body: { name: 'one' } });
+    await expect(account.client.cdp.audiences.create({ body })).rejects.toMatchObject(refusal(400, 'name'));
+    const rename = account.client.cdp.audiences.update({ params: { audience_id: other }, body: { name: 'one' } });
     await expect(rename).rejects.toMatchObject(refusal(400, 'name'));
-    await account.client.deleteAudience({ params: { audience_id: id } });
-    expect((await account.client.createAudience({ body })).name).toBe('one');
-    expect((await account.testClient.createAudience({ body })).name).toBe('one');
+    await account.client.cdp.audiences.delete({ params: { audience_id: id } });
+    expect((await account.client.cdp.audiences.create({ body })).name).toBe('one');
+    expect((await account.testClient.cdp.audiences.create({ body })).name).toBe('one');
   });
 
   it.each([
@@ -122,15 +127,15 @@ describe('an audience', () => {
     const params = { audience_id: made.id };
     const [since] = (await audiences.members(made.id)).filter(({ id }) => id === both);
     for (const body of [{}, { name: 'Audience' }, { rules: tagged('a') }]) {
-      expect(await account.client.updateAudience({ params, body })).toEqual({
+      expect(await account.client.cdp.audiences.update({ params, body })).toEqual({
         ...made,
         refreshed_at: expect.any(String),
       });
     }
-    const renamed = await account.client.updateAudience({ params, body: { name: 'B', description: 'about b' } });
+    const renamed = await account.client.cdp.audiences.update({ params, body: { name: 'B', description: 'about b' } });
     expect(renamed).toMatchObject({ name: 'B', description: 'about b', status: 'ready' });
     const after = await audiences.contact({ tags: ['b'] });
-    const changed = await account.client.updateAudience({ params, body: { rules: tagged('b') } });
+    const changed = await account.client.cdp.audiences.update({ params, body: { rules: tagged('b') } });
     expect(changed).toMatchObject({ status: 'building', members: 2, rules: tagged('b') });
     await audiences.holds(made.id, [both, after]);
     expect((await audiences.members(made.id)).find(({ id }) => id === both)).toEqual(since);
@@ -143,37 +148,39 @@ describe('an audience', () => {
     await audiences.contact({ tags: ['a'] });
     const { id } = await audiences.create(tagged('a'));
     const params = { audience_id: id };
-    await account.client.deleteAudience({ params });
+    await account.client.cdp.audiences.delete({ params });
     for (const call of [
-      account.client.getAudience,
-      account.client.deleteAudience,
-      account.client.listAudienceMembers,
+      account.client.cdp.audiences.get,
+      account.client.cdp.audiences.delete,
+      account.client.cdp.audiences.members.list,
     ]) {
       await expect(call({ params })).rejects.toMatchObject(refusal(404));
     }
-    await expect(account.client.refreshAudience({ params, body: {} })).rejects.toMatchObject(refusal(404));
-    expect((await account.client.listAudiences({})).data).toEqual([]);
+    await expect(account.client.cdp.audiences.refresh({ params, body: {} })).rejects.toMatchObject(refusal(404));
+    expect((await account.client.cdp.audiences.list({})).data).toEqual([]);
   });
 
   it('is listed newest first; a page never repeats and belongs to its account', async () => {
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) {
-      ids.unshift((await account.client.createAudience({ body: { name, rules: tagged('x') } })).id);
+      ids.unshift((await account.client.cdp.audiences.create({ body: { name, rules: tagged('x') } })).id);
     }
     const seen: string[] = [];
-    for await (const { id } of eachOf((page) => account.client.listAudiences({ query: { limit: 2, ...page } }))) {
+    for await (const { id } of eachOf((page) => account.client.cdp.audiences.list({ query: { limit: 2, ...page } }))) {
       seen.push(id);
     }
     expect(seen).toEqual(ids);
     const other = await platform.account();
-    const foreign = other.client.listAudiences({ query: { starting_after: ids[0] } });
+    const foreign = other.client.cdp.audiences.list({ query: { starting_after: ids[0] } });
     await expect(foreign).rejects.toMatchObject(refusal(400, 'starting_after'));
-    await expect(other.client.getAudience({ params: { audience_id: ids[0]! } })).rejects.toMatchObject(refusal(404));
+    await expect(other.client.cdp.audiences.get({ params: { audience_id: ids[0]! } })).rejects.toMatchObject(
+      refusal(404),
+    );
   });
 });
 
 it('audiences with large rules end a page of the list sooner, and the pages have them all', async () => {
-  const { id } = await account.client.createAudience({ body: { name: 'first', rules: tagged('x') } });
+  const { id } = await account.client.cdp.audiences.create({ body: { name: 'first', rules: tagged('x') } });
   const condition = { type: 'field', name: 'n', op: 'is', value: 'x'.repeat(1_000) };
   const nested = { match: 'all', conditions: Array.from({ length: 20 }, () => condition) };
   const sql = platform.database('cdp');
@@ -182,7 +189,7 @@ it('audiences with large rules end a page of the list sooner, and the pages have
     insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
     select account_id, 'large ' || number, '', ${rules}, 'ready', created_at, updated_at
     from audiences cross join generate_series(1, 12) as number where id = ${id}`;
-  const { data, sizes } = await pagesOf((query) => account.client.listAudiences({ query }));
+  const { data, sizes } = await pagesOf((query) => account.client.cdp.audiences.list({ query }));
   expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([13, 13, id]);
   expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
 });
@@ -198,14 +205,14 @@ describe('the members', () => {
     const seen: string[] = [];
     const params = { audience_id: id };
     for await (const member of eachOf((page) =>
-      account.client.listAudienceMembers({ params, query: { limit: 2, ...page } }),
+      account.client.cdp.audiences.members.list({ params, query: { limit: 2, ...page } }),
     )) {
       seen.push(member.id);
       if (seen.length === 2) await audiences.holds(id, [...joined, await audiences.contact({ tags: ['a'] })]);
     }
     expect(seen).toEqual(joined);
     const stranger = await audiences.contact();
-    const page = account.client.listAudienceMembers({ params, query: { starting_after: stranger } });
+    const page = account.client.cdp.audiences.members.list({ params, query: { starting_after: stranger } });
     await expect(page).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
@@ -215,7 +222,7 @@ describe('the members', () => {
     const seen: string[] = [];
     const params = { audience_id: id };
     for await (const member of eachOf((page) =>
-      account.client.listAudienceMembers({ params, query: { limit: 3, ...page } }),
+      account.client.cdp.audiences.members.list({ params, query: { limit: 3, ...page } }),
     )) {
       seen.push(member.id);
     }
@@ -237,11 +244,11 @@ it('rules are at most 256 KiB of JSON, so that the events of their audience stay
   expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
   const tooLarge = rulesOf('\u0001'.repeat(110));
   const refused = refusal(400, 'rules');
-  const made = account.client.createAudience({ body: { name: 'Large', rules: tooLarge } });
+  const made = account.client.cdp.audiences.create({ body: { name: 'Large', rules: tooLarge } });
   await expect(made).rejects.toMatchObject(refused);
-  const changed = account.client.updateAudience({ params: { audience_id: id }, body: { rules: tooLarge } });
+  const changed = account.client.cdp.audiences.update({ params: { audience_id: id }, body: { rules: tooLarge } });
   await expect(changed).rejects.toMatchObject(refused);
-  await expect(account.client.previewAudience({ body: { rules: tooLarge } })).rejects.toMatchObject(refused);
+  await expect(account.client.cdp.audiences.preview({ body: { rules: tooLarge } })).rejects.toMatchObject(refused);
 });
 
 describe('a preview', () => {
@@ -249,19 +256,19 @@ describe('a preview', () => {
     const ids: string[] = [];
     for (let index = 0; index < 12; index++) ids.unshift(await audiences.contact({ name: `P${index}`, tags: ['a'] }));
     await audiences.contact();
-    const preview = await account.client.previewAudience({ body: { rules: tagged('a') } });
+    const preview = await account.client.cdp.audiences.preview({ body: { rules: tagged('a') } });
     expect(preview.members).toBe(12);
     expect(preview.sample.map(({ id }) => id)).toEqual(ids.slice(0, 10));
     expect(preview.sample[0]).toEqual({ id: ids[0], name: 'P11', phone: '' });
-    const none = await account.client.previewAudience({ body: { rules: tagged('none') } });
+    const none = await account.client.cdp.audiences.preview({ body: { rules: tagged('none') } });
     expect(none).toEqual({ members: 0, sample: [] });
-    expect((await account.client.listAudiences({})).data).toEqual([]);
+    expect((await account.client.cdp.audiences.list({})).data).toEqual([]);
   });
 
   it('is one of a customer at a time, which nobody else waits for', async () => {
     const sql = platform.database('cdp');
     const other = await platform.account();
-    const preview = ({ client }: typeof other) => client.previewAudience({ body: { rules: tagged('a') } });
+    const preview = ({ client }: typeof other) => client.cdp.audiences.preview({ body: { rules: tagged('a') } });
     const running = async () => {
       const [row] = await sql<[{ count: number }]>`
         select count(*)::int as count from pg_stat_activity where query like '%count(*) over () as members from%' and state = 'active'
@@ -282,7 +289,7 @@ describe('a preview', () => {
 
   it('takes as many conditions as rules can have', async () => {
     const id = await audiences.contact();
-    await account.client.recordEvents({ body: { events: [{ contact: id, name: 'n399' }] } });
+    await account.client.cdp.events.record({ body: { events: [{ contact: id, name: 'n399' }] } });
     const nested = (at: number) => ({
       match: 'any' as const,
       conditions: Array.from({ length: 20 }, (_, index) => ({
@@ -294,7 +301,7 @@ describe('a preview', () => {
     });
     const conditions = Array.from({ length: 20 }, (_, at) => nested(at));
     const preview = (match: 'all' | 'any') =>
-      account.client.previewAudience({ body: { rules: { match, conditions } } });
+      account.client.cdp.audiences.preview({ body: { rules: { match, conditions } } });
     expect([(await preview('any')).members, (await preview('all')).members]).toEqual([1, 0]);
     await audiences.holds((await audiences.create({ match: 'any', conditions })).id, [id]);
   });

@@ -40,10 +40,10 @@ it('an audience whose members cannot be removed yet is deleted at once, gone eve
   await during(sql, lock, async () => {
     expect((await remove(id)).status).toBe(204);
     expect((await remove(id)).status).toBe(404);
-    expect((await account.client.listAudiences({})).data).toEqual([]);
+    expect((await account.client.cdp.audiences.list({})).data).toEqual([]);
     await waitFor('the rest to be removed', async () => (await rowsOf(id)).length === 4);
     await mergeContacts(account.client, { keep: survivor, merged });
-    await account.client.deleteContact({ params: { contact_id: ada } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: ada } });
     expect((await audiences.create(tagged('b'), 'Large')).members).toBe(0);
     await platform.event(account.id, 'contact.merged');
     await platform.event(account.id, 'contact.deleted');
@@ -87,7 +87,7 @@ it('a refresh under way of an audience that is deleted ends, moves nobody and te
     sql,
     (tx) => tx`lock table audience_changes in access exclusive mode`,
     async () => {
-      await account.client.updateAudience({ params: { audience_id: id }, body: { rules: tagged('a') } });
+      await account.client.cdp.audiences.update({ params: { audience_id: id }, body: { rules: tagged('a') } });
       await waitFor('the refresh', async () => (await isWaiting()).length > 0);
       expect((await remove(id)).status).toBe(204);
     },

@@ -33,10 +33,10 @@ it('says of every type of condition whether it holds and what is known that deci
   const params = { contact_id: id };
   for (const state of ['granted', 'withdrawn'] as const) {
     const body = { channel: 'email' as const, purpose: 'marketing', state, at };
-    await account.client.recordConsent({ params, body });
+    await account.client.cdp.contacts.consents.record({ params, body });
   }
   const audience = await create({ match: 'any', conditions });
-  const why = await account.client.explainAudience({
+  const why = await account.client.cdp.audiences.explain({
     params: { audience_id: audience.id },
     query: { contact: id },
   });
@@ -64,9 +64,9 @@ it('explains by the rules and the contact as they are now, and refuses a contact
   const id = await contact({ tags: ['a'] });
   const { id: audience_id } = await create(tagged('a'));
   const explain = (contactId: string) =>
-    account.client.explainAudience({ params: { audience_id }, query: { contact: contactId } });
+    account.client.cdp.audiences.explain({ params: { audience_id }, query: { contact: contactId } });
   expect((await explain(id)).member).toBe(true);
-  await account.client.updateContact({ params: { contact_id: id }, body: { tags: [] } });
+  await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { tags: [] } });
   expect((await explain(id)).member).toBe(false);
   const refusal = expect.objectContaining({ status: 400, field: 'contact' });
   await expect(explain('0199c0de-0000-7000-8000-000000000000')).rejects.toEqual(refusal);

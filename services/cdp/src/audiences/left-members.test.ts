@@ -28,13 +28,13 @@ beforeEach(async () => {
 });
 
 const page = (starting_after?: string) =>
-  account.client.listAudienceMembers({
+  account.client.cdp.audiences.members.list({
     params: { audience_id: audience },
     query: { limit: 2, ...(starting_after === undefined ? {} : { starting_after }) },
   });
 const idsAfter = async (cursor: string) => (await page(cursor)).data.map(({ id }) => id);
-const untag = (id: string) => account.client.updateContact({ params: { contact_id: id }, body: { tags: [] } });
-const retag = (id: string) => account.client.updateContact({ params: { contact_id: id }, body: { tags: ['a'] } });
+const untag = (id: string) => account.client.cdp.contacts.update({ params: { contact_id: id }, body: { tags: [] } });
+const retag = (id: string) => account.client.cdp.contacts.update({ params: { contact_id: id }, body: { tags: ['a'] } });
 const without = (...gone: string[]) => members.filter((id) => !gone.includes(id));
 
 describe('a page of members after one who', () => {
@@ -47,7 +47,7 @@ describe('a page of members after one who', () => {
   });
 
   it('was deleted goes on where it was', async () => {
-    await account.client.deleteContact({ params: { contact_id: members[1]! } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: members[1]! } });
     await audiences.holds(audience, without(members[1]!));
     expect(await idsAfter(members[1]!)).toEqual(members.slice(2, 4));
   });
@@ -79,7 +79,7 @@ describe('a page of members after one who', () => {
     const { id: other } = await audiences.create(tagged('b'), 'Other');
     await untag(members[1]!);
     await audiences.holds(audience, without(members[1]!));
-    const elsewhere = account.client.listAudienceMembers({
+    const elsewhere = account.client.cdp.audiences.members.list({
       params: { audience_id: other },
       query: { starting_after: members[1]! },
     });

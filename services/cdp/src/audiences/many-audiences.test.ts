@@ -21,10 +21,10 @@ it("a customer's audiences, live and in the sandbox, are worked on one after the
   const { testClient } = account;
   const { id } = await inTransaction(sql, async (tx) => {
     expect(await lockAccount(tx, 'audiences', account.id)).toBe(true);
-    const audience = await testClient.createAudience({ body: { name: 'Sandbox', rules: tagged('a') } });
+    const audience = await testClient.cdp.audiences.create({ body: { name: 'Sandbox', rules: tagged('a') } });
     // Each is due later than the sandbox's.
     for (const name of ['one', 'two', 'three']) await ofOther.create(tagged('a'), name);
-    expect(await testClient.getAudience({ params: { audience_id: audience.id } })).toMatchObject({
+    expect(await testClient.cdp.audiences.get({ params: { audience_id: audience.id } })).toMatchObject({
       status: 'building',
     });
     return audience;
@@ -37,7 +37,7 @@ it('an account whose events wait for the bus in great number has the refreshes o
   await sql`
     insert into outbox (account_id, id, kind, audience, envelope, due_at)
     select ${account.id}, uuidv7(), 'contact.updated', 'public', '{}', now() + interval '1 day' from generate_series(1, 50001)`;
-  const { id } = await account.client.createAudience({ body: { name: 'Tea', rules: tagged('a') } });
+  const { id } = await account.client.cdp.audiences.create({ body: { name: 'Tea', rules: tagged('a') } });
   // It waits, and is not stuck, however long.
   const [before] =
     await sql`update audiences set building_since = now() - interval '14 minutes' where id = ${id} returning building_since`;

@@ -46,10 +46,10 @@ describe('what contacts do and say', () => {
     await audiences.holds(id, [bo]);
     await audiences.visit(ada);
     await audiences.holds(id, [ada, bo]);
-    await account.client.updateContact({ params: { contact_id: bo }, body: { tags: [] } });
+    await account.client.cdp.contacts.update({ params: { contact_id: bo }, body: { tags: [] } });
     await audiences.holds(id, [ada]);
     const body = { channel: 'sms' as const, purpose: 'marketing', state: 'granted' as const };
-    await account.client.recordConsent({ params: { contact_id: bo }, body });
+    await account.client.cdp.contacts.consents.record({ params: { contact_id: bo }, body });
     await audiences.holds(id, [ada, bo]);
     expect((await audiences.get(id)).refreshed_at! > refreshed_at!).toBe(true);
     await platform.event(account.id, 'audience.entered', (data) => data.contact.id === ada);
@@ -76,7 +76,7 @@ describe('what contacts do and say', () => {
     const { id } = await audiences.create(tagged('a'));
     const [first] = await audiences.members(id);
     const tags = (value: string[]) =>
-      account.client.updateContact({ params: { contact_id: ada }, body: { tags: value } });
+      account.client.cdp.contacts.update({ params: { contact_id: ada }, body: { tags: value } });
     const refreshed = (await audiences.get(id)).refreshed_at;
     await tags(['a', 'b']);
     // One that took the change: another may have been under way.
@@ -148,7 +148,10 @@ describe('a refresh', () => {
       select from pg_stat_activity
       where wait_event_type = 'Lock' and query like 'insert into audience_changes%' and datname = current_database()`;
     const ask = async () => {
-      expect(await account.client.refreshAudience({ params, body: {} })).toMatchObject({ id, status: 'building' });
+      expect(await account.client.cdp.audiences.refresh({ params, body: {} })).toMatchObject({
+        id,
+        status: 'building',
+      });
       await waitFor('the run to be under way', async () => (await isWaiting()).length > 0);
     };
     await during(
@@ -156,7 +159,7 @@ describe('a refresh', () => {
       (tx) => tx`lock table contact_events in access exclusive mode`,
       async () => {
         await ask();
-        await account.client.refreshAudience({ params, body: {} });
+        await account.client.cdp.audiences.refresh({ params, body: {} });
       },
     );
     await waitFor('three runs', () => audiences.told('audience.ready', id).length === 3);
@@ -165,7 +168,7 @@ describe('a refresh', () => {
       (tx) => tx`lock table contact_events in access exclusive mode`,
       async () => {
         await ask();
-        await account.client.updateAudience({ params, body: { rules: tagged('b') } });
+        await account.client.cdp.audiences.update({ params, body: { rules: tagged('b') } });
       },
     );
     expect(await audiences.ready(id)).toMatchObject({ members: 1, rules: tagged('b') });
@@ -197,7 +200,7 @@ describe('a refresh', () => {
     const { id } = await audiences.create(tagged('none'));
     const params = { audience_id: id };
     const mend = await breakRefresh(id);
-    await account.client.updateAudience({ params, body: { rules: tagged('a') } });
+    await account.client.cdp.audiences.update({ params, body: { rules: tagged('a') } });
     const failed = await platform.event(account.id, 'audience.failed');
     expect(failed.data.audience).toEqual(await audiences.get(id));
     expect(failed.data.audience).toMatchObject({ id, status: 'failed', members: 0 });
@@ -212,7 +215,10 @@ describe('a refresh', () => {
     await waitFor('the outbox to be empty', async () => (await rowsOf('outbox')).length === 0);
     expect(audiences.told('audience.entered', id)).toEqual([]);
     await mend();
-    expect(await account.client.refreshAudience({ params, body: {} })).toMatchObject({ status: 'building', error: '' });
+    expect(await account.client.cdp.audiences.refresh({ params, body: {} })).toMatchObject({
+      status: 'building',
+      error: '',
+    });
     await audiences.holds(id, [ada]);
     await waitFor('the event', () => audiences.told('audience.entered', id).length === 1);
   });
@@ -266,7 +272,7 @@ describe('a refresh', () => {
       sql,
       (tx) => waitFor('the account', () => lockAccount(tx, 'audiences', account.id)),
       async () => {
-        await account.client.refreshAudience({ params: { audience_id: id }, body: {} });
+        await account.client.cdp.audiences.refresh({ params: { audience_id: id }, body: {} });
         platform.clock.advance(14 * 60_000);
         platform.clock.advance(60_000);
         const attempts = async () => (await sql`select attempts from audiences where id = ${id}`)[0]!.attempts;
@@ -284,7 +290,7 @@ it('a contact that is gone is in none of them once it is deleted, even where a r
   const ada = await audiences.contact({ tags: ['a'] });
   const { id } = await audiences.create(tagged('a'));
   await audiences.holds(id, [ada]);
-  await account.client.deleteContact({ params: { contact_id: ada } });
+  await account.client.cdp.contacts.delete({ params: { contact_id: ada } });
   await audiences.holds(id, []);
   await sql`insert into audience_members values (${account.id}, ${id}, ${ada}, now())`;
   await sql`update audiences set members = 1 where id = ${id}`;
@@ -299,11 +305,11 @@ it('many changes and refreshes at once leave exactly those who belong, and event
   const { id } = await audiences.create(tagged('a'));
   const params = { audience_id: id };
   const toggle = (contact: string, round: number) =>
-    account.client.updateContact({ params: { contact_id: contact }, body: { tags: round % 2 ? [] : ['a'] } });
+    account.client.cdp.contacts.update({ params: { contact_id: contact }, body: { tags: round % 2 ? [] : ['a'] } });
   for (let round = 0; round < 6; round++) {
     await Promise.all([
       ...contacts.map((contact, index) => toggle(contact, round + index)),
-      account.client.refreshAudience({ params, body: {} }),
+      account.client.cdp.audiences.refresh({ params, body: {} }),
     ]);
   }
   const expected = contacts.filter((_, index) => (5 + index) % 2 === 0);

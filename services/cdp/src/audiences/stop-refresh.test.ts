@@ -12,7 +12,7 @@ it('a process that is stopped cuts off a refresh that may take minutes, and roll
   await inTransaction(own, async (tx) => {
     await tx`lock table contacts in access exclusive mode`;
     const { client } = await platform.account();
-    await client.createAudience({ body: { name: 'Tea', rules: tagged('tea') } });
+    await client.cdp.audiences.create({ body: { name: 'Tea', rules: tagged('tea') } });
     await waitFor('the refresh to wait', async () => (await refreshes()).length === 1);
     stopped = platform.stop({ keepsDatabase: true });
     await stopped;

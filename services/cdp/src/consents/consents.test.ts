@@ -13,12 +13,12 @@ let params: { contact_id: string };
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();
-  params = { contact_id: (await account.client.createContact({ body: { name: 'Ada' } })).id };
+  params = { contact_id: (await account.client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
 });
 
 const email = { channel: 'email', purpose: 'marketing' } as const;
 const record = (state: 'granted' | 'withdrawn', at?: string) =>
-  account.client.recordConsent({ params, body: { ...email, state, ...(at ? { at } : {}) } });
+  account.client.cdp.contacts.consents.record({ params, body: { ...email, state, ...(at ? { at } : {}) } });
 
 /** Returns the consents that count for the contact, as `channel purpose state`. */
 async function counting(): Promise<string[]> {
@@ -31,11 +31,11 @@ async function counting(): Promise<string[]> {
 describe('a consent', () => {
   it('is recorded with when and where it was said; now where it does not say', async () => {
     const body = { ...email, state: 'granted', source: 'shop form', at: '2026-11-01T10:00:00+01:00' } as const;
-    const made = await account.client.recordConsent({ params, body });
+    const made = await account.client.cdp.contacts.consents.record({ params, body });
     expect(made).toEqual({ ...body, id: made.id, created_at: made.created_at });
     const later = await record('withdrawn');
     expect(later).toMatchObject({ state: 'withdrawn', source: '', at: later.created_at });
-    expect((await account.client.listConsents({ params })).data).toEqual([later, made]);
+    expect((await account.client.cdp.contacts.consents.list({ params })).data).toEqual([later, made]);
   });
 
   it('counts by when it was said, not by when it was recorded', async () => {
@@ -57,8 +57,14 @@ describe('a consent', () => {
 
   it('counts for its channel and purpose alone', async () => {
     await record('granted');
-    await account.client.recordConsent({ params, body: { ...email, channel: 'sms', state: 'withdrawn' } });
-    await account.client.recordConsent({ params, body: { ...email, purpose: 'news', state: 'withdrawn' } });
+    await account.client.cdp.contacts.consents.record({
+      params,
+      body: { ...email, channel: 'sms', state: 'withdrawn' },
+    });
+    await account.client.cdp.contacts.consents.record({
+      params,
+      body: { ...email, purpose: 'news', state: 'withdrawn' },
+    });
     expect(await counting()).toEqual(['email marketing granted', 'email news withdrawn', 'sms marketing withdrawn']);
   });
 
@@ -86,7 +92,7 @@ describe('a consent', () => {
     // Half a minute more than may be: it is the time at which the service reads it that counts.
     const tooFar = record('granted', new Date(platform.clock.now().getTime() + 330_000).toISOString());
     await expect(tooFar).rejects.toMatchObject(refusal(400, 'at'));
-    expect((await account.client.listConsents({ params })).data).toHaveLength(1);
+    expect((await account.client.cdp.contacts.consents.list({ params })).data).toHaveLength(1);
   });
 
   it.each([
@@ -117,15 +123,15 @@ describe('the consents of a contact', () => {
     for (let index = 0; index < 5; index++) made.unshift((await record('granted')).id);
     const seen: string[] = [];
     for await (const { id } of eachOf((page) =>
-      account.client.listConsents({ params, query: { limit: 2, ...page } }),
+      account.client.cdp.contacts.consents.list({ params, query: { limit: 2, ...page } }),
     )) {
       seen.push(id);
     }
     expect(seen).toEqual(made);
-    const other = { contact_id: (await account.client.createContact({ body: { name: 'Ada' } })).id };
+    const other = { contact_id: (await account.client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
     for (const cursor of [made[0]!, 'x', '']) {
       await expect(
-        account.client.listConsents({ params: other, query: { starting_after: cursor } }),
+        account.client.cdp.contacts.consents.list({ params: other, query: { starting_after: cursor } }),
       ).rejects.toMatchObject(refusal(400, 'starting_after'));
     }
   });
@@ -133,9 +139,9 @@ describe('the consents of a contact', () => {
   it('are gone with the contact, and no other account has them', async () => {
     await record('granted');
     const stranger = await platform.account();
-    await expect(stranger.client.listConsents({ params })).rejects.toMatchObject(refusal(404));
-    await account.client.deleteContact({ params });
-    await expect(account.client.listConsents({ params })).rejects.toMatchObject(refusal(404));
+    await expect(stranger.client.cdp.contacts.consents.list({ params })).rejects.toMatchObject(refusal(404));
+    await account.client.cdp.contacts.delete({ params });
+    await expect(account.client.cdp.contacts.consents.list({ params })).rejects.toMatchObject(refusal(404));
     await expect(record('granted')).rejects.toMatchObject(refusal(404));
     expect(await sql`select 1 from consents where account_id = ${account.id}`).toHaveLength(0);
     expect(await counting()).toEqual([]);

@@ -18,7 +18,7 @@ let contact: string;
 beforeEach(async () => {
   platform.clock.set('2026-11-20T08:00:00Z');
   account = await platform.account();
-  contact = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+  contact = (await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
 });
 
 type State = 'granted' | 'withdrawn';
@@ -37,14 +37,14 @@ const say = async (state: State, minute: number, given: object = {}) =>
   ).changed;
 const instant = (minute: number) => new Date(Date.parse('2026-11-20T07:30:00Z') + minute * 60_000).toISOString();
 const record = (state: State, minute: number, channel: 'sms' | 'email' = 'sms', id = contact) =>
-  account.client.recordConsent({
+  account.client.cdp.contacts.consents.record({
     params: { contact_id: id },
     body: { channel, purpose: 'marketing', state, source: 'form', at: instant(minute) },
   });
 
 /** Returns what is on record of a contact, newest first, as `channel state source`. */
 async function recorded(id = contact): Promise<string[]> {
-  const { data } = await account.client.listConsents({ params: { contact_id: id } });
+  const { data } = await account.client.cdp.contacts.consents.list({ params: { contact_id: id } });
   return data.map(({ channel, purpose, state, source }) => {
     expect(purpose).toBe('marketing');
     return `${channel} ${state} ${source}`;
@@ -139,14 +139,14 @@ describe('a contact who opts in again by a word', () => {
 
 describe('an opt-out', () => {
   it('of a merged contact is its survivor’s', async () => {
-    const kept = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+    const kept = (await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
     await mergeInto({ platform, sql, account }, kept, contact);
     expect(await say('withdrawn', 1)).toBe(true);
     expect([await counts(kept), await recorded(kept)]).toEqual(['withdrawn', ['sms withdrawn keyword']]);
   });
 
   it('of one side of a merge is not undone by a word, since the other side had granted it', async () => {
-    const kept = (await account.client.createContact({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
+    const kept = (await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
     await say('withdrawn', 1);
     await record('granted', 2, 'sms', kept);
     await mergeInto({ platform, sql, account }, kept, contact);
@@ -166,15 +166,15 @@ describe('an opt-out', () => {
       }),
     ).resolves.toEqual({ changed: false });
     expect(await counts()).toBeUndefined();
-    await account.client.deleteContact({ params: { contact_id: contact } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: contact } });
     expect(await say('withdrawn', 1)).toBe(false);
     expect(await sql`select from consents where account_id = ${account.id}`).toHaveLength(0);
   });
 
   it('is that of everybody with the number, and so is the word that takes it back', async () => {
     const brazil = { name: 'Rui', phone: '+5511987654321' };
-    const [one, two] = await Promise.all([1, 2].map(() => account.client.createContact({ body: brazil })));
-    const short = await account.client.createContact({ body: { name: 'Rui', phone: '+551187654321' } });
+    const [one, two] = await Promise.all([1, 2].map(() => account.client.cdp.contacts.create({ body: brazil })));
+    const short = await account.client.cdp.contacts.create({ body: { name: 'Rui', phone: '+551187654321' } });
     const [all, at] = [[one!.id, two!.id, short.id], { contact: two!.id }];
     for (const id of all) await record('granted', 0, 'sms', id);
     await say('withdrawn', 1, at);

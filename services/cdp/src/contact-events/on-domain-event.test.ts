@@ -21,7 +21,7 @@ let account: TestAccount;
 let contact: { id: string; number: number };
 beforeEach(async () => {
   account = await platform.account();
-  contact = await account.client.createContact({ body: { name: 'Ada' } });
+  contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
   await known(1); // contact.created
 });
 
@@ -105,7 +105,7 @@ describe("the platform's own events", () => {
 
   it('wait for a merge in their own account only: those of others are taken meanwhile, and they once it ends', async () => {
     const other = await platform.account();
-    const neighbour = await other.client.createContact({ body: { name: 'Grace' } });
+    const neighbour = await other.client.cdp.contacts.create({ body: { name: 'Grace' } });
     await known(1, other);
     await inTransaction(sql, async (tx) => {
       await lockIdentities(tx, account.id);

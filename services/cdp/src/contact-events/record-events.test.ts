@@ -12,8 +12,8 @@ let ada: string;
 let bo: string;
 beforeEach(async () => {
   account = await platform.account();
-  ada = (await account.client.createContact({ body: { name: 'Ada', external_id: 'a-1' } })).id;
-  bo = (await account.client.createContact({ body: { name: 'Bo' } })).id;
+  ada = (await account.client.cdp.contacts.create({ body: { name: 'Ada', external_id: 'a-1' } })).id;
+  bo = (await account.client.cdp.contacts.create({ body: { name: 'Bo' } })).id;
 });
 
 /** Sends entries as they are, and returns their outcome. */
@@ -123,8 +123,10 @@ describe('an event id', () => {
   it('of another account is another event', async () => {
     await record([{ id: 'same', contact: ada, name: 'x' }]);
     const other = await platform.account();
-    const { id } = await other.client.createContact({ body: { name: 'Ada' } });
-    const response = await other.client.recordEvents({ body: { events: [{ id: 'same', contact: id, name: 'x' }] } });
+    const { id } = await other.client.cdp.contacts.create({ body: { name: 'Ada' } });
+    const response = await other.client.cdp.events.record({
+      body: { events: [{ id: 'same', contact: id, name: 'x' }] },
+    });
     expect(response.accepted).toBe(1);
   });
 
@@ -138,7 +140,7 @@ describe('an event id', () => {
 });
 
 it('an external id names the oldest contact that has it', async () => {
-  const younger = await account.client.createContact({ body: { external_id: 'a-1' } });
+  const younger = await account.client.cdp.contacts.create({ body: { external_id: 'a-1' } });
   await record([{ external_id: 'a-1', name: 'x' }]);
   expect([await eventsOf(ada), await eventsOf(younger.id)].map(({ length }) => length)).toEqual([1, 0]);
 });
@@ -164,7 +166,7 @@ describe('contacts that did something', () => {
 
   it('lose their events when they are deleted', async () => {
     await record([{ contact: ada, name: 'x' }]);
-    await account.client.deleteContact({ params: { contact_id: ada } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: ada } });
     expect(await eventsOf(ada)).toHaveLength(0);
     expect((await record([{ contact: ada, name: 'x' }])).rejected).toHaveLength(1);
   });

@@ -17,10 +17,10 @@ beforeEach(async () => {
 
 const start = '2026-01-01T00:00:00Z';
 const list = (query: { updated_since?: string; limit?: number; starting_after?: string; q?: string; tag?: string }) =>
-  account.client.listContacts({ query: { updated_since: start, ...query } });
+  account.client.cdp.contacts.list({ query: { updated_since: start, ...query } });
 const names = async (query: Parameters<typeof list>[0] = {}) => (await list(query)).data.map(({ name }) => name);
-const make = (name: string, more: object = {}) => account.client.createContact({ body: { name, ...more } });
-const change = (id: string, body: object) => account.client.updateContact({ params: { contact_id: id }, body });
+const make = (name: string, more: object = {}) => account.client.cdp.contacts.create({ body: { name, ...more } });
+const change = (id: string, body: object) => account.client.cdp.contacts.update({ params: { contact_id: id }, body });
 
 it('lists what changed since a time, the longest unchanged first', async () => {
   const [a, b] = [await make('A'), await make('B')];
@@ -32,7 +32,7 @@ it('lists what changed since a time, the longest unchanged first', async () => {
   expect((await list({ updated_since: changed.updated_at })).data.at(-1)).toEqual(changed);
   platform.clock.advance(1_000);
   expect(await names({ updated_since: platform.clock.now().toISOString() })).toEqual([]);
-  await account.client.deleteContact({ params: { contact_id: b.id } });
+  await account.client.cdp.contacts.delete({ params: { contact_id: b.id } });
   expect(await names()).toEqual(['C', 'A']);
   await expect(list({ updated_since: '2026-01-01' })).rejects.toMatchObject(refusal(400, 'updated_since'));
 });
@@ -48,7 +48,7 @@ it('pages what changes meanwhile: an entry that changes comes again behind, and 
   }
   expect(seen).toEqual(['P0', 'P1', 'P2', 'P3', 'P5', 'P6', 'P1 again', 'P4 again']);
   const foreign = await platform.account();
-  const { id } = await foreign.client.createContact({ body: { name: 'Foreign' } });
+  const { id } = await foreign.client.cdp.contacts.create({ body: { name: 'Foreign' } });
   for (const starting_after of [
     id,
     'x',
@@ -121,13 +121,13 @@ it('misses nothing while contacts are created, changed and written in batches at
   const write = async (worker: number) => {
     for (let round = 0; round < 8; round++) {
       const external_id = `${worker}-${round}`;
-      const { id } = await client.putContactByExternalId({ params: { external_id }, body: { name: 'put' } });
+      const { id } = await client.cdp.contacts.upsertByExternalId({ params: { external_id }, body: { name: 'put' } });
       const changed = change(id, { name: 'changed' });
       const contacts = [
         { external_id: `shared ${round}`, fields: { worker } },
         { external_id, fields: { round } },
       ];
-      await Promise.all<unknown>([changed, client.writeContacts({ body: { contacts } })]);
+      await Promise.all<unknown>([changed, client.cdp.contacts.batch({ body: { contacts } })]);
     }
   };
   const mirroring = mirror();
@@ -135,7 +135,7 @@ it('misses nothing while contacts are created, changed and written in batches at
   isOver = true;
   await mirroring;
   const all = [];
-  for await (const contact of eachOf((page) => client.listContacts({ query: page }))) all.push(contact);
+  for await (const contact of eachOf((page) => client.cdp.contacts.list({ query: page }))) all.push(contact);
   expect(all).toHaveLength(40);
   expect(all.map((contact) => mirrored.get(contact.id))).toEqual(all);
 });
@@ -147,7 +147,7 @@ it('lists no contact that was merged, and one whose merge was undone again', asy
   expect(await names()).toEqual(['Kept']);
   const since = (await list({})).data.at(-1)!.updated_at;
   expect(since).toBe(survivor.updated_at);
-  await account.client.undoDuplicate({ params, body: {} });
+  await account.client.cdp.duplicates.undo({ params, body: {} });
   expect((await names({ updated_since: since })).toSorted()).toEqual(['Kept', 'Merged']);
 });
 
@@ -166,13 +166,13 @@ it('goes together with the other filters', async () => {
     [{ external_id: 'a' }, both],
     [{ q: 'ada', tag: 'vip' }, ['Ada']],
   ] as const) {
-    const { data } = await client.listContacts({ query: { ...filter, updated_since: start } });
+    const { data } = await client.cdp.contacts.list({ query: { ...filter, updated_since: start } });
     expect([filter, data.map(({ name }) => name)]).toEqual([filter, found]);
     const later = new Date(Date.parse(c.updated_at) + 1).toISOString();
-    expect((await client.listContacts({ query: { ...filter, updated_since: later } })).data).toEqual([]);
+    expect((await client.cdp.contacts.list({ query: { ...filter, updated_since: later } })).data).toEqual([]);
     const paged = [];
     const pages = (page: object) =>
-      client.listContacts({ query: { ...filter, updated_since: start, limit: 1, ...page } });
+      client.cdp.contacts.list({ query: { ...filter, updated_since: start, limit: 1, ...page } });
     for await (const { name } of eachOf(pages)) paged.push(name);
     expect(paged).toEqual(found);
   }

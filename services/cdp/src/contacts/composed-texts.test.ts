@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const composed = 'Zoë Ångström';
 const decomposed = composed.normalize('NFD');
-const ids = async (query: object) => (await account.client.listContacts({ query })).data.map(({ id }) => id);
+const ids = async (query: object) => (await account.client.cdp.contacts.list({ query })).data.map(({ id }) => id);
 
 describe('a text', () => {
   it('is found by its other form: by a part, a tag, an external id and an email', async () => {
@@ -26,7 +26,7 @@ describe('a text', () => {
       tags: [decomposed, composed],
       email: `${decomposed[0]}oë@exämple.com`,
     };
-    const made = await account.client.createContact({ body });
+    const made = await account.client.cdp.contacts.create({ body });
     expect(made).toMatchObject({ name: composed, external_id: composed, tags: [composed], email: 'zoë@exämple.com' });
     for (const form of [composed, decomposed])
       for (const query of [{ q: form.slice(0, 5) }, { tag: form }, { external_id: form }])
@@ -34,14 +34,14 @@ describe('a text', () => {
     for (const email of ['zoë@exämple.com', 'Zoë@exämple.com'.normalize('NFD')])
       expect(await ids({ email })).toEqual([made.id]);
     const params = { external_id: decomposed };
-    expect((await account.client.putContactByExternalId({ params, body: { fields: { [decomposed]: 1 } } })).id).toBe(
-      made.id,
-    );
+    expect(
+      (await account.client.cdp.contacts.upsertByExternalId({ params, body: { fields: { [decomposed]: 1 } } })).id,
+    ).toBe(made.id);
     const contacts = [
       { external_id: composed, fields: { [composed]: 1 } },
       { email: 'ZOË@exämple.com'.normalize('NFD') },
     ];
-    const { data } = await account.client.writeContacts({ body: { contacts } });
+    const { data } = await account.client.cdp.contacts.batch({ body: { contacts } });
     expect(data).toMatchObject([
       { id: made.id, outcome: 'unchanged' },
       { id: made.id, outcome: 'unchanged' },
@@ -58,7 +58,7 @@ describe('a text', () => {
     ] as const;
     const { id } = await audiences.create({ match: 'all', conditions: [...conditions] }, decomposed);
     await audiences.holds(id, [one]);
-    const again = account.client.createAudience({ body: { name: composed, rules: tagged('a') } });
+    const again = account.client.cdp.audiences.create({ body: { name: composed, rules: tagged('a') } });
     await expect(again).rejects.toMatchObject(refusal(400, 'name'));
   });
 });
@@ -69,8 +69,8 @@ describe('the migration of texts', () => {
 
   it('composes contacts of before, which are then found, and notes them for audiences', async () => {
     const audiences = audiencesOf(platform, account);
-    const made = await account.client.createContact({ body: { name: 'Old', tags: ['x'], fields: { a: 1 } } });
-    const same = await account.client.createContact({ body: { name: composed, tags: [composed] } });
+    const made = await account.client.cdp.contacts.create({ body: { name: 'Old', tags: ['x'], fields: { a: 1 } } });
+    const same = await account.client.cdp.contacts.create({ body: { name: composed, tags: [composed] } });
     const { id } = await audiences.create(tagged(composed));
     await audiences.holds(id, [same.id]);
     await sql`
@@ -79,7 +79,7 @@ describe('the migration of texts', () => {
       where account_id = ${account.id} and id = ${made.id}`;
     await takeChanged(sql, account.id);
     await migrate();
-    expect(await account.client.getContact({ params: { contact_id: made.id } })).toEqual({
+    expect(await account.client.cdp.contacts.get({ params: { contact_id: made.id } })).toEqual({
       ...made,
       name: composed,
       external_id: composed,
@@ -94,11 +94,11 @@ describe('the migration of texts', () => {
   });
 
   it('leaves fields whose JSON it would break, and composes the rest of the contact', async () => {
-    const made = await account.client.createContact({ body: { name: 'Old' } });
+    const made = await account.client.cdp.contacts.create({ body: { name: 'Old' } });
     const fields = { a: `e\u0301\n\u0303` };
     await sql`update contacts set name = ${decomposed}, fields = ${sql.json(fields)} where account_id = ${account.id} and id = ${made.id}`;
     await migrate();
-    expect(await account.client.getContact({ params: { contact_id: made.id } })).toMatchObject({
+    expect(await account.client.cdp.contacts.get({ params: { contact_id: made.id } })).toMatchObject({
       name: composed,
       fields,
     });
@@ -108,7 +108,7 @@ describe('the migration of texts', () => {
     const audiences = audiencesOf(platform, account);
     const one = await audiences.contact({ name: 'One' });
     const event = 'café.visited';
-    await account.client.recordEvents({ body: { events: [{ contact: one, name: event }] } });
+    await account.client.cdp.events.record({ body: { events: [{ contact: one, name: event }] } });
     const visited = await audiences.create({
       match: 'all',
       conditions: [{ type: 'event', op: 'did', name: event, days: null }],

@@ -35,7 +35,7 @@ const largest = (mark: string) => ({
   fields: fieldsOf(mostFieldsBytes - 10, mark, '\u0001'),
 });
 const update = (contact: Contact, body: object) =>
-  account.client.updateContact({ params: { contact_id: contact.id }, body });
+  account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body });
 
 async function largestEvent(kind: string, id: string): Promise<number> {
   await platform.event(account.id, kind, ({ contact }) => contact.id === id);
@@ -45,21 +45,23 @@ async function largestEvent(kind: string, id: string): Promise<number> {
 it('the fields of a contact are at most 64 KiB of JSON in UTF-8, whether given, merged by PATCH or put', async () => {
   const fields = fieldsOf(mostFieldsBytes, 'f');
   expect(bytes(fields)).toBe(mostFieldsBytes);
-  const made = await account.client.createContact({ body: { external_id: 'put', fields } });
+  const made = await account.client.cdp.contacts.create({ body: { external_id: 'put', fields } });
   const refused = refusal(400, 'fields');
   const more = { ...fields, f0: `${fields.f0!.slice(1)}é` };
-  await expect(account.client.createContact({ body: { name: 'Ada', fields: more } })).rejects.toMatchObject(refused);
+  await expect(account.client.cdp.contacts.create({ body: { name: 'Ada', fields: more } })).rejects.toMatchObject(
+    refused,
+  );
   await expect(update(made, { fields: { more: true } })).rejects.toMatchObject(refused);
   await expect(update(made, { fields: { f0: more.f0 } })).rejects.toMatchObject(refused);
   const params = { external_id: 'put' };
-  const put = (body: object) => account.client.putContactByExternalId({ params, body });
+  const put = (body: object) => account.client.cdp.contacts.upsertByExternalId({ params, body });
   await expect(put({ fields: { more: true } })).rejects.toMatchObject(refused);
   expect((await update(made, { fields: { f0: null, more: true } })).fields).toMatchObject({ more: true });
 });
 
 describe('the largest contact', () => {
   it('has events below 900 KiB, also where everything of it changes', async () => {
-    const made = await account.client.createContact({ body: largest('a') });
+    const made = await account.client.cdp.contacts.create({ body: largest('a') });
     const cleared = Object.fromEntries(Object.keys(made.fields).map((name) => [name, null]));
     await update(made, { ...largest('b'), name: wide(199), fields: { ...cleared, ...largest('b').fields } });
     const size = await largestEvent('contact.updated', made.id);
@@ -68,9 +70,9 @@ describe('the largest contact', () => {
   });
 
   it('can be merged with others like it: it keeps its own, and has of theirs what there is room for', async () => {
-    let kept = await account.client.createContact({ body: largest('a') });
+    let kept = await account.client.cdp.contacts.create({ body: largest('a') });
     const others: Contact[] = [];
-    for (const mark of ['b', 'c', 'd']) others.push(await account.client.createContact({ body: largest(mark) }));
+    for (const mark of ['b', 'c', 'd']) others.push(await account.client.cdp.contacts.create({ body: largest(mark) }));
     for (const other of others) {
       const survivor = await mergeInto({ platform, sql, account }, kept.id, other.id);
       expect(survivor.fields).toEqual(kept.fields);

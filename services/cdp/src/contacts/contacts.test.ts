@@ -11,7 +11,7 @@ afterAll(() => platform.stop());
 
 describe('a contact', () => {
   it('is added with its phone in E.164, its email in lower case and its tags once, and tells of it', async () => {
-    const made = await account.client.createContact({
+    const made = await account.client.cdp.contacts.create({
       body: {
         name: 'Ada',
         phone: '030 901820',
@@ -26,14 +26,14 @@ describe('a contact', () => {
       tags: ['vip', 'new'],
       fields: { age: 36, member: true },
     });
-    expect(await account.client.getContact({ params: { contact_id: made.id } })).toEqual(made);
+    expect(await account.client.cdp.contacts.get({ params: { contact_id: made.id } })).toEqual(made);
     const event = await platform.event(account.id, 'contact.created', (data) => data.contact.id === made.id);
     expect(event).toMatchObject({ mode: 'live', account: account.id, data: { contact: made } });
   });
 
   it("takes the account's country for a number without a country code", async () => {
     const french = await platform.account({ timezone: 'Europe/Paris', country: 'FR' });
-    expect((await french.client.createContact({ body: { phone: '01 70 18 99 00' } })).phone).toBe('+33170189900');
+    expect((await french.client.cdp.contacts.create({ body: { phone: '01 70 18 99 00' } })).phone).toBe('+33170189900');
   });
 
   it.each([
@@ -43,16 +43,16 @@ describe('a contact', () => {
     '+44\u{a0}20\u{a0}7946\u{a0}0958',
     '\u{202a}+442079460958\u{202c}',
   ])('has the number of the country that %s names, and is found by that spelling', async (phone) => {
-    const made = await account.client.createContact({ body: { phone } });
+    const made = await account.client.cdp.contacts.create({ body: { phone } });
     expect(made.phone).toBe('+442079460958');
-    const params = { contact_id: (await account.client.createContact({ body: { name: 'Ada' } })).id };
-    expect((await account.client.updateContact({ params, body: { phone } })).phone).toBe('+442079460958');
-    const { data } = await account.client.listContacts({ query: { phone } });
+    const params = { contact_id: (await account.client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
+    expect((await account.client.cdp.contacts.update({ params, body: { phone } })).phone).toBe('+442079460958');
+    const { data } = await account.client.cdp.contacts.list({ query: { phone } });
     expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([made.id, params.contact_id]));
   });
 
   it('is found by a phone whose plus is not escaped in the URL, and by one of the country behind a space', async () => {
-    const { id } = await account.client.createContact({ body: { phone: '+4915112345678' } });
+    const { id } = await account.client.cdp.contacts.create({ body: { phone: '+4915112345678' } });
     for (const phone of ['+4915112345678', '%2B4915112345678', '+49 151 12345678', '%20015112345678']) {
       const { body } = await account.request('GET', `/v1/cdp/contacts?phone=${phone.replaceAll(' ', '%20')}`);
       expect([phone, (body.data as { id: string }[]).map((contact) => contact.id)]).toEqual([phone, [id]]);
@@ -69,7 +69,7 @@ describe('a contact', () => {
     '1-800-FLOWERS',
     '+44'.padEnd(51, '0'),
   ])('is refused with the phone %s', async (phone) => {
-    await expect(account.client.createContact({ body: { phone } })).rejects.toMatchObject(refusal(400, 'phone'));
+    await expect(account.client.cdp.contacts.create({ body: { phone } })).rejects.toMatchObject(refusal(400, 'phone'));
   });
 
   it.each([
@@ -81,12 +81,12 @@ describe('a contact', () => {
   ])('is refused with the email %s, however it is written', async (email) => {
     const { client } = account;
     const refused = refusal(400, 'email');
-    await expect(client.createContact({ body: { email } })).rejects.toMatchObject(refused);
-    const params = { contact_id: (await client.createContact({ body: { name: 'Ada' } })).id };
-    await expect(client.updateContact({ params, body: { email } })).rejects.toMatchObject(refused);
-    const put = client.putContactByExternalId({ params: { external_id: 'mail' }, body: { email } });
+    await expect(client.cdp.contacts.create({ body: { email } })).rejects.toMatchObject(refused);
+    const params = { contact_id: (await client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
+    await expect(client.cdp.contacts.update({ params, body: { email } })).rejects.toMatchObject(refused);
+    const put = client.cdp.contacts.upsertByExternalId({ params: { external_id: 'mail' }, body: { email } });
     await expect(put).rejects.toMatchObject(refused);
-    const { data } = await client.writeContacts({ body: { contacts: [{ email }] } });
+    const { data } = await client.cdp.contacts.batch({ body: { contacts: [{ email }] } });
     expect(data[0]).toMatchObject({ outcome: 'failed', error: { field: 'email' } });
   });
 
@@ -106,12 +106,12 @@ describe('a contact', () => {
   it('has no number in its fields that readers of JSON could change: beyond 2^53 - 1, either way', async () => {
     const { client } = account;
     const most = Number.MAX_SAFE_INTEGER;
-    const made = await client.createContact({ body: { name: 'Ada', fields: { most, least: -most, part: 0.5 } } });
+    const made = await client.cdp.contacts.create({ body: { name: 'Ada', fields: { most, least: -most, part: 0.5 } } });
     expect(made.fields).toEqual({ most, least: -most, part: 0.5 });
     for (const n of [most + 1, -most - 1, 1e300]) {
       const body = { name: 'Ada', fields: { n } };
-      await expect(client.createContact({ body })).rejects.toMatchObject(refusal(400, 'fields'));
-      const update = client.updateContact({ params: { contact_id: made.id }, body });
+      await expect(client.cdp.contacts.create({ body })).rejects.toMatchObject(refusal(400, 'fields'));
+      const update = client.cdp.contacts.update({ params: { contact_id: made.id }, body });
       await expect(update).rejects.toMatchObject(refusal(400, 'fields'));
     }
   });
@@ -131,24 +131,27 @@ describe('a contact', () => {
   it('has at most 100 fields and 100 tags', async () => {
     const fields = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]));
-    const made = await account.client.createContact({ body: { name: 'Ada', fields: fields(100) } });
-    await expect(account.client.createContact({ body: { name: 'Ada', fields: fields(101) } })).rejects.toMatchObject(
-      refusal(400, 'fields'),
-    );
-    const more = account.client.updateContact({ params: { contact_id: made.id }, body: { fields: { another: 1 } } });
+    const made = await account.client.cdp.contacts.create({ body: { name: 'Ada', fields: fields(100) } });
+    await expect(
+      account.client.cdp.contacts.create({ body: { name: 'Ada', fields: fields(101) } }),
+    ).rejects.toMatchObject(refusal(400, 'fields'));
+    const more = account.client.cdp.contacts.update({
+      params: { contact_id: made.id },
+      body: { fields: { another: 1 } },
+    });
     await expect(more).rejects.toMatchObject(refusal(400, 'fields'));
     const tags = Array.from({ length: 101 }, (_, index) => `t${index}`);
-    await expect(account.client.createContact({ body: { name: 'Ada', tags } })).rejects.toMatchObject(
+    await expect(account.client.cdp.contacts.create({ body: { name: 'Ada', tags } })).rejects.toMatchObject(
       refusal(400, 'tags'),
     );
   });
 
   it('changes where PATCH names it: fields merge, null removes one, an empty text empties', async () => {
-    const made = await account.client.createContact({
+    const made = await account.client.cdp.contacts.create({
       body: { name: 'Bo', email: 'bo@example.com', external_id: 'b-1', fields: { a: 1, b: 2 } },
     });
     const params = { contact_id: made.id };
-    const changed = await account.client.updateContact({
+    const changed = await account.client.cdp.contacts.update({
       params,
       body: { name: 'Bob', email: '', fields: { a: null, c: 'x' } },
     });
@@ -176,19 +179,22 @@ describe('a contact', () => {
       tags: ['a'],
       fields: { a: 1 },
     };
-    const made = await account.client.createContact({ body });
-    const changed = await account.client.updateContact({ params: { contact_id: made.id }, body: { [field]: null } });
+    const made = await account.client.cdp.contacts.create({ body });
+    const changed = await account.client.cdp.contacts.update({
+      params: { contact_id: made.id },
+      body: { [field]: null },
+    });
     expect(changed).toEqual({ ...made, [field]: none, updated_at: changed.updated_at });
     const event = await platform.event(account.id, 'contact.updated', (data) => data.contact.id === made.id);
     expect(event.data).toEqual({ contact: changed, previous: { [field]: made[field as 'name'] } });
   });
 
   it('does not change, and tells nothing, where PATCH is empty or says what it has', async () => {
-    const made = await account.client.createContact({ body: { name: 'Cy', fields: { a: 1, b: 2 } } });
+    const made = await account.client.cdp.contacts.create({ body: { name: 'Cy', fields: { a: 1, b: 2 } } });
     for (const body of [{}, { name: 'Cy', fields: { b: 2, a: 1 } }, { name: undefined }]) {
-      expect(await account.client.updateContact({ params: { contact_id: made.id }, body })).toEqual(made);
+      expect(await account.client.cdp.contacts.update({ params: { contact_id: made.id }, body })).toEqual(made);
     }
-    const marker = await account.client.updateContact({ params: { contact_id: made.id }, body: { name: 'Cyd' } });
+    const marker = await account.client.cdp.contacts.update({ params: { contact_id: made.id }, body: { name: 'Cyd' } });
     await platform.event(account.id, 'contact.updated', (data) => data.contact.name === marker.name);
     const told = platform
       .events(account.id)
@@ -197,9 +203,9 @@ describe('a contact', () => {
   });
 
   it('is gone once deleted', async () => {
-    const { id } = await account.client.createContact({ body: { name: 'Di' } });
-    await account.client.deleteContact({ params: { contact_id: id } });
-    for (const call of [account.client.getContact, account.client.deleteContact]) {
+    const { id } = await account.client.cdp.contacts.create({ body: { name: 'Di' } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: id } });
+    for (const call of [account.client.cdp.contacts.get, account.client.cdp.contacts.delete]) {
       await expect(call({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
     }
     const isOwn = ({ contact }: { contact: { id: string } }) => contact.id === id;
@@ -207,8 +213,8 @@ describe('a contact', () => {
   });
 
   it('belongs to its account: live and test keys see different ones', async () => {
-    const { id } = await account.testClient.createContact({ body: { name: 'Sandbox' } });
-    await expect(account.client.getContact({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
+    const { id } = await account.testClient.cdp.contacts.create({ body: { name: 'Sandbox' } });
+    await expect(account.client.cdp.contacts.get({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
   });
 });
 
@@ -217,22 +223,25 @@ const includes = (text: string, part: string) => text.toLowerCase().includes(par
 describe('PUT by external id', () => {
   it('creates one, then updates the oldest that has it', async () => {
     const params = { external_id: 'crm 7/ö\\..' };
-    const made = await account.client.putContactByExternalId({ params, body: { name: 'Eve' } });
-    const younger = await account.client.createContact({
+    const made = await account.client.cdp.contacts.upsertByExternalId({ params, body: { name: 'Eve' } });
+    const younger = await account.client.cdp.contacts.create({
       body: { name: 'Eve again', external_id: params.external_id },
     });
-    const updated = await account.client.putContactByExternalId({ params, body: { name: 'Eva' } });
+    const updated = await account.client.cdp.contacts.upsertByExternalId({ params, body: { name: 'Eva' } });
     expect([updated.id, updated.name]).toEqual([made.id, 'Eva']);
-    expect((await account.client.getContact({ params: { contact_id: younger.id } })).name).toBe('Eve again');
+    expect((await account.client.cdp.contacts.get({ params: { contact_id: younger.id } })).name).toBe('Eve again');
   });
 
   it('keeps what it does not name', async () => {
     const params = { external_id: 'keep' };
     const body = { name: 'Fay', phone: '030901820', tags: ['vip'], fields: { a: 1 } };
-    const made = await account.client.putContactByExternalId({ params, body });
-    const updated = await account.client.putContactByExternalId({ params, body: { email: 'fay@example.com' } });
+    const made = await account.client.cdp.contacts.upsertByExternalId({ params, body });
+    const updated = await account.client.cdp.contacts.upsertByExternalId({
+      params,
+      body: { email: 'fay@example.com' },
+    });
     expect(updated).toEqual({ ...made, email: 'fay@example.com', updated_at: updated.updated_at });
-    expect(await account.client.putContactByExternalId({ params, body: {} })).toEqual(updated);
+    expect(await account.client.cdp.contacts.upsertByExternalId({ params, body: {} })).toEqual(updated);
     const nulls = { name: null, phone: null, email: null, tags: null, fields: null };
     const path = `/v1/cdp/contacts/by-external-id/${params.external_id}`;
     expect((await account.request('PUT', path, { body: nulls })).body).toEqual(updated);
@@ -240,7 +249,7 @@ describe('PUT by external id', () => {
 
   it('creates one contact when twenty ask at once', async () => {
     const calls = Array.from({ length: 20 }, () =>
-      account.client.putContactByExternalId({ params: { external_id: 'race' }, body: { name: 'R' } }),
+      account.client.cdp.contacts.upsertByExternalId({ params: { external_id: 'race' }, body: { name: 'R' } }),
     );
     expect(new Set((await Promise.all(calls)).map(({ id }) => id)).size).toBe(1);
   });
@@ -251,14 +260,14 @@ describe('the list', () => {
     const { client } = await platform.account();
     const made: string[] = [];
     for (let index = 0; index < 5; index++)
-      made.unshift((await client.createContact({ body: { name: `P${index}` } })).id);
+      made.unshift((await client.cdp.contacts.create({ body: { name: `P${index}` } })).id);
     const seen: string[] = [];
-    for await (const contact of eachOf((page) => client.listContacts({ query: { limit: 2, ...page } }))) {
+    for await (const contact of eachOf((page) => client.cdp.contacts.list({ query: { limit: 2, ...page } }))) {
       seen.push(contact.id);
-      await client.createContact({ body: { name: 'meanwhile' } });
+      await client.cdp.contacts.create({ body: { name: 'meanwhile' } });
     }
     expect(seen).toEqual(made);
-    const foreign = account.client.listContacts({ query: { starting_after: made[0]! } });
+    const foreign = account.client.cdp.contacts.list({ query: { starting_after: made[0]! } });
     await expect(foreign).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
@@ -266,7 +275,7 @@ describe('the list', () => {
     const sql = platform.database('cdp');
     const { id: accountId, client } = await platform.account();
     const [phone, email] = ['+4930901820', 'ada@example.com'];
-    const { id } = await client.createContact({ body: { phone, email } });
+    const { id } = await client.cdp.contacts.create({ body: { phone, email } });
     await sql`
       insert into contacts (account_id, number, name, phone, email, tags, fields, merged_into, created_at, updated_at)
       select ${accountId}, 1000 + n, '', ${phone}, ${email}, '{}', '{}', ${id}, now(), now() from generate_series(1, 4000) as n`;
@@ -284,7 +293,7 @@ describe('the list', () => {
   it('looks for one text of a customer at a time, and nobody else waits for it', async () => {
     const sql = platform.database('cdp');
     const [one, other] = [await platform.account(), await platform.account()];
-    const look = ({ client }: TestAccount) => client.listContacts({ query: { q: 'ada' } });
+    const look = ({ client }: TestAccount) => client.cdp.contacts.list({ query: { q: 'ada' } });
     const waiting = async () => {
       const [row] = await sql<[{ count: number }]>`
         select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
@@ -305,14 +314,14 @@ describe('the list', () => {
 
   it('finds by part of a name, phone, email or external id in any case, literally', async () => {
     const { client } = await platform.account();
-    const made = await client.createContact({
+    const made = await client.cdp.contacts.create({
       body: { name: 'Grace 100%_Hopper', phone: '+4930901820', email: 'grace@navy.example', external_id: 'X\\9' },
     });
-    await client.createContact({ body: { name: 'Other' } });
-    const found = async (q: string) => (await client.listContacts({ query: { q } })).data.map(({ id }) => id);
+    await client.cdp.contacts.create({ body: { name: 'Other' } });
+    const found = async (q: string) => (await client.cdp.contacts.list({ query: { q } })).data.map(({ id }) => id);
     for (const q of ['HOPPER', '100%_h', '901820', 'NAVY', 'x\\9']) expect(await found(q)).toEqual([made.id]);
     for (const q of ['100_', 'nobody', '%%%']) expect(await found(q)).toEqual([]);
-    const greek = await client.createContact({ body: { name: 'ΟΔΥΣΣΕΑΣ' } });
+    const greek = await client.cdp.contacts.create({ body: { name: 'ΟΔΥΣΣΕΑΣ' } });
     expect(await found('ΟΔΥΣΣΕΑΣ')).toEqual([greek.id]);
   });
 
@@ -323,7 +332,7 @@ describe('the list', () => {
       { external_id: 'crm-0012345%7', phone: '+4930901821', email: 'bo@12345.example', name: '12345 Bo' },
       { external_id: '12345-00012345', phone: '+4915112345678', email: 'x12345@12345.example', name: 'Cy' },
     ];
-    for (const body of people) await client.createContact({ body });
+    for (const body of people) await client.cdp.contacts.create({ body });
     const texts = people.map((person) => Object.values(person));
     const parts = texts
       .flat()
@@ -331,7 +340,7 @@ describe('the list', () => {
       .filter((part) => part !== '');
     for (const q of parts) {
       const expected = people.filter((_, index) => texts[index]!.some((text) => includes(text, q)));
-      const { data } = await client.listContacts({ query: { q } });
+      const { data } = await client.cdp.contacts.list({ query: { q } });
       expect([q, data.map(({ name }) => name).reverse()]).toEqual([q, expected.map(({ name }) => name)]);
     }
   });
@@ -342,20 +351,22 @@ describe('the list', () => {
     ['Argentina', '+541123456789', '+5491123456789', '+5491123456789'],
   ])('takes and finds a number with or without its national digit, of %s', async (_country, one, other, taken) => {
     const { client } = await platform.account();
-    const { id } = await client.createContact({ body: { phone: one } });
+    const { id } = await client.cdp.contacts.create({ body: { phone: one } });
     for (const phone of [one, other, ` ${other.slice(1)}`])
-      expect((await client.listContacts({ query: { phone } })).data.map((contact) => contact.id)).toEqual([id]);
-    expect((await client.createContact({ body: { phone: other } })).phone).toBe(taken);
-    expect((await client.listContacts({ query: { phone: one } })).data).toHaveLength(2);
-    expect((await client.updateContact({ params: { contact_id: id }, body: { phone: other } })).phone).toBe(taken);
+      expect((await client.cdp.contacts.list({ query: { phone } })).data.map((contact) => contact.id)).toEqual([id]);
+    expect((await client.cdp.contacts.create({ body: { phone: other } })).phone).toBe(taken);
+    expect((await client.cdp.contacts.list({ query: { phone: one } })).data).toHaveLength(2);
+    expect((await client.cdp.contacts.update({ params: { contact_id: id }, body: { phone: other } })).phone).toBe(
+      taken,
+    );
   });
 
   it('filters by phone, email, external id and tag', async () => {
     const { client } = await platform.account();
-    const made = await client.createContact({
+    const made = await client.cdp.contacts.create({
       body: { phone: '030 901820', email: 'h@example.com', external_id: 'h', tags: ['a', 'b'] },
     });
-    await client.createContact({ body: { name: 'B', tags: ['b'] } });
+    await client.cdp.contacts.create({ body: { name: 'B', tags: ['b'] } });
     for (const query of [
       { phone: '+49 30 901820' },
       { phone: '030901820' },
@@ -363,9 +374,9 @@ describe('the list', () => {
       { external_id: 'h' },
       { tag: 'a' },
     ]) {
-      expect((await client.listContacts({ query })).data.map(({ id }) => id)).toEqual([made.id]);
+      expect((await client.cdp.contacts.list({ query })).data.map(({ id }) => id)).toEqual([made.id]);
     }
-    await expect(client.listContacts({ query: { phone: 'x' } })).rejects.toMatchObject(refusal(400, 'phone'));
+    await expect(client.cdp.contacts.list({ query: { phone: 'x' } })).rejects.toMatchObject(refusal(400, 'phone'));
   });
 });
 
@@ -374,13 +385,15 @@ it('large contacts end a page of the list sooner, searched or not, and the pages
   const texts = (count: number, length: number) =>
     Array.from({ length: count }, (_, index) => `${index}-${'ä'.repeat(length)}`.slice(0, length));
   const fields = Object.fromEntries(texts(30, 1_000).map((text, index) => [`f${index}`, text]));
-  const { id } = await large.client.createContact({ body: { name: 'Large', fields, tags: texts(100, 100) } });
+  const { id } = await large.client.cdp.contacts.create({ body: { name: 'Large', fields, tags: texts(100, 100) } });
   await platform.database('cdp')`
     insert into contacts (account_id, number, name, tags, fields, created_at, updated_at)
     select account_id, number + more, name, tags, fields, created_at, updated_at
     from contacts cross join generate_series(1, 39) as more where account_id = ${large.id} and id = ${id}`;
   for (const filter of [{}, { q: 'arg' }]) {
-    const { data, sizes } = await pagesOf((query) => large.client.listContacts({ query: { ...query, ...filter } }));
+    const { data, sizes } = await pagesOf((query) =>
+      large.client.cdp.contacts.list({ query: { ...query, ...filter } }),
+    );
     expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([40, 40, id]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   }
@@ -394,7 +407,7 @@ describe('an Idempotency-Key', () => {
     const responses = await Promise.all(Array.from({ length: 30 }, send));
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
-    expect((await client.listContacts({})).data).toHaveLength(1);
+    expect((await client.cdp.contacts.list({})).data).toHaveLength(1);
   });
 
   it('is forgotten after 24 hours', async () => {
@@ -406,6 +419,6 @@ describe('an Idempotency-Key', () => {
     expect((await send()).headers.get('idempotent-replayed')).toBe('true');
     platform.clock.advance(120_000);
     expect((await send()).headers.get('idempotent-replayed')).toBeNull();
-    expect((await client.listContacts({})).data).toHaveLength(2);
+    expect((await client.cdp.contacts.list({})).data).toHaveLength(2);
   });
 });

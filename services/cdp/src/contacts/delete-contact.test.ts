@@ -10,10 +10,10 @@ afterAll(() => platform.stop());
 
 it('a deleted contact leaves its audiences, which count one member less and tell of it', async () => {
   const { id: accountId, client } = await platform.account();
-  const { id } = await client.createContact({ body: { name: 'Ada' } });
+  const { id } = await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const audience = await addAudience(sql, accountId, { members: 3 });
   await sql`insert into audience_members values (${accountId}, ${audience}, ${id}, now())`;
-  await client.deleteContact({ params: { contact_id: id } });
+  await client.cdp.contacts.delete({ params: { contact_id: id } });
   const { data } = await platform.event(accountId, 'audience.left');
   expect(data).toMatchObject({ audience: { id: audience }, contact: { id, name: 'Ada', phone: '' } });
   expect(await sql`select members from audiences where account_id = ${accountId}`).toEqual([{ members: 2 }]);
@@ -23,10 +23,10 @@ it('a deleted contact leaves its audiences, which count one member less and tell
 it('a deletion is a public event with what names the contact, and nothing else of it', async () => {
   const { client } = await platform.account();
   const body = { name: 'Ada', email: 'ada@example.com', external_id: 'a' };
-  const { id, number } = await client.createContact({ body });
-  await client.deleteContact({ params: { contact_id: id } });
+  const { id, number } = await client.cdp.contacts.create({ body });
+  await client.cdp.contacts.delete({ params: { contact_id: id } });
   const event = await waitFor('the event', async () => {
-    const { data } = await client.listEvents({ query: { type: 'contact.deleted' } });
+    const { data } = await client.events.list({ query: { type: 'contact.deleted' } });
     return data[0];
   });
   expect(event).toMatchObject({ type: 'contact.deleted', data: { contact: { id, number, external_id: 'a' } } });
@@ -35,44 +35,46 @@ it('a deletion is a public event with what names the contact, and nothing else o
 
 it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {
   const { id: accountId, client } = await platform.account();
-  const params = { contact_id: (await client.createContact({ body: { name: 'Ada' } })).id };
+  const params = { contact_id: (await client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId, { members: 1 });
   await sql`insert into audience_members values (${accountId}, ${audience}, ${params.contact_id}, now())`;
   await during(
     sql,
     (tx) => tx`select from audiences where id = ${audience} for no key update`,
     async () => {
-      await expect(client.deleteContact({ params })).rejects.toMatchObject({ status: 503, retryAfter: 1 });
+      await expect(client.cdp.contacts.delete({ params })).rejects.toMatchObject({ status: 503, retryAfter: 1 });
     },
   );
-  await client.deleteContact({ params });
-  await expect(client.getContact({ params })).rejects.toMatchObject(refusal(404));
+  await client.cdp.contacts.delete({ params });
+  await expect(client.cdp.contacts.get({ params })).rejects.toMatchObject(refusal(404));
 });
 
 it('a contact that a refresh has taken to be re-evaluated is deleted meanwhile', async () => {
   const { id: accountId, client } = await platform.account();
-  const params = { contact_id: (await client.createContact({ body: { name: 'Ada' } })).id };
+  const params = { contact_id: (await client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId);
   await sql`insert into audience_flips values (${accountId}, ${audience}, ${params.contact_id}, '2126-01-01T00:00:00Z')`;
   const take = (tx: Sql) => takeReevaluations(tx, accountId, new Date('2126-01-02T00:00:00Z'), 10);
-  await during(sql, take, async () => await client.deleteContact({ params }));
-  await expect(client.getContact({ params })).rejects.toMatchObject(refusal(404));
+  await during(sql, take, async () => await client.cdp.contacts.delete({ params }));
+  await expect(client.cdp.contacts.get({ params })).rejects.toMatchObject(refusal(404));
 });
 
 it('of events, consents and deletions that race nothing is left under a deleted id', async () => {
   const { id: accountId, client } = await platform.account();
   const people = await Promise.all(
-    Array.from({ length: 8 }, () => client.createContact({ body: { external_id: 'x' } })),
+    Array.from({ length: 8 }, () => client.cdp.contacts.create({ body: { external_id: 'x' } })),
   );
   const races = people.flatMap(({ id }) => {
     const params = { contact_id: id };
     const events = people.map((person) => ({ contact: person.id, name: 'raced' }));
     return [
-      client.recordEvents({ body: { events } }),
-      client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } }).catch((error) => {
-        expect(error).toMatchObject(refusal(404));
-      }),
-      client.deleteContact({ params }),
+      client.cdp.events.record({ body: { events } }),
+      client.cdp.contacts.consents
+        .record({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } })
+        .catch((error) => {
+          expect(error).toMatchObject(refusal(404));
+        }),
+      client.cdp.contacts.delete({ params }),
     ];
   });
   await Promise.all<unknown>(races);
@@ -81,14 +83,14 @@ it('of events, consents and deletions that race nothing is left under a deleted 
     union all select contact_id from consents where account_id = ${accountId}
     union all select contact_id from consent_states where account_id = ${accountId}`;
   expect(left).toEqual([]);
-  expect((await client.listContacts({})).data).toEqual([]);
+  expect((await client.cdp.contacts.list({})).data).toEqual([]);
 });
 
 it('a contact with more events, consents or pairs than a request deletes is gone at once, and they soon after', async () => {
   const { id: accountId, client } = await platform.account();
   const [kept, gone] = [
-    await client.createContact({ body: { name: 'Ada' } }),
-    await client.createContact({ body: { name: 'Ada' } }),
+    await client.cdp.contacts.create({ body: { name: 'Ada' } }),
+    await client.cdp.contacts.create({ body: { name: 'Ada' } }),
   ];
   const count = 25_000;
   await sql`
@@ -101,8 +103,8 @@ it('a contact with more events, consents or pairs than a request deletes is gone
     insert into duplicates (account_id, older_id, newer_id, reason, detail, score, status)
     select ${accountId}, ${gone.id}, made.id, 'name', 'x', 1, 'open'
     from (select uuidv7() as id from generate_series(1, ${count}::int)) as made`;
-  await client.deleteContact({ params: { contact_id: gone.id } });
-  await expect(client.getContact({ params: { contact_id: gone.id } })).rejects.toMatchObject(refusal(404));
+  await client.cdp.contacts.delete({ params: { contact_id: gone.id } });
+  await expect(client.cdp.contacts.get({ params: { contact_id: gone.id } })).rejects.toMatchObject(refusal(404));
   const left = async () =>
     (
       await sql<[{ left: number[] }]>`

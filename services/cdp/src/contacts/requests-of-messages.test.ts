@@ -26,9 +26,9 @@ const [phone, otherPhone] = ['+4930901820', '+4930901821'];
 type Asked = Partial<Record<'phone' | 'email' | 'name' | 'known' | 'new_id', string>>;
 const ask = async (given: Asked, accountId = account.id) =>
   (await bus.ask(findOrCreateContact, accountId, { name: 'Somebody', ...given })).contact;
-const add = (body: object) => account.client.createContact({ body });
-const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
-const all = async () => (await account.client.listContacts({ query: { limit: 100 } })).data;
+const add = (body: object) => account.client.cdp.contacts.create({ body });
+const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_id: id } });
+const all = async () => (await account.client.cdp.contacts.list({ query: { limit: 100 } })).data;
 
 /** Returns the kinds of events about the account's contacts, once everything so far is on the bus. */
 async function told(): Promise<string[]> {
@@ -76,7 +76,7 @@ describe('a contact that is asked for by an address', () => {
     const stranger = await platform.account();
     const theirs = await ask({ phone }, stranger.id);
     expect(theirs.id).not.toBe(mine.id);
-    expect((await stranger.client.listContacts({})).data.map(({ id }) => id)).toEqual([theirs.id]);
+    expect((await stranger.client.cdp.contacts.list({})).data.map(({ id }) => id)).toEqual([theirs.id]);
     expect((await ask({ phone })).id).toBe(mine.id);
   });
 });
@@ -128,7 +128,7 @@ describe('a contact that a sender was before', () => {
   it('is found by its number or made anew where it was deleted', async () => {
     const gone = await add({ phone });
     const other = await add({ phone: otherPhone });
-    await account.client.deleteContact({ params: { contact_id: gone.id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: gone.id } });
     expect((await ask({ known: gone.id, phone: otherPhone })).id).toBe(other.id);
     const [id, name] = [randomUUID(), 'Ada'];
     expect(await ask({ known: gone.id, new_id: id, name })).toEqual({ id, name, phone: '' });
@@ -147,7 +147,7 @@ describe('a contact without an address', () => {
   it('with a number has that id too, and is found by it once the number was changed', async () => {
     const id = randomUUID();
     expect(await ask({ new_id: id, phone })).toMatchObject({ id, phone });
-    await account.client.updateContact({ params: { contact_id: id }, body: { phone: otherPhone } });
+    await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { phone: otherPhone } });
     expect(await ask({ new_id: id, phone })).toMatchObject({ id, phone: otherPhone });
   });
 });
@@ -179,7 +179,7 @@ describe('a contact that there was not', () => {
 
   it("is one of a sandbox where it is asked for there, and told of in the sandbox's mode", async () => {
     const made = await ask({ phone }, account.sandboxId);
-    expect((await account.testClient.getContact({ params: { contact_id: made.id } })).phone).toBe(phone);
+    expect((await account.testClient.cdp.contacts.get({ params: { contact_id: made.id } })).phone).toBe(phone);
     expect(await platform.event(account.sandboxId, 'contact.created')).toMatchObject({ mode: 'test' });
     expect(await all()).toEqual([]);
   });
@@ -197,7 +197,7 @@ describe('a contact that there was not', () => {
 
   it('is another one after the first was deleted', async () => {
     const { id } = await ask({ phone });
-    await account.client.deleteContact({ params: { contact_id: id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: id } });
     const next = await ask({ phone, name: 'Next' });
     expect([next.id === id, next.name]).toEqual([false, 'Next']);
   });
@@ -259,7 +259,7 @@ const addId = async (body: object): Promise<string> => (await add(body)).id;
 const reach = (contact: string, channel: Channel = 'sms', purpose = 'news', accountId = account.id) =>
   bus.ask(getContactReach, accountId, { contact, channel, purpose });
 const say = (contact: string, [channel, purpose]: [Channel, string], state: 'granted' | 'withdrawn', at?: string) =>
-  account.client.recordConsent({
+  account.client.cdp.contacts.consents.record({
     params: { contact_id: contact },
     body: { channel, purpose, state, ...(at === undefined ? {} : { at }) },
   });
@@ -307,7 +307,7 @@ describe('where a contact is reached', () => {
       expect(await reach(id, 'email')).toEqual({ address: 'new@example.com', consent: 'withdrawn' });
       expect(await reach(id, 'sms')).toEqual({ address: '+4930901820', consent: 'granted' });
     }
-    await account.client.deleteContact({ params: { contact_id: kept } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: kept } });
     for (const id of [merged, kept]) expect(await reach(id, 'email')).toEqual(nowhere);
   });
 
@@ -317,7 +317,7 @@ describe('where a contact is reached', () => {
     expect(await reach(randomUUID())).toEqual(nowhere);
     expect(await reach(id, 'sms', 'news', (await platform.account()).id)).toEqual(nowhere);
     expect(await reach(id)).toEqual({ address: '+4930901820', consent: 'granted' });
-    await account.client.deleteContact({ params: { contact_id: id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: id } });
     expect(await reach(id)).toEqual(nowhere);
   });
 });

@@ -1,3 +1,4 @@
+import type { WriteContactsBody } from '@customer-platform/client';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { inTransaction } from '@customer-platform/service-kit';
 import { rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
@@ -18,10 +19,9 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-type Entries = Parameters<TestAccount['client']['writeContacts']>[0]['body']['contacts'];
-const write = (contacts: Entries) => account.client.writeContacts({ body: { contacts } });
-const get = (id: string | null | undefined) => account.client.getContact({ params: { contact_id: id! } });
-const all = async () => (await account.client.listContacts({ query: { limit: 100 } })).data;
+const write = (contacts: WriteContactsBody['contacts']) => account.client.cdp.contacts.batch({ body: { contacts } });
+const get = (id: string | null | undefined) => account.client.cdp.contacts.get({ params: { contact_id: id! } });
+const all = async () => (await account.client.cdp.contacts.list({ query: { limit: 100 } })).data;
 const changes = async (count: number) =>
   await waitFor(`${count} events`, async () => {
     const events = platform.events(account.id).filter(({ type }) => /^contact\.(created|updated)$/.test(type));
@@ -31,10 +31,10 @@ const changes = async (count: number) =>
 describe('many contacts at once', () => {
   it('are created, changed as by PATCH or left as they are, each with its event, in their order', async () => {
     const { client } = account;
-    const known = await client.createContact({
+    const known = await client.cdp.contacts.create({
       body: { external_id: 'k', name: 'Kim', email: 'kim@example.com', tags: ['a', 'b'], fields: { one: 1, two: 2 } },
     });
-    const same = await client.createContact({ body: { external_id: 's', name: 'Sam' } });
+    const same = await client.cdp.contacts.create({ body: { external_id: 's', name: 'Sam' } });
     const written = await write([
       {
         external_id: 'n',
@@ -88,13 +88,13 @@ describe('many contacts at once', () => {
 
   it('are each the oldest with the external id, else with the email, else with the phone', async () => {
     const { client } = account;
-    const made = await client.createContact({
+    const made = await client.cdp.contacts.create({
       body: { external_id: 'a', name: 'A', email: 'a@example.com', phone: '030 901821' },
     });
     const twin = { external_id: 'a', email: 'a@example.com', phone: '030 901821' };
-    for (const name of ['B', 'C']) await client.createContact({ body: { ...twin, name } });
-    const other = await client.createContact({ body: { external_id: 'o', name: 'O', email: 'o@example.com' } });
-    const ids = async (entry: Entries[number]) => (await write([entry])).data[0]!.id;
+    for (const name of ['B', 'C']) await client.cdp.contacts.create({ body: { ...twin, name } });
+    const other = await client.cdp.contacts.create({ body: { external_id: 'o', name: 'O', email: 'o@example.com' } });
+    const ids = async (entry: WriteContactsBody['contacts'][number]) => (await write([entry])).data[0]!.id;
     expect(await ids({ external_id: 'a', email: 'o@example.com', fields: { by: 'external_id' } })).toBe(made.id);
     expect(await ids({ external_id: 'new', email: 'A@Example.com', fields: { by: 'email' } })).not.toBe(made.id);
     expect((await get(other.id)).fields).toEqual({});
@@ -108,11 +108,11 @@ describe('many contacts at once', () => {
 
   it('are the survivor of one that was merged', async () => {
     const { client } = account;
-    const kept = await client.createContact({ body: { name: 'Kept', email: 'one@example.com' } });
+    const kept = await client.cdp.contacts.create({ body: { name: 'Kept', email: 'one@example.com' } });
     const body = { external_id: 'gone', name: 'Gone', email: 'one@example.com', phone: '030 901822' };
-    const merged = await client.createContact({ body });
+    const merged = await client.cdp.contacts.create({ body });
     await mergeInto({ platform, sql, account }, kept.id, merged.id);
-    await client.updateContact({ params: { contact_id: kept.id }, body: { external_id: 'own', phone: null } });
+    await client.cdp.contacts.update({ params: { contact_id: kept.id }, body: { external_id: 'own', phone: null } });
     const written = await write([
       { external_id: 'gone', name: 'One' },
       { phone: '030 901822', name: 'Two' },
@@ -122,13 +122,13 @@ describe('many contacts at once', () => {
   });
 
   it('find a number with and without its national digit', async () => {
-    const made = await account.client.createContact({ body: { phone: '+525512345699' } });
+    const made = await account.client.cdp.contacts.create({ body: { phone: '+525512345699' } });
     const { data } = await write([{ phone: '+5215512345699', name: 'Mexico' }]);
     expect(data).toMatchObject([{ id: made.id, outcome: 'updated' }]);
   });
 
   it('apply in order where they are of one contact, one that the batch creates included', async () => {
-    const made = await account.client.createContact({ body: { external_id: 'x', name: 'X', fields: { n: 0 } } });
+    const made = await account.client.cdp.contacts.create({ body: { external_id: 'x', name: 'X', fields: { n: 0 } } });
     const { data, ...counts } = await write([
       { external_id: 'x', fields: { n: 1 } },
       { external_id: 'new', name: 'New', email: 'new@example.com' },
@@ -157,7 +157,8 @@ describe('many contacts at once', () => {
 
   it('are the next oldest with a value that an entry before has taken from the oldest, and no new one', async () => {
     const { client } = account;
-    const make = (external_id: string) => client.createContact({ body: { external_id, email: 'all@example.com' } });
+    const make = (external_id: string) =>
+      client.cdp.contacts.create({ body: { external_id, email: 'all@example.com' } });
     const [one, two, three] = [await make('1'), await make('2'), await make('3')];
     const { data } = await write([
       { external_id: '1', email: 'one@example.com' },
@@ -275,7 +276,7 @@ describe('many contacts at once', () => {
 
   it('are refused together where their tags and fields are more than 8 MiB', async () => {
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, 'x'.repeat(1_000)]));
-    const { id } = await account.client.createContact({ body: { external_id: 'large', fields } });
+    const { id } = await account.client.cdp.contacts.create({ body: { external_id: 'large', fields } });
     await sql`
       insert into contacts (account_id, number, external_id, name, tags, fields, created_at, updated_at)
       select account_id, number + n, 'large' || n, name, tags, fields, created_at, updated_at
@@ -289,8 +290,8 @@ describe('many contacts at once', () => {
 
   it('are noted as changed for audiences, those that are as before not', async () => {
     await addAudience(sql, account.id);
-    const same = await account.client.createContact({ body: { external_id: 'same' } });
-    const old = await account.client.createContact({ body: { external_id: 'old' } });
+    const same = await account.client.cdp.contacts.create({ body: { external_id: 'same' } });
+    const old = await account.client.cdp.contacts.create({ body: { external_id: 'old' } });
     await settle(sql, account.id, 2);
     await takeChanged(sql, account.id);
     const { data } = await write([{ external_id: 'new' }, { external_id: 'same' }, { external_id: 'old', name: 'O' }]);
@@ -323,7 +324,7 @@ describe('batches at once', () => {
   it('with the same contacts, in any order, create each once, PUTs of them too', async () => {
     const batches = [0, 1, 2, 3].map((from) => write(from % 2 ? entries(from) : entries(from).toReversed()));
     const puts = [0, 3, 6, 9].map((index) =>
-      account.client.putContactByExternalId({ params: { external_id: `r${index}` }, body: { name: 'put' } }),
+      account.client.cdp.contacts.upsertByExternalId({ params: { external_id: `r${index}` }, body: { name: 'put' } }),
     );
     const [written] = await Promise.all([Promise.all(batches), Promise.all(puts)]);
     expect(written.map(({ failed }) => failed)).toEqual([0, 0, 0, 0]);
@@ -333,10 +334,10 @@ describe('batches at once', () => {
   it('change contacts that are merged, deleted and changed meanwhile without a deadlock', async () => {
     const { client } = account;
     const { data } = await write(entries(0));
-    const deleted = data.slice(0, 6).map(({ id }) => client.deleteContact({ params: { contact_id: id! } }));
+    const deleted = data.slice(0, 6).map(({ id }) => client.cdp.contacts.delete({ params: { contact_id: id! } }));
     const patched = data
       .slice(6, 30)
-      .map(({ id }, index) => client.updateContact({ params: { contact_id: id! }, body: { fields: { index } } }));
+      .map(({ id }, index) => client.cdp.contacts.update({ params: { contact_id: id! }, body: { fields: { index } } }));
     const written = await Promise.all([write(entries(1)), write(entries(2).toReversed())]);
     await Promise.all<unknown>([...deleted, ...patched]);
     expect(written.map(({ failed }) => failed)).toEqual([0, 0]);
@@ -354,7 +355,7 @@ describe('batches at once', () => {
           const locks = await sql`select from pg_locks where locktype = 'advisory' and not granted`;
           return locks.length > 0;
         });
-        expect(await other.client.writeContacts({ body: { contacts: [{ external_id: 'w' }] } })).toMatchObject({
+        expect(await other.client.cdp.contacts.batch({ body: { contacts: [{ external_id: 'w' }] } })).toMatchObject({
           created: 1,
         });
       },

@@ -15,9 +15,9 @@ beforeEach(async () => {
 });
 
 type Values = { name?: string; email?: string; phone?: string; external_id?: string };
-const add = async (values: Values) => (await account.client.createContact({ body: values })).id;
+const add = async (values: Values) => (await account.client.cdp.contacts.create({ body: values })).id;
 const look = () => lookForDuplicates(platform, sql, account);
-const pairs = async () => (await account.client.listDuplicates({ query: { limit: 100 } })).data;
+const pairs = async () => (await account.client.cdp.duplicates.list({ query: { limit: 100 } })).data;
 
 /** Adds contacts in the database itself, `id` made from a running number: for many of them. */
 const addMany = (count: number, columns: string) => sql`
@@ -64,7 +64,7 @@ describe('a pair', () => {
     const older = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820', external_id: 'x' });
     const newer = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820' });
     await look();
-    await account.client.updateContact({ params: { contact_id: newer }, body: { name: 'Ada L.', phone: '' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { name: 'Ada L.', phone: '' } });
     expect(await pairs()).toMatchObject([
       {
         reason: 'email',
@@ -81,10 +81,10 @@ describe('a pair', () => {
     const newer = await add({ email: 'ada@example.com', phone: '+4930901820' });
     await look();
     const [first] = await pairs();
-    await account.client.updateContact({ params: { contact_id: newer }, body: { email: '' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { email: '' } });
     await look();
     expect(await pairs()).toEqual([{ ...first, reason: 'phone', detail: '+4930901820', score: 70 }]);
-    await account.client.updateContact({ params: { contact_id: newer }, body: { phone: '' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { phone: '' } });
     await look();
     expect(await pairs()).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('a pair', () => {
   it('goes with a contact that is deleted', async () => {
     const [older] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await look();
-    await account.client.deleteContact({ params: { contact_id: older } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: older } });
     expect(await pairs()).toEqual([]);
     await look();
     expect(await pairs()).toEqual([]);
@@ -106,13 +106,13 @@ describe('a dismissed pair', () => {
     await look();
     const [pair] = await pairs();
     const params = { duplicate_id: pair!.id };
-    expect(await account.client.dismissDuplicate({ params, body: {} })).toEqual(pair);
+    expect(await account.client.cdp.duplicates.dismiss({ params, body: {} })).toEqual(pair);
     await look();
     expect(await pairs()).toEqual([]);
-    await account.client.updateContact({ params: { contact_id: newer }, body: { phone: '' } }); // the weaker one is left
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { phone: '' } }); // the weaker one is left
     await look();
     expect(await pairs()).toEqual([]);
-    await account.client.updateContact({ params: { contact_id: newer }, body: { email: 'a@example.com' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { email: 'a@example.com' } });
     await look();
     expect(await pairs()).toMatchObject([{ id: pair!.id, reason: 'email', score: 90 }]);
     expect((await pairs())[0]!.contacts.map(({ id }) => id)).toEqual([older, newer]);
@@ -123,9 +123,9 @@ describe('a dismissed pair', () => {
     await add({ external_id: 'x' });
     await look();
     const params = { duplicate_id: (await pairs())[0]!.id };
-    await account.client.dismissDuplicate({ params, body: {} });
-    await expect(account.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(409));
-    await expect(account.client.mergeDuplicate({ params, body: { keep } })).rejects.toMatchObject(refusal(409));
+    await account.client.cdp.duplicates.dismiss({ params, body: {} });
+    await expect(account.client.cdp.duplicates.dismiss({ params, body: {} })).rejects.toMatchObject(refusal(409));
+    await expect(account.client.cdp.duplicates.merge({ params, body: { keep } })).rejects.toMatchObject(refusal(409));
   });
 });
 
@@ -181,13 +181,13 @@ describe('many contacts', () => {
     expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).sort((one, other) => other - one));
     const seen: number[] = [];
     const query = { reason: 'phone', limit: 2 } as const;
-    for await (const { id } of eachOf((page) => account.client.listDuplicates({ query: { ...query, ...page } }))) {
+    for await (const { id } of eachOf((page) => account.client.cdp.duplicates.list({ query: { ...query, ...page } }))) {
       seen.push(id);
     }
     expect(seen).toEqual(all.filter(({ reason }) => reason === 'phone').map(({ id }) => id));
     for (const cursor of ['0', 'x', '', String(all[0]!.id + 1_000_000)]) {
       const query = { starting_after: cursor };
-      await expect(account.client.listDuplicates({ query })).rejects.toMatchObject(refusal(400, 'starting_after'));
+      await expect(account.client.cdp.duplicates.list({ query })).rejects.toMatchObject(refusal(400, 'starting_after'));
     }
     const response = await account.request('GET', '/v1/cdp/duplicates?reason=twins');
     expect([response.status, response.body.error.field]).toEqual([400, 'reason']);
@@ -203,7 +203,7 @@ it("every night at 02:00 of the account's zone contacts are looked through", asy
   expect(await due()).toBe('2026-11-21T07:00:00.000Z');
   platform.clock.set('2026-11-21T06:59:00Z');
   const other = await platform.account();
-  await other.client.createContact({ body: { name: 'Ada' } });
+  await other.client.cdp.contacts.create({ body: { name: 'Ada' } });
   await lookForDuplicates(platform, sql, other); // the job has looked since
   expect(await pairs()).toEqual([]);
   platform.clock.set('2026-11-21T07:00:00Z');
@@ -219,7 +219,7 @@ describe('a look that is asked for', () => {
       sql,
       (tx) => lockPairs(tx, account.id),
       async () => {
-        await account.client.findDuplicates({ body: {} });
+        await account.client.cdp.duplicates.find({ body: {} });
         await waitFor('the run to wait', async () => {
           const waiting = await sql`
             select 1 from pg_locks join pg_database d on d.oid = database
@@ -228,7 +228,7 @@ describe('a look that is asked for', () => {
         });
         await add({ external_id: 'y' });
         await add({ external_id: 'y' });
-        await account.client.findDuplicates({ body: {} });
+        await account.client.cdp.duplicates.find({ body: {} });
       },
     );
     await waitFor('both pairs', async () => (await pairs()).length === 2);
@@ -239,11 +239,11 @@ describe('a look that is asked for', () => {
     try {
       await add({ external_id: 'fails' });
       await add({ external_id: 'fails' });
-      await account.client.findDuplicates({ body: {} });
+      await account.client.cdp.duplicates.find({ body: {} });
       const other = await platform.account();
-      for (const _ of [1, 2]) await other.client.createContact({ body: { external_id: 'x' } });
+      for (const _ of [1, 2]) await other.client.cdp.contacts.create({ body: { external_id: 'x' } });
       await lookForDuplicates(platform, sql, other);
-      expect((await other.client.listDuplicates({})).data).toHaveLength(1);
+      expect((await other.client.cdp.duplicates.list({})).data).toHaveLength(1);
       expect(await pairs()).toEqual([]);
     } finally {
       await sql`alter table duplicates drop constraint fails`;

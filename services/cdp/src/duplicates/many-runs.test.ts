@@ -18,10 +18,10 @@ beforeEach(async () => {
 
 type Client = TestAccount['client'];
 const addPair = async (client: Client) => {
-  for (const _ of [1, 2]) await client.createContact({ body: { external_id: 'x' } });
+  for (const _ of [1, 2]) await client.cdp.contacts.create({ body: { external_id: 'x' } });
 };
-const find = (client: Client) => client.findDuplicates({ body: {} });
-const pairsOf = async (client: Client) => (await client.listDuplicates({})).data.length;
+const find = (client: Client) => client.cdp.duplicates.find({ body: {} });
+const pairsOf = async (client: Client) => (await client.cdp.duplicates.list({})).data.length;
 const hasPair = (client: Client) => waitFor('the pair', async () => (await pairsOf(client)) === 1);
 /** Returns how many runs wait for the lock of the pairs. */
 const waitingRuns = async () => {

@@ -16,11 +16,12 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-const add = (values: Partial<Contact>): Promise<Contact> => account.client.createContact({ body: values as object });
-const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
-const pairs = async () => (await account.client.listDuplicates({ query: { limit: 100 } })).data;
+const add = (values: Partial<Contact>): Promise<Contact> =>
+  account.client.cdp.contacts.create({ body: values as object });
+const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_id: id } });
+const pairs = async () => (await account.client.cdp.duplicates.list({ query: { limit: 100 } })).data;
 const merge = (id: number, keep: string) =>
-  account.client.mergeDuplicate({ params: { duplicate_id: id }, body: { keep } });
+  account.client.cdp.duplicates.merge({ params: { duplicate_id: id }, body: { keep } });
 
 /** Returns the id of the pair of two contacts. */
 async function pairOf(one: Contact, other: Contact): Promise<number> {
@@ -59,7 +60,7 @@ describe('the kept contact', () => {
     const previous = { external_id: null, phone: null, tags: ['a', 'b'], fields: { a: 1 } };
     const summary = { id: merged.id, name: 'Ada Old', phone: '+4930901820' };
     expect(data).toEqual({ contact: survivor, merged: summary, previous });
-    expect((await account.client.listContacts({})).data).toEqual([survivor]);
+    expect((await account.client.cdp.contacts.list({})).data).toEqual([survivor]);
     expect(await pairs()).toEqual([]);
   });
 
@@ -69,7 +70,7 @@ describe('the kept contact', () => {
       await add({ external_id: 'merged', email: 'both@example.com' }),
     ];
     const survivor = await mergeInto(kept, merged);
-    const found = async (query: object) => (await account.client.listContacts({ query })).data;
+    const found = async (query: object) => (await account.client.cdp.contacts.list({ query })).data;
     for (const external_id of ['kept', 'merged']) {
       expect(await found({ external_id })).toEqual([survivor]);
       expect(await found({ external_id, q: 'BOTH' })).toEqual([survivor]);
@@ -85,16 +86,16 @@ describe('the kept contact', () => {
     ];
     await mergeInto(kept, merged);
     const params = { contact_id: kept.id };
-    const changed = await account.client.updateContact({ params, body: { name: 'Ada', fields: { a0: null } } });
+    const changed = await account.client.cdp.contacts.update({ params, body: { name: 'Ada', fields: { a0: null } } });
     expect(Object.keys(changed.fields)).toHaveLength(199);
-    const more = account.client.updateContact({ params, body: { fields: { c0: 1 } } });
+    const more = account.client.cdp.contacts.update({ params, body: { fields: { c0: 1 } } });
     await expect(more).rejects.toMatchObject(refusal(400, 'fields'));
   });
 
   it('has the consents of both, and a withdrawal of either counts whenever it was said', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     const say = (contact: Contact, purpose: string, state: 'granted' | 'withdrawn', at: string) =>
-      account.client.recordConsent({
+      account.client.cdp.contacts.consents.record({
         params: { contact_id: contact.id },
         body: { channel: 'email', purpose, state, at },
       });
@@ -112,7 +113,7 @@ describe('the kept contact', () => {
       { purpose: 'late grant', state: 'withdrawn', contact_id: kept.id },
       { purpose: 'merged only', state: 'granted', contact_id: kept.id },
     ]);
-    const { data } = await account.client.listConsents({ params: { contact_id: merged.id } });
+    const { data } = await account.client.cdp.contacts.consents.list({ params: { contact_id: merged.id } });
     expect(data.map(({ purpose, state, source }) => `${purpose} ${state} ${source}`).sort()).toEqual([
       'kept withdrew granted ',
       'kept withdrew withdrawn ',
@@ -123,7 +124,7 @@ describe('the kept contact', () => {
       'late grant withdrawn merge',
       'merged only granted ',
     ]);
-    await account.client.recordConsent({
+    await account.client.cdp.contacts.consents.record({
       params: { contact_id: merged.id },
       body: { channel: 'email', purpose: 'late grant', state: 'granted' },
     });
@@ -133,7 +134,7 @@ describe('the kept contact', () => {
   it('has the events and memberships of both, and is noted as changed', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     const events = [kept, merged, merged].map(({ id }, index) => ({ id: `e-${index}`, contact: id, name: 'x' }));
-    await account.client.recordEvents({ body: { events } });
+    await account.client.cdp.events.record({ body: { events } });
     const [both, one] = [
       await addAudience(sql, account.id, { members: 2 }),
       await addAudience(sql, account.id, { members: 1 }),
@@ -175,32 +176,35 @@ describe('the merged id', () => {
     const survivor = await mergeInto(third, second);
     for (const id of [first.id, second.id, third.id]) expect(await get(id)).toEqual(survivor);
     const params = { contact_id: first.id };
-    expect((await account.client.updateContact({ params, body: { name: 'Renamed' } })).id).toBe(third.id);
+    expect((await account.client.cdp.contacts.update({ params, body: { name: 'Renamed' } })).id).toBe(third.id);
     for (const external_id of ['f', 's', 't']) {
-      const put = await account.client.putContactByExternalId({
+      const put = await account.client.cdp.contacts.upsertByExternalId({
         params: { external_id },
         body: { fields: { [external_id]: 1 } },
       });
       expect(put.id).toBe(third.id);
     }
     expect(await get(second.id)).toMatchObject({ name: 'Renamed', external_id: 't', fields: { f: 1, s: 1, t: 1 } });
-    await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
+    await account.client.cdp.contacts.consents.record({
+      params,
+      body: { channel: 'sms', purpose: 'news', state: 'granted' },
+    });
     const events = [
       { contact: first.id, name: 'x' },
       { external_id: 's', name: 'x' },
     ];
-    expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(2);
+    expect((await account.client.cdp.events.record({ body: { events } })).accepted).toBe(2);
     const rows = await sql`
       select contact_id from contact_events where account_id = ${account.id} and name = 'x'
       union all select contact_id from consents where account_id = ${account.id}`;
     expect(rows.map(({ contact_id }) => contact_id)).toEqual([third.id, third.id, third.id]);
-    expect((await account.client.listContacts({})).data.map(({ id }) => id)).toEqual([third.id]);
+    expect((await account.client.cdp.contacts.list({})).data.map(({ id }) => id)).toEqual([third.id]);
   });
 
   it('is gone with its survivor, whichever of them is deleted', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await mergeInto(kept, merged);
-    await account.client.deleteContact({ params: { contact_id: merged.id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: merged.id } });
     for (const { id } of [kept, merged]) await expect(get(id)).rejects.toMatchObject(refusal(404));
     const { data } = await platform.event(account.id, 'contact.deleted');
     expect(data.contact.id).toBe(kept.id);
@@ -224,7 +228,7 @@ describe('a merge', () => {
     await merge(id, kept.id);
     for (const keep of [kept.id, merged.id]) await expect(merge(id, keep)).rejects.toMatchObject(refusal(409));
     const params = { duplicate_id: id };
-    await expect(account.client.dismissDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(409));
+    await expect(account.client.cdp.duplicates.dismiss({ params, body: {} })).rejects.toMatchObject(refusal(409));
     await expect(merge(id + 1_000_000, kept.id)).rejects.toMatchObject(refusal(404));
     await lookForDuplicates(platform, sql, account);
     expect(await pairs()).toEqual([]);
@@ -300,7 +304,7 @@ describe('a merge', () => {
     const d = await add({ phone: '+4930901820' });
     await lookForDuplicates(platform, sql, account);
     const dismissed = await pairOf(b, d);
-    await account.client.dismissDuplicate({ params: { duplicate_id: dismissed }, body: {} });
+    await account.client.cdp.duplicates.dismiss({ params: { duplicate_id: dismissed }, body: {} });
     const moved = await pairOf(b, c);
     await merge(await pairOf(a, b), a.id);
     expect(await pairs()).toMatchObject([{ id: moved, reason: 'email', contacts: [{ id: a.id }, { id: c.id }] }]);
@@ -329,7 +333,7 @@ describe('a merge', () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(refusal(409));
-    expect((await account.client.listContacts({})).data).toHaveLength(1);
+    expect((await account.client.cdp.contacts.list({})).data).toHaveLength(1);
   });
 });
 
@@ -350,7 +354,7 @@ it('a merge while a refresh has an audience is refused for the moment and keeps 
       while (!isTaken) expect(await merge(id, kept.id).catch((error) => error)).toMatchObject(refusal(503));
     })();
     const events = [{ contact: merged.id, name: 'meanwhile' }];
-    expect((await account.client.recordEvents({ body: { events } })).accepted).toBe(1);
+    expect((await account.client.cdp.events.record({ body: { events } })).accepted).toBe(1);
     isTaken = true;
     await trying;
   });
@@ -374,8 +378,11 @@ it('a merge while a refresh has taken its contact to be re-evaluated does not wa
 it('a merge that fails in the middle leaves everything as it was', async () => {
   const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
   const params = { contact_id: merged.id };
-  await account.client.recordConsent({ params, body: { channel: 'sms', purpose: 'news', state: 'granted' } });
-  await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
+  await account.client.cdp.contacts.consents.record({
+    params,
+    body: { channel: 'sms', purpose: 'news', state: 'granted' },
+  });
+  await account.client.cdp.events.record({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
   await lookForDuplicates(platform, sql, account);
   const before = await pairs();
   await sql`alter table contact_events add constraint stays check (name <> 'stays') not valid`;
@@ -385,7 +392,7 @@ it('a merge that fails in the middle leaves everything as it was', async () => {
     await sql`alter table contact_events drop constraint stays`;
   }
   expect([await pairs(), await get(kept.id), await get(merged.id)]).toEqual([before, kept, merged]);
-  expect((await account.client.listConsents({ params })).data).toHaveLength(1);
+  expect((await account.client.cdp.contacts.consents.list({ params })).data).toHaveLength(1);
   expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
   // Emitted after all of that: an event of the failed merge would have come before it.
   const marker = await add({ name: 'Somebody' });
@@ -400,27 +407,27 @@ it('merges of overlapping pairs, writes, a look for duplicates and a refresh at 
   const open = await pairs();
   expect(open).toHaveLength(45);
   const rules = { match: 'all', conditions: [{ type: 'event', op: 'did', name: 'raced', days: null }] } as const;
-  const audience = await account.client.createAudience({
+  const audience = await account.client.cdp.audiences.create({
     body: { name: 'Raced', rules: structuredClone(rules) as never },
   });
   const writes = people.flatMap((person, index) => [
-    account.client.recordEvents({ body: { events: people.map(({ id }) => ({ contact: id, name: 'raced' })) } }),
-    account.client.recordConsent({
+    account.client.cdp.events.record({ body: { events: people.map(({ id }) => ({ contact: id, name: 'raced' })) } }),
+    account.client.cdp.contacts.consents.record({
       params: { contact_id: person.id },
       body: { channel: 'email', purpose: `p${index}`, state: 'granted' },
     }),
-    account.client.updateContact({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
+    account.client.cdp.contacts.update({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
   ]);
   // A refresh may keep a merge waiting for so long that it is refused for the moment.
   const merged = async (id: number, keep: string): Promise<Contact> =>
     merge(id, keep).catch((error) => (error.status === 503 ? merged(id, keep) : Promise.reject(error)));
   const merges = open.map(({ id, contacts }, index) => merged(id, contacts[index % 2]!.id));
-  const looks = [account.client.findDuplicates({ body: {} })];
+  const looks = [account.client.cdp.duplicates.find({ body: {} })];
   const outcomes = await Promise.allSettled<unknown>([...merges, ...writes, ...looks]);
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []));
   expect(failures.filter((status) => ![400, 404, 409].includes(status))).toEqual([]);
   expect((await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected')).toEqual([]);
-  const [survivor, ...others] = (await account.client.listContacts({})).data;
+  const [survivor, ...others] = (await account.client.cdp.contacts.list({})).data;
   expect(others).toEqual([]);
   expect(Object.keys(survivor!.fields)).toHaveLength(20);
   for (const { id } of people) expect((await get(id)).id).toBe(survivor!.id);
@@ -434,8 +441,8 @@ it('merges of overlapping pairs, writes, a look for duplicates and a refresh at 
   expect(await pairs()).toEqual([]);
   const params = { audience_id: audience.id };
   await waitFor('the survivor to be the one member', async () => {
-    const { members } = await account.client.getAudience({ params });
-    const { data } = await account.client.listAudienceMembers({ params });
+    const { members } = await account.client.cdp.audiences.get({ params });
+    const { data } = await account.client.cdp.audiences.members.list({ params });
     return members === 1 && data.length === 1 && JSON.stringify(data).includes(survivor!.id);
   });
 });

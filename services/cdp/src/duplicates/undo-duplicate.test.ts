@@ -28,8 +28,9 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-const add = (values: Partial<Contact>): Promise<Contact> => account.client.createContact({ body: values as object });
-const get = (id: string) => account.client.getContact({ params: { contact_id: id } });
+const add = (values: Partial<Contact>): Promise<Contact> =>
+  account.client.cdp.contacts.create({ body: values as object });
+const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_id: id } });
 const merge = (kept: Contact, merged: Contact) => mergePair({ platform, sql, account }, kept.id, merged.id);
 /** Forgets what can be undone no longer at an instant, and returns how much is left of the account. */
 const recorded = async (now: Date) => {
@@ -39,9 +40,9 @@ const recorded = async (now: Date) => {
     union all select id from merge_pairs where account_id = ${account.id}`;
   return rows.length;
 };
-const undo = (params: { duplicate_id: number }) => account.client.undoDuplicate({ params, body: {} });
-const update = (id: string, body: object) => account.client.updateContact({ params: { contact_id: id }, body });
-const pairs = async () => (await account.client.listDuplicates({ query: { limit: 100 } })).data;
+const undo = (params: { duplicate_id: number }) => account.client.cdp.duplicates.undo({ params, body: {} });
+const update = (id: string, body: object) => account.client.cdp.contacts.update({ params: { contact_id: id }, body });
+const pairs = async () => (await account.client.cdp.duplicates.list({ query: { limit: 100 } })).data;
 const values = ({ updated_at: _, ...rest }: Contact) => rest;
 const twins = async (first: Partial<Contact> = {}, second: Partial<Contact> = {}) =>
   [await add({ external_id: 'x', ...first }), await add({ external_id: 'x', ...second })] as const;
@@ -67,7 +68,7 @@ describe('an undone merge', () => {
     const { data } = await undo(params);
     expect(data.map(values)).toEqual([kept, merged].map(values));
     expect([await get(kept.id), await get(merged.id)]).toEqual(data);
-    expect((await account.client.listContacts({})).data.map(({ id }) => id)).toEqual([merged.id, kept.id]);
+    expect((await account.client.cdp.contacts.list({})).data.map(({ id }) => id)).toEqual([merged.id, kept.id]);
     const event = await platform.event(account.id, 'contact.unmerged');
     expect(event.data).toEqual({ contact: data[0], restored: data[1] });
   });
@@ -98,7 +99,10 @@ describe('an undone merge', () => {
   it('gives each its own consents, determines again which counts, and leaves later ones with the survivor', async () => {
     const [kept, merged] = await twins();
     const say = (contact: Contact, purpose: string, state: 'granted' | 'withdrawn') =>
-      account.client.recordConsent({ params: { contact_id: contact.id }, body: { channel: 'sms', purpose, state } });
+      account.client.cdp.contacts.consents.record({
+        params: { contact_id: contact.id },
+        body: { channel: 'sms', purpose, state },
+      });
     await say(merged, 'news', 'withdrawn');
     await say(merged, 'only merged', 'granted');
     await say(kept, 'news', 'granted');
@@ -117,7 +121,7 @@ describe('an undone merge', () => {
     });
     expect(await states(merged)).toEqual({ news: 'withdrawn', offers: 'granted', 'only merged': 'granted' });
     const consents = async ({ id }: Contact) =>
-      (await account.client.listConsents({ params: { contact_id: id } })).data.map(
+      (await account.client.cdp.contacts.consents.list({ params: { contact_id: id } })).data.map(
         (each) => `${each.purpose} ${each.state}`,
       );
     expect(await consents(merged)).toEqual(['offers granted', 'only merged granted', 'news withdrawn']);
@@ -133,11 +137,13 @@ describe('an undone merge', () => {
     await addAudience(sql, account.id);
     const [kept, merged] = await twins({}, { tags: ['vip'] });
     const condition = { type: 'tag', op: 'has', tag: 'vip' } as const;
-    const audience = await account.client.createAudience({
+    const audience = await account.client.cdp.audiences.create({
       body: { name: 'Vip', rules: { match: 'all', conditions: [condition] } },
     });
     const members = async () =>
-      (await account.client.listAudienceMembers({ params: { audience_id: audience.id } })).data.map(({ id }) => id);
+      (await account.client.cdp.audiences.members.list({ params: { audience_id: audience.id } })).data.map(
+        ({ id }) => id,
+      );
     await waitFor('the merged contact', async () => (await members()).join() === merged.id);
     const { params } = await merge(kept, merged);
     expect(await members()).toEqual([kept.id]);
@@ -146,7 +152,7 @@ describe('an undone merge', () => {
     await undo(params);
     expect(await takeChanged(sql, account.id)).toEqual(expect.arrayContaining([kept.id, merged.id]));
     await waitFor('the members', async () => (await members()).join() === merged.id);
-    expect((await account.client.getAudience({ params: { audience_id: audience.id } })).members).toBe(1);
+    expect((await account.client.cdp.audiences.get({ params: { audience_id: audience.id } })).members).toBe(1);
   });
 
   it("gives back the restored contact's pairs with what was decided about them, and dismisses its own", async () => {
@@ -159,7 +165,7 @@ describe('an undone merge', () => {
     const pair = (await pairs()).find(
       ({ contacts }) => contacts[0].id === merged.id && contacts[1].id === dismissed.id,
     )!;
-    await account.client.dismissDuplicate({ params: { duplicate_id: pair.id }, body: {} });
+    await account.client.cdp.duplicates.dismiss({ params: { duplicate_id: pair.id }, body: {} });
     const before = await shown();
     const { params } = await merge(kept, merged);
     expect(await shown()).toHaveLength(before.length - 2);
@@ -191,9 +197,11 @@ describe('merges of merges', () => {
     const a = await add({ name: 'A', external_id: 'ab', fields: { a: 1 } });
     const b = await add({ name: 'B', external_id: 'ab', email: 'b@example.com', fields: { b: 1 } });
     const c = await add({ name: 'C', email: 'b@example.com', fields: { c: 1 } });
-    await account.client.recordEvents({ body: { events: [a, b, c].map(({ id }) => ({ contact: id, name: 'x' })) } });
+    await account.client.cdp.events.record({
+      body: { events: [a, b, c].map(({ id }) => ({ contact: id, name: 'x' })) },
+    });
     const first = await merge(a, b);
-    await account.client.recordEvents({ body: { events: [{ contact: b.id, name: 'between' }] } });
+    await account.client.cdp.events.record({ body: { events: [{ contact: b.id, name: 'between' }] } });
     const second = await merge(c, a);
     for (const { id } of [a, b, c]) expect((await get(id)).id).toBe(c.id);
     await expect(undo(first.params)).rejects.toMatchObject({
@@ -221,7 +229,7 @@ describe('merges of merges', () => {
 
   it('take nothing from a merge that was undone and made again the other way round', async () => {
     const [kept, merged] = await twins({ name: 'Kept' }, { name: 'Merged' });
-    await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'x' }] } });
+    await account.client.cdp.events.record({ body: { events: [{ contact: merged.id, name: 'x' }] } });
     const { params } = await merge(kept, merged);
     await undo(params);
     await update(kept.id, { phone: '+4930901820', external_id: 'y' });
@@ -248,7 +256,7 @@ describe('undoing', () => {
     await expect(undo(params)).rejects.toMatchObject(refusal(409));
     await expect(undo({ duplicate_id: params.duplicate_id + 1_000_000 })).rejects.toMatchObject(refusal(404));
     const other = await platform.account();
-    await expect(other.client.undoDuplicate({ params, body: {} })).rejects.toMatchObject(refusal(404));
+    await expect(other.client.cdp.duplicates.undo({ params, body: {} })).rejects.toMatchObject(refusal(404));
   });
 
   it('is refused for a merge that was not recorded', async () => {
@@ -281,9 +289,9 @@ describe('undoing', () => {
     const pair = (await pairs()).find(({ contacts }) => contacts.some(({ id }) => id === third.id))!;
     const [undone] = await Promise.allSettled([
       undo(params),
-      account.client.mergeDuplicate({ params: { duplicate_id: pair.id }, body: { keep: kept.id } }),
+      account.client.cdp.duplicates.merge({ params: { duplicate_id: pair.id }, body: { keep: kept.id } }),
     ]);
-    const ids = async () => (await account.client.listContacts({})).data.map(({ id }) => id);
+    const ids = async () => (await account.client.cdp.contacts.list({})).data.map(({ id }) => id);
     if (undone.status === 'rejected') {
       expect(undone.reason).toMatchObject(refusal(409));
       expect(await ids()).toEqual([kept.id]);
@@ -294,14 +302,14 @@ describe('undoing', () => {
     const [kept, merged] = await twins({}, { email: 'b@example.com' });
     await add({ email: 'b@example.com' });
     const { params } = await merge(kept, merged);
-    await account.client.deleteContact({ params: { contact_id: merged.id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: merged.id } });
     await expect(undo(params)).rejects.toMatchObject(refusal(404));
     expect(await recorded(platform.clock.now())).toBe(0);
   });
 
   it('leaves everything as it was if it fails in the middle', async () => {
     const [kept, merged] = await twins({ name: 'Ada' }, { phone: '+4930901820' });
-    await account.client.recordEvents({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
+    await account.client.cdp.events.record({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
     const { params, survivor } = await merge(kept, merged);
     await sql`alter table contact_events add constraint stays check (name <> 'stays') not valid`;
     try {

@@ -17,9 +17,9 @@ const done = { refusal: null };
 async function openDeal() {
   const sales = await openSales(platform);
   const { client, id: accountId } = sales.account;
-  const contact = (await client.createContact({ body: { name: 'Casey' } })).id;
-  const deal = await client.createDeal({ body: { title: 'Tea', contact } });
-  const read = () => client.getDeal({ params: { deal_id: deal.id } });
+  const contact = (await client.cdp.contacts.create({ body: { name: 'Casey' } })).id;
+  const deal = await client.crm.deals.create({ body: { title: 'Tea', contact } });
+  const read = () => client.crm.deals.get({ params: { deal_id: deal.id } });
   const note = (body: string, key: string = randomUUID()) =>
     bus.ask(addDealNote, accountId, { key, deal: deal.id, body });
   const move = (stage: number, key: string = randomUUID()) =>
@@ -31,9 +31,9 @@ it('the newest open deal of a contact is one of these pipelines, with its number
   const { client, accountId, contact, deal, pipeline } = await openDeal();
   const find = (pipelines: number[]) => bus.ask(findOpenDeal, accountId, { contact, pipelines });
   expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id, number: 1, title: 'Tea' });
-  const newer = await client.createDeal({ body: { title: 'More tea', contact } });
+  const newer = await client.crm.deals.create({ body: { title: 'More tea', contact } });
   expect((await find([pipeline.id])).deal).toMatchObject({ id: newer.id, number: 2 });
-  await client.winDeal({ params: { deal_id: newer.id } });
+  await client.crm.deals.win({ params: { deal_id: newer.id } });
   expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id });
   expect(await find([pipeline.id + 1_000])).toEqual({ deal: null });
   expect(await find([])).toEqual({ deal: null });
@@ -74,10 +74,10 @@ describe('a note', () => {
     expect(await note('b'.repeat(8))).toEqual(done);
     const key = randomUUID();
     expect((await note('c', key)).refusal).toMatch(/does not fit/);
-    await client.updateDeal({ params: { deal_id: deal.id }, body: { notes: '' } });
+    await client.crm.deals.update({ params: { deal_id: deal.id }, body: { notes: '' } });
     expect(await note('c', key)).toEqual(done);
     expect((await read()).notes).toBe('c');
-    await client.deleteDeal({ params: { deal_id: deal.id } });
+    await client.crm.deals.delete({ params: { deal_id: deal.id } });
     expect((await note('d')).refusal).toMatch(/no longer exists/);
     expect(await note('c', key)).toEqual(done);
   });
@@ -89,7 +89,7 @@ describe('a move', () => {
     const key = randomUUID();
     expect(await move(stages[1]!, key)).toEqual(done);
     expect((await read()).stage.id).toBe(stages[1]);
-    await client.moveDeal({ params: { deal_id: deal.id }, body: { stage: stages[2]! } });
+    await client.crm.deals.move({ params: { deal_id: deal.id }, body: { stage: stages[2]! } });
     expect(await move(stages[1]!, key)).toEqual(done);
     expect((await read()).stage.id).toBe(stages[2]);
     expect(await move(stages[2]!)).toEqual(done);
@@ -97,9 +97,9 @@ describe('a move', () => {
 
   it('is refused to a stage of another pipeline, and of a deal that is closed', async () => {
     const { client, deal, stages, move } = await openDeal();
-    const other = await client.createPipeline({ body: { name: 'Other', stages: [{ name: 'One' }] } });
+    const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'One' }] } });
     expect((await move(other.stages[0]!.id)).refusal).toMatch(/no such stage/);
-    await client.winDeal({ params: { deal_id: deal.id } });
+    await client.crm.deals.win({ params: { deal_id: deal.id } });
     expect((await move(stages[1]!)).refusal).toMatch(/won/);
   });
 });

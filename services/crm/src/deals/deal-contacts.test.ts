@@ -24,9 +24,9 @@ async function merge(account: string, survivor: { id: string; name: string }, me
 describe('the contact of a deal', () => {
   it('is called as it is called now', async () => {
     const { account, deal, get } = await openSales(platform);
-    const { id } = await account.client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
+    const { id } = await account.client.cdp.contacts.create({ body: { name: 'Ada', phone: '+4930901820' } });
     const made = await deal({ contact: id });
-    await account.client.updateContact({ params: { contact_id: id }, body: { name: 'Ada Married', phone: '' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: 'Ada Married', phone: '' } });
     await waitFor('the new name', async () => (await get(made.id)).contact?.name === 'Ada Married');
     expect((await get(made.id)).contact).toEqual({ id, name: 'Ada Married', phone: '' });
   });
@@ -44,7 +44,7 @@ describe('the contact of a deal', () => {
     });
     await locked.promise;
     const contacts = await Promise.all(
-      Array.from({ length: 40 }, (_none, n) => account.client.createContact({ body: { name: `Contact ${n}` } })),
+      Array.from({ length: 40 }, (_none, n) => account.client.cdp.contacts.create({ body: { name: `Contact ${n}` } })),
     );
     const requests = contacts.map(({ id: contact }) =>
       account.request('POST', '/v1/crm/deals', { body: { title: 'A deal', contact } }),
@@ -52,7 +52,7 @@ describe('the contact of a deal', () => {
     const waiting = () => sql<{ count: number }[]>`
       select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
     await waitFor('requests that wait', async () => (await waiting())[0]!.count >= 10);
-    expect(await neighbour.client.listDeals({})).toMatchObject({ data: [] });
+    expect(await neighbour.client.crm.deals.list({})).toMatchObject({ data: [] });
     // Each gives up after the time of a statement, and others of them wait then.
     expect((await waiting())[0]!.count).toBeGreaterThan(0);
     end(undefined);
@@ -62,7 +62,7 @@ describe('the contact of a deal', () => {
   it('that was merged is the survivor in deals, filters and bodies, and naming either changes nothing', async () => {
     const { account, deal, get, patch } = await openSales(platform);
     const survivor = { id: randomUUID(), name: 'Survivor' };
-    const { id: merged } = await account.client.createContact({ body: { name: 'Merged' } });
+    const { id: merged } = await account.client.cdp.contacts.create({ body: { name: 'Merged' } });
     const made = await deal({ contact: merged });
     await merge(account.id, survivor, merged, 1_000_000);
     await waitFor('the merge', async () => (await get(made.id)).contact?.id === survivor.id);
@@ -70,7 +70,7 @@ describe('the contact of a deal', () => {
     const second = await deal({ contact: merged });
     expect(second.contact).toEqual(shown);
     for (const contact of [merged, survivor.id]) {
-      const { data } = await account.client.listDeals({ query: { contact } });
+      const { data } = await account.client.crm.deals.list({ query: { contact } });
       expect(data.map((each) => [each.id, each.contact])).toEqual([
         [second.id, shown],
         [made.id, shown],
@@ -84,9 +84,9 @@ describe('the contact of a deal', () => {
 
   it('that was deleted stays in its deals, and can be given to none', async () => {
     const { account, deal, get, patch } = await openSales(platform);
-    const { id } = await account.client.createContact({ body: { name: 'Ada' } });
+    const { id } = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const [made, other] = [await deal({ contact: id }), await deal()];
-    await account.client.deleteContact({ params: { contact_id: id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: id } });
     await waitFor('the deletion', async () => {
       await patch(other.id, { contact: '' });
       return (await patch(other.id, { contact: id })).status === 400;

@@ -12,7 +12,7 @@ const missing = { status: 404, body: { error: { code: 'not_found' } } };
 describe('a deal', () => {
   it("begins open in the account's first stage and currency, worth nothing, and tells of it", async () => {
     const { account, pipeline, stages, get } = await openSales(platform, { currency: 'CHF' });
-    const made = await account.client.createDeal({ body: { title: 'First' } });
+    const made = await account.client.crm.deals.create({ body: { title: 'First' } });
     const at = made.created_at;
     expect(at).toMatch(/^2026-06-01T10:00:.*\+02:00$/);
     expect(made).toEqual({
@@ -39,8 +39,8 @@ describe('a deal', () => {
   it('takes what is given; a stage brings its pipeline, a pipeline its first stage', async () => {
     const { account, pipeline, stages, deal } = await openSales(platform);
     const stageNames = [{ name: 'Call' }, { name: 'Visit' }];
-    const other = await account.client.createPipeline({ body: { name: 'Other', stages: stageNames } });
-    const contact = await account.client.createContact({ body: { name: 'Ada', phone: '+4930901820' } });
+    const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: stageNames } });
+    const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada', phone: '+4930901820' } });
     const values = { title: 'Big', value_minor: 12_345, currency: 'USD', notes: 'soon' };
     const full = await deal({ ...values, contact: contact.id, pipeline: other.id, stage: other.stages[1]!.id });
     expect(full).toMatchObject({
@@ -57,8 +57,8 @@ describe('a deal', () => {
   it('is refused with 400 naming the input that is wrong, when made and when changed', async () => {
     const { account, pipeline, stages, deal, patch } = await openSales(platform);
     const stranger = await openSales(platform);
-    const foreign = await stranger.account.client.createContact({ body: { name: 'Foreign' } });
-    const other = await account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
+    const foreign = await stranger.account.client.cdp.contacts.create({ body: { name: 'Foreign' } });
+    const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
     const made = await deal();
     const wrongAlways: [Record<string, unknown>, string][] = [
       [{ title: '' }, 'title'],
@@ -89,7 +89,7 @@ describe('a deal', () => {
     }
     for (const [input, field] of wrongAlways)
       expect([input, await patch(made.id, input)]).toMatchObject([input, invalid(field)]);
-    expect((await account.client.listDeals()).data).toEqual([made]);
+    expect((await account.client.crm.deals.list()).data).toEqual([made]);
   });
 
   it('has texts up to their limits in code points, and a value up to 2^53 - 1', async () => {
@@ -114,14 +114,14 @@ describe('a deal', () => {
       await platform.event(account.id, 'deal.lost', (data) => data.reason === reason);
       await change(id, 'reopen');
     }
-    expect((await account.client.getDeal({ params: { deal_id: id } })).value_minor).toBe(2 ** 53 - 1);
+    expect((await account.client.crm.deals.get({ params: { deal_id: id } })).value_minor).toBe(2 ** 53 - 1);
   });
 });
 
 describe('changing a deal', () => {
   it('tells the former values of what it replaced', async () => {
     const { account, deal, patch, get } = await openSales(platform);
-    const contact = await account.client.createContact({ body: { name: 'Ada' } });
+    const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ notes: 'kept' });
     platform.clock.advance(60_000);
     const values = { title: 'Other', value_minor: 5, currency: 'USD', contact: contact.id };
@@ -145,7 +145,7 @@ describe('changing a deal', () => {
 
   it('changes nothing and tells nobody where it says what there is', async () => {
     const { account, deal, patch, change } = await openSales(platform);
-    const contact = await account.client.createContact({ body: { name: 'Ada' } });
+    const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ contact: contact.id, notes: 'x' });
     platform.clock.advance(5_000);
     const { title, value_minor, currency, notes } = made;
@@ -161,7 +161,7 @@ describe('changing a deal', () => {
 
   it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
     const { account, deal, patch, get } = await openSales(platform);
-    const contact = await account.client.createContact({ body: { name: 'Ada' } });
+    const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ contact: contact.id, notes: 'x' });
     for (const field of ['title', 'value_minor', 'currency', 'stage', 'pipeline', 'status']) {
       expect([field, await patch(made.id, { notes: 'y', [field]: null })]).toMatchObject([field, invalid(field)]);
@@ -208,9 +208,9 @@ it('deleting a deal returns 204 once, is an event with its title, and nothing of
     expect(await account.request(method, `/v1/crm/deals/${id}`)).toMatchObject(missing);
   }
   const told = await waitFor('the event', async () => {
-    const { data } = await account.client.listEvents({ query: { type: 'deal.deleted' } });
+    const { data } = await account.client.events.list({ query: { type: 'deal.deleted' } });
     return data.length > 0 && data;
   });
   expect(told).toMatchObject([{ type: 'deal.deleted', data: { deal: { id, title: 'A deal' } } }]);
-  expect((await account.client.listDeals()).data).toEqual([]);
+  expect((await account.client.crm.deals.list()).data).toEqual([]);
 });

@@ -40,18 +40,18 @@ describe('the list of deals by updated_since', () => {
     expect(await titles(sales, { updated_since: new Date(Date.parse(changed.updated_at) + 1).toISOString() })).toEqual(
       [],
     );
-    await sales.account.client.deleteDeal({ params: { deal_id: c.id } });
+    await sales.account.client.crm.deals.delete({ params: { deal_id: c.id } });
     expect(await titles(sales, { updated_since: long })).toEqual(['B', 'A']);
   });
 
   it('is filtered by pipeline, stage, status and contact, alone and together', async () => {
     const sales = await openSales(platform);
     const { client } = sales.account;
-    const other = await client.createPipeline({
+    const other = await client.crm.pipelines.create({
       body: { name: 'Other', stages: [{ name: 'Call' }, { name: 'Visit' }] },
     });
     const contacts = [];
-    for (const name of ['Ada', 'Bob']) contacts.push((await client.createContact({ body: { name } })).id);
+    for (const name of ['Ada', 'Bob']) contacts.push((await client.cdp.contacts.create({ body: { name } })).id);
     const stages = [...sales.stages.slice(0, 2), ...other.stages.map(({ id }) => id)];
     const deals: Deal[] = [];
     for (let index = 0; index < 16; index++) {
@@ -109,7 +109,7 @@ describe('the list of deals by updated_since', () => {
         next = body.next;
       }
     };
-    const all = (await client.listDeals()).data;
+    const all = (await client.crm.deals.list()).data;
     let round = 0;
     await follow(async (page) => {
       if (round++ > 2) return;
@@ -120,7 +120,7 @@ describe('the list of deals by updated_since', () => {
       await sales.deal({ title: `New ${round}` });
     });
     await follow(async () => undefined);
-    expect([...mirror.values()].toSorted(byChange)).toEqual((await client.listDeals()).data.toSorted(byChange));
+    expect([...mirror.values()].toSorted(byChange)).toEqual((await client.crm.deals.list()).data.toSorted(byChange));
     expect(round).toBeGreaterThan(3);
   });
 

@@ -15,9 +15,9 @@ const deals: Deal[] = [];
 const sales = await openSales(platform);
 const { client } = sales.account;
 const stages = [{ name: 'Call' }, { name: 'Visit' }];
-const other = (await client.createPipeline({ body: { name: 'Other', stages } })).stages.map(({ id }) => id);
+const other = (await client.crm.pipelines.create({ body: { name: 'Other', stages } })).stages.map(({ id }) => id);
 const contacts: string[] = [];
-for (const name of ['Ada', 'Bob']) contacts.push((await client.createContact({ body: { name } })).id);
+for (const name of ['Ada', 'Bob']) contacts.push((await client.cdp.contacts.create({ body: { name } })).id);
 for (let index = 0; index < 24; index++) {
   const stage = [...sales.stages.slice(0, 2), ...other][index % 4];
   const contact = [undefined, ...contacts][index % 3];
@@ -114,7 +114,7 @@ describe('the list of deals', () => {
   it('neither repeats nor leaves out one while others are added between the pages', async () => {
     const seen: string[] = [];
     const query = { limit: 5, pipeline: sales.pipeline.id };
-    for await (const deal of eachOf((page) => sales.account.client.listDeals({ query: { ...query, ...page } }))) {
+    for await (const deal of eachOf((page) => sales.account.client.crm.deals.list({ query: { ...query, ...page } }))) {
       if (seen.length % 5 === 0) await sales.deal({ title: 'late' });
       seen.push(deal.id);
     }

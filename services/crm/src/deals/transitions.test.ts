@@ -49,7 +49,7 @@ describe('a deal that is', () => {
     else expect(response).toMatchObject({ status: 200, body: after });
     if (outcome === '409' || outcome === 'same') {
       expect(after).toEqual(before);
-      await account.client.deleteDeal({ params: { deal_id: before.id } });
+      await account.client.crm.deals.delete({ params: { deal_id: before.id } });
       await platform.event(account.id, 'deal.deleted');
       const told = platform.events(account.id).filter(({ type }) => /^deal\.(?!deleted)/.test(type));
       expect(told).toHaveLength(status === 'open' ? 1 : 2);
@@ -87,7 +87,7 @@ describe('a deal that is', () => {
 describe('moving a deal', () => {
   it.each(['open', 'won'])('refuses a stage that is none of its pipeline, where the deal is %s', async (status) => {
     const { account, before, change, get } = await dealIn(status);
-    const other = await account.client.createPipeline({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
+    const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
     const stranger = await openSales(platform);
     for (const stage of [other.stages[0]!.id, stranger.stages[0], 999_999_999, 0, 'New', undefined]) {
       expect([stage, await change(before.id, 'move', { stage })]).toMatchObject([stage, invalid('stage')]);

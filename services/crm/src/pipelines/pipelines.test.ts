@@ -15,10 +15,10 @@ const conflict = (message: RegExp) => ({
 describe('the first pipeline', () => {
   it('is Sales: New, Qualified, Proposal, and made once, whatever 40 requests ask for at once', async () => {
     const account = await platform.account();
-    const lists = Array.from({ length: 20 }, () => account.client.listPipelines());
-    const deals = Array.from({ length: 20 }, () => account.client.createDeal({ body: { title: 'first' } }));
+    const lists = Array.from({ length: 20 }, () => account.client.crm.pipelines.list());
+    const deals = Array.from({ length: 20 }, () => account.client.crm.deals.create({ body: { title: 'first' } }));
     const [seen, added] = await Promise.all([Promise.all(lists), Promise.all(deals)]);
-    const { data } = await account.client.listPipelines();
+    const { data } = await account.client.crm.pipelines.list();
     const stages = ['New', 'Qualified', 'Proposal'].map((name, index) => ({
       id: expect.any(Number),
       name,
@@ -33,21 +33,24 @@ describe('the first pipeline', () => {
 
   it('comes before one that the account adds first', async () => {
     const { client } = await platform.account();
-    await client.createPipeline({ body: { name: 'Own', stages: named('Only') } });
-    expect((await client.listPipelines()).data.map(({ name }) => name)).toEqual(['Sales', 'Own']);
-    expect((await client.createDeal({ body: { title: 'x' } })).pipeline.name).toBe('Sales');
+    await client.crm.pipelines.create({ body: { name: 'Own', stages: named('Only') } });
+    expect((await client.crm.pipelines.list()).data.map(({ name }) => name)).toEqual(['Sales', 'Own']);
+    expect((await client.crm.deals.create({ body: { title: 'x' } })).pipeline.name).toBe('Sales');
   });
 
   it('does not come back once it was deleted; a deal then needs another one', async () => {
     const { account, pipeline } = await openSales(platform);
-    await account.client.deletePipeline({ params: { pipeline_id: pipeline.id } });
-    expect((await account.client.listPipelines()).data).toEqual([]);
+    await account.client.crm.pipelines.delete({ params: { pipeline_id: pipeline.id } });
+    expect((await account.client.crm.pipelines.list()).data).toEqual([]);
     const refused = await account.request('POST', '/v1/crm/deals', { body: { title: 'x' } });
     expect(refused).toMatchObject(invalid('pipeline'));
     expect(refused.body.error.message).toMatch(/create one/);
-    const own = await account.client.createPipeline({ body: { name: 'Own', stages: named('Only') } });
-    expect((await account.client.listPipelines()).data).toEqual([own]);
-    expect((await account.client.createDeal({ body: { title: 'x' } })).pipeline).toEqual({ id: own.id, name: 'Own' });
+    const own = await account.client.crm.pipelines.create({ body: { name: 'Own', stages: named('Only') } });
+    expect((await account.client.crm.pipelines.list()).data).toEqual([own]);
+    expect((await account.client.crm.deals.create({ body: { title: 'x' } })).pipeline).toEqual({
+      id: own.id,
+      name: 'Own',
+    });
   });
 });
 
@@ -56,15 +59,15 @@ describe('pipelines', () => {
     const [{ account, pipeline }, stranger] = [await openSales(platform), await openSales(platform)];
     const made = [pipeline];
     for (const name of ['B', 'A', 'C']) {
-      made.push(await account.client.createPipeline({ body: { name, stages: named('Two', 'One') } }));
+      made.push(await account.client.crm.pipelines.create({ body: { name, stages: named('Two', 'One') } }));
     }
-    const first = await account.client.listPipelines({ query: { limit: 3 } });
+    const first = await account.client.crm.pipelines.list({ query: { limit: 3 } });
     expect(first).toEqual({ data: made.slice(0, 3), has_more: true, next: String(made[2]!.id) });
-    const rest = await account.client.listPipelines({ query: { limit: 3, starting_after: first.next! } });
+    const rest = await account.client.crm.pipelines.list({ query: { limit: 3, starting_after: first.next! } });
     expect(rest).toEqual({ data: made.slice(3), has_more: false, next: null });
     const foreign = await stranger.account.request('GET', `/v1/crm/pipelines?starting_after=${first.next}`);
     expect(foreign).toMatchObject(invalid('starting_after'));
-    expect(await account.client.getPipeline({ params: { pipeline_id: made[1]!.id } })).toEqual(made[1]);
+    expect(await account.client.crm.pipelines.get({ params: { pipeline_id: made[1]!.id } })).toEqual(made[1]);
   });
 
   it('are at most 1,000 of an account', async () => {
@@ -109,7 +112,7 @@ describe('changing a pipeline', () => {
     const { account, pipeline, stages, deal, get } = await openSales(platform);
     const kept = await deal({ stage: stages[2] });
     const params = { pipeline_id: pipeline.id };
-    const changed = await account.client.updatePipeline({
+    const changed = await account.client.crm.pipelines.update({
       params,
       body: {
         name: 'Leads',
@@ -127,10 +130,10 @@ describe('changing a pipeline', () => {
       ],
     });
     expect(new Set(changed.stages.map(({ id }) => id)).size).toBe(4);
-    expect(await account.client.getPipeline({ params })).toEqual(changed);
+    expect(await account.client.crm.pipelines.get({ params })).toEqual(changed);
     const shown = { pipeline: { id: pipeline.id, name: 'Leads' }, stage: { id: stages[2], name: 'Offer' } };
     expect(await get(kept.id)).toEqual({ ...kept, ...shown });
-    expect(await account.client.createDeal({ body: { title: 'x' } })).toMatchObject(shown);
+    expect(await account.client.crm.deals.create({ body: { title: 'x' } })).toMatchObject(shown);
   });
 
   it('changes nothing where it says what there is', async () => {
@@ -138,21 +141,23 @@ describe('changing a pipeline', () => {
     const params = { pipeline_id: pipeline.id };
     const ids = stages.map((id) => ({ id }));
     for (const body of [{}, { name: 'Sales' }, { stages: ids }, { stages: pipeline.stages }]) {
-      expect(await account.client.updatePipeline({ params, body })).toEqual(pipeline);
+      expect(await account.client.crm.pipelines.update({ params, body })).toEqual(pipeline);
     }
-    expect((await account.client.updatePipeline({ params, body: { name: 'Leads' } })).stages).toEqual(pipeline.stages);
+    expect((await account.client.crm.pipelines.update({ params, body: { name: 'Leads' } })).stages).toEqual(
+      pipeline.stages,
+    );
   });
 
   it.each(['name', 'stages'])('refuses null for %s, which must have a value', async (field) => {
     const { account, pipeline } = await openSales(platform);
     const body = { name: 'Changed', [field]: null };
     expect(await account.request('PATCH', `/v1/crm/pipelines/${pipeline.id}`, { body })).toMatchObject(invalid(field));
-    expect(await account.client.getPipeline({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
+    expect(await account.client.crm.pipelines.get({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
   });
 
   it('refuses a stage that is none of its own, one that is there twice, and one without id and name', async () => {
     const { account, pipeline, stages } = await openSales(platform);
-    const other = await account.client.createPipeline({ body: { name: 'Other', stages: named('Else') } });
+    const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: named('Else') } });
     const [first] = stages;
     const wrong: [unknown[], string][] = [
       [[{ id: first }, { id: 999_999_999 }], 'stages[1].id must be the id of a stage of this pipeline'],
@@ -169,7 +174,7 @@ describe('changing a pipeline', () => {
       expect(response).toMatchObject(invalid('stages'));
       expect(response.body.error.message).toContain(message);
     }
-    expect(await account.client.getPipeline({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
+    expect(await account.client.crm.pipelines.get({ params: { pipeline_id: pipeline.id } })).toEqual(pipeline);
   });
 });
 
@@ -190,7 +195,7 @@ describe('a stage that has deals', () => {
       expect(await account.request('DELETE', path)).toMatchObject(conflict(/has deals, in its stage Qualified/));
       expect((await account.request('GET', path)).body).toEqual(pipeline);
       expect((await account.request('PATCH', path, { body: without(stages[0]!) })).body.stages).toHaveLength(2);
-      await account.client.deleteDeal({ params: { deal_id: id } });
+      await account.client.crm.deals.delete({ params: { deal_id: id } });
       expect(
         (await account.request('PATCH', path, { body: without(stages[0]!, stages[1]!) })).body.stages,
       ).toHaveLength(1);
@@ -203,7 +208,9 @@ describe('a stage that has deals', () => {
     const { account, deal, change, get } = await openSales(platform);
     const outcomes = new Set<string>();
     for (let round = 0; round < 12; round++) {
-      const made = await account.client.createPipeline({ body: { name: 'Race', stages: named('Stays', 'Goes') } });
+      const made = await account.client.crm.pipelines.create({
+        body: { name: 'Race', stages: named('Stays', 'Goes') },
+      });
       const [stays, goes] = made.stages.map(({ id }) => id) as [number, number];
       const moving = await deal({ stage: stays });
       const remove = () =>
@@ -213,8 +220,8 @@ describe('a stage that has deals', () => {
       const turned = [...requests.slice(round % 4), ...requests.slice(0, round % 4)];
       const responses = await Promise.all(turned.map((send) => send()));
       const statuses = responses.map(({ status }) => status);
-      const { stages } = await account.client.getPipeline({ params: { pipeline_id: made.id } });
-      const { data } = await account.client.listDeals({ query: { pipeline: made.id } });
+      const { stages } = await account.client.crm.pipelines.get({ params: { pipeline_id: made.id } });
+      const { data } = await account.client.crm.deals.list({ query: { pipeline: made.id } });
       for (const { stage } of data) expect(stages.map(({ id }) => id)).toContain(stage.id);
       expect(data).toHaveLength(1 + statuses.filter((status) => status === 201).length);
       expect((await get(moving.id)).pipeline.id).toBe(made.id);
@@ -226,7 +233,7 @@ describe('a stage that has deals', () => {
   it('never goes with its pipeline while deals come in', async () => {
     const { account } = await openSales(platform);
     for (let round = 0; round < 8; round++) {
-      const made = await account.client.createPipeline({ body: { name: 'Race', stages: named('One', 'Two') } });
+      const made = await account.client.crm.pipelines.create({ body: { name: 'Race', stages: named('One', 'Two') } });
       const create = () => account.request('POST', '/v1/crm/deals', { body: { title: 'x', pipeline: made.id } });
       const remove = () => account.request('DELETE', `/v1/crm/pipelines/${made.id}`);
       const [removed, ...created] = await Promise.all([remove(), create(), create()]);

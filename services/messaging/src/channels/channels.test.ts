@@ -15,7 +15,7 @@ beforeEach(async () => {
 const url = 'http://127.0.0.1:9/';
 const put = (channel: string, body: object, headers = {}) =>
   account.request('PUT', `/v1/messages/channels/${channel}`, { body, headers });
-const list = async () => (await account.client.listChannels({})).data;
+const list = async () => (await account.client.messages.channels.list({})).data;
 const twilio = { account_sid: `AC${'a'.repeat(32)}`, auth_token: 'secret-token', from: '+4930901820' };
 
 describe('a channel', () => {
@@ -67,13 +67,13 @@ describe('a channel', () => {
 
   it("is one account's, pages as every list does, and is gone once it is taken down", async () => {
     for (const channel of ['sms', 'whatsapp', 'email']) await put(channel, { provider: 'http', settings: { url } });
-    const first = await account.client.listChannels({ query: { limit: 2 } });
+    const first = await account.client.messages.channels.list({ query: { limit: 2 } });
     expect([first.data.map(({ channel }) => channel), first.next]).toEqual([['email', 'sms'], 'sms']);
-    const second = await account.client.listChannels({ query: { limit: 2, starting_after: 'sms' } });
+    const second = await account.client.messages.channels.list({ query: { limit: 2, starting_after: 'sms' } });
     expect(second.data.map(({ channel }) => channel)).toEqual(['whatsapp']);
     const stranger = await platform.account();
-    expect((await stranger.client.listChannels({})).data).toEqual([]);
-    await account.client.deleteChannel({ params: { channel: 'sms' } });
+    expect((await stranger.client.messages.channels.list({})).data).toEqual([]);
+    await account.client.messages.channels.delete({ params: { channel: 'sms' } });
     expect((await list()).map(({ channel }) => channel)).toEqual(['email', 'whatsapp']);
     expect((await account.request('DELETE', '/v1/messages/channels/sms')).status).toBe(404);
   });

@@ -28,12 +28,12 @@ it('while it waits for what webhooks says of it, others have the connections to 
   const { account: busy } = await openShop(platform, { sms: provider });
   const other = await platform.account();
   const channels = [{ channel: 'sms' as const, body: 'Hello' }];
-  const { id } = await busy.client.sendMessage({ body: { to: '+4930901820', channels } });
-  await waitFor('it to be sent', async () => (await busy.client.listMessages({})).data[0]?.status === 'sent');
-  const reads = Array.from({ length: 12 }, () => busy.client.getMessage({ params: { message_id: id } }));
+  const { id } = await busy.client.messages.send({ body: { to: '+4930901820', channels } });
+  await waitFor('it to be sent', async () => (await busy.client.messages.list({})).data[0]?.status === 'sent');
+  const reads = Array.from({ length: 12 }, () => busy.client.messages.get({ params: { message_id: id } }));
   await waitFor('each to be asked about', () => waiting >= reads.length);
-  expect((await other.client.listMessages({})).data).toEqual([]);
-  expect((await busy.client.listMessages({})).data).toMatchObject([{ id }]);
+  expect((await other.client.messages.list({})).data).toEqual([]);
+  expect((await busy.client.messages.list({})).data).toMatchObject([{ id }]);
   respond({ deliveries: [] });
   for (const read of await Promise.all(reads)) expect(read).toMatchObject({ id, webhooks: [] });
   await provider.stop();

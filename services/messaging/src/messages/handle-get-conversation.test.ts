@@ -25,7 +25,7 @@ const phone = '+4930901820';
 /** Opens an account that exchanges SMS with its contact Casey. */
 async function openTalk() {
   const { account, hook } = await openShop(platform, { sms: provider });
-  const contact = (await account.client.createContact({ body: { name: 'Casey', phone } })).id;
+  const contact = (await account.client.cdp.contacts.create({ body: { name: 'Casey', phone } })).id;
   const talk = async (limit = 20, id = contact) => {
     const { messages } = await bus.ask(getConversation, account.id, { contact: id, limit });
     return messages.map(({ direction, channel, body }) => `${direction} ${channel} ${body}`);
@@ -36,7 +36,7 @@ async function openTalk() {
     await waitFor('it to be theirs', async () => (await talk()).some((line) => line === told));
   };
   const say = (body: string, more: object = {}) =>
-    account.client.sendMessage({ body: { contact, channels: [{ channel: 'sms', body }], ...more } });
+    account.client.messages.send({ body: { contact, channels: [{ channel: 'sms', body }], ...more } });
   return { account, contact, talk, hear, say };
 }
 
@@ -71,7 +71,7 @@ describe('a conversation', () => {
     await hear('Are you open?');
     platform.clock.advance(1_000);
     const { id: message_id } = await say('Until five');
-    const isSent = async () => (await account.client.getMessage({ params: { message_id } })).status === 'sent';
+    const isSent = async () => (await account.client.messages.get({ params: { message_id } })).status === 'sent';
     await waitFor('it to be sent', isSent);
     platform.clock.advance(1_000);
     await hear('Thanks');
@@ -91,7 +91,7 @@ describe('a conversation', () => {
   it('leaves out what is not sent yet, and what was said to others', async () => {
     const { account, talk, say } = await openTalk();
     await say('Later', { send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString() });
-    const other = (await account.client.createContact({ body: { name: 'Robin', phone: '+4930901821' } })).id;
+    const other = (await account.client.cdp.contacts.create({ body: { name: 'Robin', phone: '+4930901821' } })).id;
     await say('To Robin', { contact: other });
     await say('To Casey');
     expect(await talk()).toEqual(['out sms To Casey']);
@@ -102,17 +102,17 @@ describe('a conversation', () => {
     const { account, contact, talk, hear, say } = await openTalk();
     await hear('Hello');
     await say('Hello Casey');
-    const keep = (await account.client.createContact({ body: { name: 'Keep' } })).id;
+    const keep = (await account.client.cdp.contacts.create({ body: { name: 'Keep' } })).id;
     const params = await mergeContacts(account.client, { keep, merged: contact });
     await waitFor('the news of it', async () => (await talk(20, keep)).length === 2);
     expect(await talk(20, contact)).toEqual(await talk(20, keep));
     await hear('Since');
     await say('Since, Casey');
-    await account.client.undoDuplicate({ params, body: {} });
+    await account.client.cdp.duplicates.undo({ params, body: {} });
     await waitFor('the undoing', async () => (await talk(20, contact)).length === 2);
     expect(await talk(20, contact)).toEqual(['in sms Hello', 'out sms Hello Casey']);
     expect(await talk(20, keep)).toEqual(['in sms Since', 'out sms Since, Casey']);
-    const of = async (id: string) => (await account.client.listMessages({ query: { contact: id } })).data.length;
+    const of = async (id: string) => (await account.client.messages.list({ query: { contact: id } })).data.length;
     expect([await of(contact), await of(keep)]).toEqual([1, 1]);
   });
 });

@@ -32,7 +32,8 @@ beforeEach(async () => {
 });
 
 const phone = '+4930901820';
-const addContact = async (body: object = { name: 'Carla', phone }) => (await account.client.createContact({ body })).id;
+const addContact = async (body: object = { name: 'Carla', phone }) =>
+  (await account.client.cdp.contacts.create({ body })).id;
 const ask = async (contact: string, more: object = {}, accountId = account.id) => {
   const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
   return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message!;
@@ -42,19 +43,19 @@ const hand = (contact: string, more: object = {}, accountId = account.id) => {
   const keyed = { key: randomUUID(), ...more };
   return waitFor('a reply', () => ask(contact, keyed, accountId));
 };
-const all = async () => (await account.client.listMessages({})).data;
-const get = (message_id: string) => account.client.getMessage({ params: { message_id } });
+const all = async () => (await account.client.messages.list({})).data;
+const get = (message_id: string) => account.client.messages.get({ params: { message_id } });
 
 describe('a declined order', () => {
   it('reaches its customer with the reason, on its channel', async () => {
     const { testClient: client } = account;
-    const contact = await client.createContact({ body: { name: 'Carla', phone: '+4930901801' } });
+    const contact = await client.cdp.contacts.create({ body: { name: 'Carla', phone: '+4930901801' } });
     const items = [{ sku: 'TEA', name: 'Tea', quantity: 1, unit_price_minor: 500 }];
-    const order = await client.createOrder({ body: { contact: contact.id, items, channel: 'whatsapp' } });
-    await client.declineOrder({ params: { order_id: order.id }, body: { reason: 'There is no tea' } });
+    const order = await client.catalogue.orders.create({ body: { contact: contact.id, items, channel: 'whatsapp' } });
+    await client.catalogue.orders.decline({ params: { order_id: order.id }, body: { reason: 'There is no tea' } });
     const query = { reference: `order-${order.number}` };
     const message = await waitFor('the delivery', async () => {
-      const { data } = await client.listMessages({ query });
+      const { data } = await client.messages.list({ query });
       return data.find(({ status }) => status === 'delivered');
     });
     expect(message).toMatchObject({
@@ -64,7 +65,7 @@ describe('a declined order', () => {
       contact: { id: contact.id },
     });
     expect(message.body).toContain('There is no tea');
-    expect((await client.listMessages({ query })).data).toHaveLength(1);
+    expect((await client.messages.list({ query })).data).toHaveLength(1);
   });
 });
 
@@ -114,7 +115,7 @@ describe('a message that is handed over', () => {
     const { sandboxId, testClient } = account;
     const message_id = await hand(randomUUID(), {}, sandboxId);
     await platform.event(sandboxId, 'message.failed');
-    const shown = await testClient.getMessage({ params: { message_id } });
+    const shown = await testClient.messages.get({ params: { message_id } });
     expect(shown).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
   });
 
@@ -151,23 +152,23 @@ describe('a reply', () => {
     const shop = await openShop(platform, { sms: provider });
     const { client, id: accountId } = shop.account;
     const { reply_to, contact } = await hear(shop, phone);
-    const keep = (await client.createContact({ body: { name: 'Carla', phone: '+4930901821' } })).id;
+    const keep = (await client.cdp.contacts.create({ body: { name: 'Carla', phone: '+4930901821' } })).id;
     await mergeContacts(client, { keep, merged: contact });
     const sql = platform.database('messaging');
     await waitFor('the merge', async () => (await sql`select 1 from contacts where merged_into = ${keep}`).length > 0);
     const reply = await message(shop.account, await hand(contact, { reply_to }, accountId), withStatus('sent'));
     expect(reply).toMatchObject({ to: phone, contact: { id: keep, phone: '+4930901821' } });
     expect(provider.sentTo(phone)).toHaveLength(1);
-    expect((await client.listMessages({ query: { contact: keep } })).data).toMatchObject([{ id: reply.id }]);
+    expect((await client.messages.list({ query: { contact: keep } })).data).toMatchObject([{ id: reply.id }]);
   });
 
   it('goes to the contact where the channel does not reach who wrote', async () => {
     const shop = await openShop(platform, { sms: provider, email: provider });
     const { reply_to } = await hear(shop, 'carla@example.com', 'email');
-    const contact = (await shop.account.client.createContact({ body: { name: 'Carla', phone } })).id;
+    const contact = (await shop.account.client.cdp.contacts.create({ body: { name: 'Carla', phone } })).id;
     const bySms = await hand(contact, { reply_to }, shop.account.id);
     const byEmail = await hand(contact, { reply_to, channel: 'email' }, shop.account.id);
-    const toOf = async (message_id: string) => (await shop.account.client.getMessage({ params: { message_id } })).to;
+    const toOf = async (message_id: string) => (await shop.account.client.messages.get({ params: { message_id } })).to;
     expect([await toOf(bySms), await toOf(byEmail)]).toEqual([phone, 'carla@example.com']);
     const unknown = await hand(contact, { reply_to: randomUUID() }, shop.account.id);
     expect(await toOf(unknown)).toBe(phone);
@@ -177,7 +178,7 @@ describe('a reply', () => {
     const shop = await openShop(platform, { sms: provider });
     const { client } = shop.account;
     const { reply_to, contact } = await hear(shop, '+4930901822');
-    await client.deleteContact({ params: { contact_id: contact } });
+    await client.cdp.contacts.delete({ params: { contact_id: contact } });
     const sql = platform.database('messaging');
     await waitFor(
       'the news',

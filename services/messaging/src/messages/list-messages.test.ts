@@ -12,7 +12,7 @@ afterAll(() => platform.stop());
 it('messages with long texts for every channel end a page of the list sooner, and the pages have them all', async () => {
   const channels = (['whatsapp', 'sms'] as const).map((channel) => ({ channel, body: '好'.repeat(4_096) }));
   const [to, send_at] = ['+4930901820', '2190-01-01T00:00:00Z'];
-  const { id } = await account.testClient.sendMessage({ body: { to, send_at, channels, reference: 'long' } });
+  const { id } = await account.testClient.messages.send({ body: { to, send_at, channels, reference: 'long' } });
   const sql = platform.database('messaging');
   await sql`
       with made as (
@@ -23,7 +23,9 @@ it('messages with long texts for every channel end a page of the list sooner, an
       insert into attempts (account_id, message_id, number, channel, status)
       select account_id, id, 1, 'whatsapp', 'skipped' from made`;
   for (const more of [{}, { q: 'lon' }]) {
-    const { data, sizes } = await pagesOf((query) => account.testClient.listMessages({ query: { ...query, ...more } }));
+    const { data, sizes } = await pagesOf((query) =>
+      account.testClient.messages.list({ query: { ...query, ...more } }),
+    );
     expect([data.length, new Set(data.map((one) => one.id)).size, data.at(-1)!.id]).toEqual([100, 100, id]);
     expect(sizes.length).toBe(2);
   }

@@ -32,17 +32,17 @@ const resend = (body: object) => shop.account.request('POST', '/v1/messages/rese
 /** Sends a message that fails. */
 async function fail(to: string, reference: string) {
   const channels = [{ channel: 'sms' as const, body: `For ${to}` }];
-  const { id } = await shop.account.client.sendMessage({ body: { to, reference, channels } });
+  const { id } = await shop.account.client.messages.send({ body: { to, reference, channels } });
   return await message(shop.account, id, withStatus('failed'));
 }
 
-const list = async () => (await shop.account.client.listMessages({ query: { limit: 100 } })).data;
+const list = async () => (await shop.account.client.messages.list({ query: { limit: 100 } })).data;
 
 describe('one message', () => {
   it('that failed is sent again as a new one with the same content', async () => {
     const failed = await fail('+4930901810', 'order-1');
     sms.respond = accept;
-    const again = await shop.account.client.resendMessage({ params: { message_id: failed.id } });
+    const again = await shop.account.client.messages.resend({ params: { message_id: failed.id } });
     expect(again).toMatchObject({ status: 'queued', reference: 'order-1', to: '+4930901810', body: 'For +4930901810' });
     expect(again.id).not.toBe(failed.id);
     await message(shop.account, again.id, withStatus('sent'));
@@ -51,7 +51,7 @@ describe('one message', () => {
 
   it('that did not fail is 409, and one that there is not 404', async () => {
     sms.respond = accept;
-    const { id } = await shop.account.client.sendMessage({
+    const { id } = await shop.account.client.messages.send({
       body: { to: '+4930901810', channels: [{ channel: 'sms', body: 'Hello' }] },
     });
     await message(shop.account, id, withStatus('sent'));

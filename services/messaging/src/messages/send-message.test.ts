@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([whatsapp.stop(), sms.stop()]));
 
 const to = '+4930901820';
-const send = (body: object) => shop.account.client.sendMessage({ body: body as never });
+const send = (body: object) => shop.account.client.messages.send({ body: body as never });
 const steps = [
   { channel: 'whatsapp', body: 'Hello by WhatsApp', fallback_after_seconds: 60 },
   { channel: 'sms', body: 'Hello by SMS' },
@@ -104,7 +104,7 @@ describe('a message', () => {
     expect(sms.sentTo(to)).toHaveLength(1);
     const furthest = { status: 'sent', channel: 'whatsapp', body: 'Hello by WhatsApp', to };
     expect(shown).toMatchObject(furthest);
-    const listed = await shop.account.client.listMessages({ query: { status: 'sent' } });
+    const listed = await shop.account.client.messages.list({ query: { status: 'sent' } });
     expect(listed.data.find((one) => one.id === id)).toMatchObject(furthest);
     await reportDelivered(attempts[0]!);
     const { data } = await platform.event(shop.account.id, 'message.delivered');
@@ -135,7 +135,7 @@ describe('a message', () => {
   });
 
   it('to a contact goes to the number that it has when it is sent, and shows the contact', async () => {
-    const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });
+    const contact = await shop.account.client.cdp.contacts.create({ body: { name: 'Ada', phone: to } });
     const { id } = await send({ contact: contact.id, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
     expect(sent).toMatchObject({ to, contact: { id: contact.id, name: 'Ada', phone: to } });
@@ -149,15 +149,15 @@ describe('a scheduled message', () => {
     const other = await send({ to: '+4930901821', channels: steps, send_at: inSeconds(60) });
     expect(one.status).toBe('scheduled');
     const params = { message_id: other.id };
-    expect((await shop.account.client.cancelMessage({ params })).status).toBe('cancelled');
-    expect((await shop.account.client.cancelMessage({ params })).status).toBe('cancelled');
+    expect((await shop.account.client.messages.cancel({ params })).status).toBe('cancelled');
+    expect((await shop.account.client.messages.cancel({ params })).status).toBe('cancelled');
     const now = await send({ to: '+4930901822', channels: steps });
     await message(shop.account, now.id, withStatus('sent'));
     expect(whatsapp.received).toHaveLength(1);
     platform.clock.advance(61_000);
     await message(shop.account, one.id, withStatus('sent'));
     expect(whatsapp.sentTo('+4930901821')).toEqual([]);
-    await expect(shop.account.client.cancelMessage({ params: { message_id: one.id } })).rejects.toMatchObject({
+    await expect(shop.account.client.messages.cancel({ params: { message_id: one.id } })).rejects.toMatchObject({
       status: 409,
     });
   });
@@ -167,11 +167,14 @@ describe('a message to a contact that is deleted before it is sent', () => {
   it.each(['sms', 'email'])('goes to nobody by %s', async (channel) => {
     const { client } = shop.account;
     if (channel === 'email')
-      await client.putChannel({ params: { channel }, body: { provider: 'http', settings: { url: sms.url } } });
-    const contact = await client.createContact({ body: { name: 'Ada', phone: to, email: 'ada@example.com' } });
+      await client.messages.channels.put({
+        params: { channel },
+        body: { provider: 'http', settings: { url: sms.url } },
+      });
+    const contact = await client.cdp.contacts.create({ body: { name: 'Ada', phone: to, email: 'ada@example.com' } });
     const channels = [{ channel, body: 'Hello' }];
     const { id } = await send({ contact: contact.id, channels, send_at: inSeconds(60) });
-    await client.deleteContact({ params: { contact_id: contact.id } });
+    await client.cdp.contacts.delete({ params: { contact_id: contact.id } });
     const sql = platform.database('messaging');
     await waitFor('the copy to know', async () => {
       return (await sql`select 1 from contacts where id = ${contact.id} and deleted`).length === 1;
@@ -184,14 +187,14 @@ describe('a message to a contact that is deleted before it is sent', () => {
 
 describe('marketing', () => {
   it('goes by the channels that the contact has granted, as customer data says at that moment', async () => {
-    const contact = await shop.account.client.createContact({ body: { name: 'Ada', phone: to } });
+    const contact = await shop.account.client.cdp.contacts.create({ body: { name: 'Ada', phone: to } });
     const body = { contact: contact.id, channels: steps, purpose: 'marketing' };
     const refused = await send(body);
     expect(await message(shop.account, refused.id, withStatus('refused'))).toMatchObject({
       error: { code: 'no_consent' },
       attempts: [{ status: 'skipped', reason: 'no_consent' }, { reason: 'no_consent' }],
     });
-    await shop.account.client.recordConsent({
+    await shop.account.client.cdp.contacts.consents.record({
       params: { contact_id: contact.id },
       body: { channel: 'sms', purpose: 'marketing', state: 'granted' },
     });
@@ -218,9 +221,9 @@ describe('in a sandbox', () => {
     ['email', '3@example.com', 'delivered'],
   ] as const)('by %s to %s nothing is sent, and its end decides that it is %s', async (channel, address, ends) => {
     const { testClient, sandboxId } = shop.account;
-    const { id } = await testClient.sendMessage({ body: { to: address, channels: [{ channel, body: 'x' }] } });
+    const { id } = await testClient.messages.send({ body: { to: address, channels: [{ channel, body: 'x' }] } });
     await platform.event(sandboxId, `message.${ends}`, (data) => data.message.id === id);
-    expect((await testClient.getMessage({ params: { message_id: id } })).status).toBe(ends);
+    expect((await testClient.messages.get({ params: { message_id: id } })).status).toBe(ends);
     expect(sms.received).toEqual([]);
   });
 });
@@ -228,7 +231,7 @@ describe('in a sandbox', () => {
 describe('what webhooks were told', () => {
   it('is shown in the message', async () => {
     const endpoint = await startHttpProvider();
-    await shop.account.client.createEndpoint({ body: { url: endpoint.url, events: ['message.*'] } });
+    await shop.account.client.webhooks.create({ body: { url: endpoint.url, events: ['message.*'] } });
     endpoint.respond = (_request, response) => response.writeHead(204).end();
     const { id } = await send({ to, channels: steps });
     const told = await message(shop.account, id, ({ webhooks }) => webhooks[0]?.status === 'delivered');
@@ -278,7 +281,10 @@ describe('a test of a channel', () => {
     const texts = [];
     for (const language of ['de-AT', 'pl']) {
       const { testClient, sandboxId } = await platform.account({ language });
-      const sent = await testClient.testChannel({ params: { channel: 'email' }, body: { to: 'ada@example.com' } });
+      const sent = await testClient.messages.channels.test({
+        params: { channel: 'email' },
+        body: { to: 'ada@example.com' },
+      });
       texts.push(sent.body);
       await platform.event(sandboxId, 'message.delivered', (data) => data.message.id === sent.id);
     }

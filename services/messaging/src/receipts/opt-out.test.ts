@@ -49,24 +49,24 @@ async function write(body: string, channel: 'sms' | 'whatsapp' | 'email' = 'sms'
 }
 
 async function contactWith(fields: object): Promise<string> {
-  return (await shop.account.client.createContact({ body: fields })).id;
+  return (await shop.account.client.cdp.contacts.create({ body: fields })).id;
 }
 
 /** Returns the consents of a contact, newest first. */
 async function consentsOf(contact_id: string) {
-  const { data } = await shop.account.client.listConsents({ params: { contact_id } });
+  const { data } = await shop.account.client.cdp.contacts.consents.list({ params: { contact_id } });
   return data.map(({ channel, purpose, state, source }) => `${channel} ${purpose} ${state} ${source}`);
 }
 
 const grant = (contact_id: string, channel: 'sms' | 'whatsapp' | 'email', state: 'granted' | 'withdrawn' = 'granted') =>
-  shop.account.client.recordConsent({
+  shop.account.client.cdp.contacts.consents.record({
     params: { contact_id },
     body: { channel, purpose: 'marketing', state, source: 'form' },
   });
 
 const advertise = async (contact: string, channel: 'sms' | 'whatsapp' | 'email') =>
   (
-    await shop.account.client.sendMessage({
+    await shop.account.client.messages.send({
       body: { contact, purpose: 'marketing', channels: [{ channel, subject: 'New', body: 'Ten percent off' }] },
     })
   ).id;
@@ -100,7 +100,7 @@ describe('a contact who writes STOP', () => {
 
   it('without being known yet becomes a contact, which has opted out', async () => {
     expect(await write('STOPALL')).toEqual({ opt_out: true });
-    const { data } = await shop.account.client.listContacts({});
+    const { data } = await shop.account.client.cdp.contacts.list({});
     expect(await consentsOf(data[0]!.id)).toEqual(['sms marketing withdrawn keyword']);
   });
 });
@@ -125,7 +125,7 @@ it('a message of a repeated hook is recorded and told of once', async () => {
 it('a recipient who opted out at Twilio fails there with opted_out, and has the consent withdrawn', async () => {
   const contact = await contactWith({ name: 'Ada', phone });
   await grant(contact, 'sms');
-  await shop.account.client.putChannel({
+  await shop.account.client.messages.channels.put({
     params: { channel: 'sms' },
     body: { provider: 'twilio', settings: twilioSettings },
   });
@@ -142,7 +142,7 @@ it('a recipient who opted out at Twilio fails there with opted_out, and has the 
   await message(shop.account, await advertise(contact, 'sms'), withStatus('refused'));
   // A message to a number is nobody's: there is no consent to withdraw.
   const toNumber = { to: '+4930901821', channels: [{ channel: 'sms' as const, body: 'Hello' }] };
-  const { id } = await shop.account.client.sendMessage({ body: toNumber });
+  const { id } = await shop.account.client.messages.send({ body: toNumber });
   expect((await message(shop.account, id, withStatus('failed'))).error?.code).toBe('opted_out');
 });
 

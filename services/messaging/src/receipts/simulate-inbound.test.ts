@@ -33,8 +33,8 @@ describe('a simulated message', () => {
     expect(message).toMatchObject({ channel: 'whatsapp', from: '+4930901820', type: 'text', body: 'Do you deliver?' });
     expect(message).toMatchObject({ media: null, reaction_to: null });
     expect(contact).toMatchObject({ name: 'Ada', phone: '+4930901820' });
-    expect((await account.testClient.listContacts({})).data.map(({ id }) => id)).toEqual([contact.id]);
-    expect((await account.client.listContacts({})).data).toEqual([]);
+    expect((await account.testClient.cdp.contacts.list({})).data.map(({ id }) => id)).toEqual([contact.id]);
+    expect((await account.client.cdp.contacts.list({})).data).toEqual([]);
     expect(received(account.id)).toEqual([]);
   });
 
@@ -54,7 +54,7 @@ describe('a simulated message', () => {
 
   it('that is a reaction names our message', async () => {
     const channels = [{ channel: 'whatsapp' as const, body: 'Ready' }];
-    const { id } = await account.testClient.sendMessage({ body: { to: whatsapp.from, channels } });
+    const { id } = await account.testClient.messages.send({ body: { to: whatsapp.from, channels } });
     const { message } = await write({ ...whatsapp, type: 'reaction', text: '👍', reaction_to: id });
     expect(message).toMatchObject({ type: 'reaction', body: '👍', reaction_to: id });
     expect((await write({ ...whatsapp, type: 'reaction', text: '👍' })).message.reaction_to).toBeNull();
@@ -73,18 +73,18 @@ describe('a simulated message', () => {
     const { contact } = await write({ channel: 'whatsapp', from: 'DE.1349120865530201', text: 'Hi' });
     expect(contact.phone).toBe('');
     const channels = [{ channel: 'whatsapp' as const, body: 'Hello' }];
-    const sent = await account.testClient.sendMessage({ body: { contact: contact.id, channels } });
+    const sent = await account.testClient.messages.send({ body: { contact: contact.id, channels } });
     await waitFor('it to be delivered', async () => {
-      const { status, to } = await account.testClient.getMessage({ params: { message_id: sent.id } });
+      const { status, to } = await account.testClient.messages.get({ params: { message_id: sent.id } });
       return status === 'delivered' && to === 'DE.1349120865530201';
     });
   });
 
   it('is dated by the clock of the sandbox', async () => {
-    const { now } = await account.testClient.getSandboxClock();
+    const { now } = await account.testClient.sandbox.clock.get();
     const advance_to = new Date(Date.parse(now) + 30 * 86_400_000).toISOString();
-    await account.testClient.advanceSandboxClock({ body: { advance_to } });
-    await waitFor('the clock', async () => (await account.testClient.getSandboxClock()).status === 'ready');
+    await account.testClient.sandbox.clock.advance({ body: { advance_to } });
+    await waitFor('the clock', async () => (await account.testClient.sandbox.clock.get()).status === 'ready');
     const { message } = await write({ ...whatsapp, text: 'Later' });
     expect(Date.parse(message.at)).toBeGreaterThanOrEqual(Date.parse(advance_to));
   });
@@ -142,7 +142,7 @@ describe('a simulated message is refused', () => {
   it('if its reaction belongs to a message of another account', async () => {
     const other = await platform.account();
     const channels = [{ channel: 'whatsapp' as const, body: 'Ready' }];
-    const { id } = await other.testClient.sendMessage({ body: { to: whatsapp.from, channels } });
+    const { id } = await other.testClient.messages.send({ body: { to: whatsapp.from, channels } });
     const response = await post({ ...whatsapp, type: 'reaction', reaction_to: id });
     expect([response.status, response.body.error.field]).toEqual([400, 'reaction_to']);
   });

@@ -33,7 +33,7 @@ const to = '+4930901820';
 const now = () => platform.clock.now().toISOString();
 const inbound = (id: string, from = to) => ({ type: 'inbound', id, from, name: 'Ada', body: 'Hello?', at: now() });
 const received = () => platform.events(shop.account.id).filter(({ type }) => type === 'message.received');
-const contacts = async () => (await shop.account.client.listContacts({})).data;
+const contacts = async () => (await shop.account.client.cdp.contacts.list({})).data;
 
 describe('what a customer writes', () => {
   it('makes a contact of somebody new and is told of once, however often it comes', async () => {
@@ -60,7 +60,7 @@ describe('what a customer writes', () => {
   });
 
   it('is the contact who has the number', async () => {
-    const known = await shop.account.client.createContact({ body: { name: 'Grace', phone: to } });
+    const known = await shop.account.client.cdp.contacts.create({ body: { name: 'Grace', phone: to } });
     await shop.hook('sms', inbound('i-1'));
     const { data } = await platform.event(shop.account.id, 'message.received');
     expect(data.contact).toEqual({ id: known.id, name: 'Grace', phone: to });
@@ -89,7 +89,7 @@ describe('a receipt', () => {
       response.end(JSON.stringify({ id: `p-${(JSON.parse(request.body) as Sent).attempt}` }));
     };
     const channels = [{ channel: 'sms' as const, body: 'x' }];
-    const { id } = await shop.account.client.sendMessage({ body: { to, channels } });
+    const { id } = await shop.account.client.messages.send({ body: { to, channels } });
     const { attempt } = JSON.parse((await provider.next()).body) as Sent;
     await shop.hook('sms', { type: 'receipt', id: `p-${attempt}`, status: 'delivered', at: now() });
     held.resolve(undefined);
@@ -104,7 +104,7 @@ describe('a receipt', () => {
       await held.promise;
       response.end(JSON.stringify({ id: 'p-1' }));
     };
-    const { id } = await shop.account.client.sendMessage({ body: { to, channels: [{ channel: 'sms', body: 'x' }] } });
+    const { id } = await shop.account.client.messages.send({ body: { to, channels: [{ channel: 'sms', body: 'x' }] } });
     await provider.next();
     await shop.hook('sms', { type: 'receipt', id: 'p-1', status: 'delivered', at: now() });
     await waitFor('it to be looked at', async () => (await kept())[0]!.due_at > platform.clock.now());
@@ -160,7 +160,7 @@ it('calls of a customer that wait for each other leave connections to its neighb
   const waiting = () => sql<{ count: number }[]>`
     select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
   await waitFor('calls that wait', async () => (await waiting())[0]!.count >= 10);
-  expect(await neighbour.client.listMessages({})).toMatchObject({ data: [] });
+  expect(await neighbour.client.messages.list({})).toMatchObject({ data: [] });
   expect(settled).toBe(0);
   end(undefined);
   await Promise.all([held, ...calls]);
@@ -258,7 +258,7 @@ describe('a call of a hook', () => {
   it('at an address that was not given out, or of a channel that was taken down, is 404', async () => {
     const post = (path: string) => rawRequest(platform.gatewayUrl, 'POST', path, { body: {} });
     expect((await post('/hooks/messages/nobody')).status).toBe(404);
-    await shop.account.client.deleteChannel({ params: { channel: 'sms' } });
+    await shop.account.client.messages.channels.delete({ params: { channel: 'sms' } });
     expect((await post(shop.hooks.sms!)).status).toBe(404);
   });
 
@@ -269,7 +269,7 @@ describe('a call of a hook', () => {
     const settingsOf = { twilio: twilioSettings, whatsapp_cloud: whatsappSettings };
     for (const [name, settings] of Object.entries(settingsOf)) {
       const params = { channel: 'whatsapp' as const };
-      const { hook_url } = await client.putChannel({ params, body: { provider: name, settings } });
+      const { hook_url } = await client.messages.channels.put({ params, body: { provider: name, settings } });
       expect(await ask(new URL(hook_url).pathname)).toBe(200);
     }
     const unknown = ['nobody', 'x'.repeat(32), 'x'.repeat(2_000), '%00', 'a%00b', '%f0%9f%98%80'];
@@ -310,7 +310,7 @@ describe('a call of a hook', () => {
   it('with values that no text can be made of is as one with any other wrong values', async () => {
     const params = { channel: 'whatsapp' as const };
     const given = { provider: 'whatsapp_cloud', settings: whatsappSettings };
-    const { hook_url } = await shop.account.client.putChannel({ params, body: given });
+    const { hook_url } = await shop.account.client.messages.channels.put({ params, body: given });
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     const wrong = ['{"toString":1,"valueOf":1}', deep];
     const entries = [...wrong, '"soon"'].map((time, n) => `{"id":"w-${n}","from":"4930901820","timestamp":${time}}`);

@@ -42,7 +42,7 @@ afterAll(async () => {
 beforeEach(async () => {
   account = await platform.account();
   const given = { provider: 'whatsapp_cloud', settings: whatsappSettings };
-  hook = (await account.client.putChannel({ params: { channel: 'whatsapp' }, body: given })).hook_url;
+  hook = (await account.client.messages.channels.put({ params: { channel: 'whatsapp' }, body: given })).hook_url;
 });
 
 const phone = '4930901820';
@@ -66,7 +66,7 @@ async function write(content: object, { contacts = [], from }: { contacts?: obje
 const received = () => platform.events(account.id).filter(({ type }) => type === 'message.received');
 const text = (body: string) => ({ type: 'text', text: { body } });
 const hidden = { contacts: [{ user_id: userId, profile: { name: 'Ada' } }] };
-const contacts = async () => (await account.client.listContacts({})).data;
+const contacts = async () => (await account.client.cdp.contacts.list({})).data;
 const whatsapp = (body = 'Hello') => [{ channel: 'whatsapp' as const, body }];
 const takenBy = (recipient: object) => graph.taken.filter(({ fields }) => isPart(fields, recipient));
 const isPart = (fields: Record<string, unknown>, part: object) =>
@@ -104,7 +104,7 @@ describe('what somebody writes on WhatsApp', () => {
 
   it('as a reaction names our message that it belongs to', async () => {
     await write(text('Hi'), { from: phone });
-    const { id } = await account.client.sendMessage({ body: { to: `+${phone}`, channels: whatsapp() } });
+    const { id } = await account.client.messages.send({ body: { to: `+${phone}`, channels: whatsapp() } });
     const { attempts } = await message(account, id, withStatus('sent'));
     const reaction = (message_id: string | null) => ({ type: 'reaction', reaction: { message_id, emoji: '👍' } });
     const data = await write(reaction(attempts[0]!.provider_id), { from: phone });
@@ -139,7 +139,7 @@ describe('somebody who shows no number', () => {
 
   it('is answered by a message to the contact, and by a reply', async () => {
     const { contact, message: written } = await write(text('Do you deliver?'), hidden);
-    const sent = await account.client.sendMessage({ body: { contact: contact.id, channels: whatsapp('Yes') } });
+    const sent = await account.client.messages.send({ body: { contact: contact.id, channels: whatsapp('Yes') } });
     expect(await message(account, sent.id, withStatus('sent'))).toMatchObject({ to: userId, contact });
     const reply = { channel: 'whatsapp' as const, body: 'On Saturdays too', reference: 'r', reply_to: written.id };
     const taken = await bus.ask(takeMessage, account.id, { key: randomUUID(), contact: contact.id, ...reply });
@@ -151,25 +151,28 @@ describe('somebody who shows no number', () => {
   it('gets marketing with consent, and no SMS', async () => {
     const { contact } = await write(text('Tell me of offers'), hidden);
     const consent = { channel: 'whatsapp' as const, purpose: 'marketing', state: 'granted' as const };
-    await account.client.recordConsent({ params: { contact_id: contact.id }, body: consent });
+    await account.client.cdp.contacts.consents.record({ params: { contact_id: contact.id }, body: consent });
     const body = { contact: contact.id, purpose: 'marketing' as const, channels: whatsapp('Ten percent off') };
-    const { id } = await account.client.sendMessage({ body });
+    const { id } = await account.client.messages.send({ body });
     expect(await message(account, id, withStatus('sent'))).toMatchObject({ to: userId });
     const bySms = { contact: contact.id, channels: [{ channel: 'sms' as const, body: 'Hello' }] };
-    await expect(account.client.sendMessage({ body: bySms })).rejects.toMatchObject({ status: 400, field: 'contact' });
+    await expect(account.client.messages.send({ body: bySms })).rejects.toMatchObject({
+      status: 400,
+      field: 'contact',
+    });
   });
 
   it('is the survivor once the contact was merged, and goes on to be written to', async () => {
     const { contact } = await write(text('Hi'), hidden);
-    const kept = await account.client.createContact({ body: { name: 'Ada Example', email: 'ada@example.com' } });
+    const kept = await account.client.cdp.contacts.create({ body: { name: 'Ada Example', email: 'ada@example.com' } });
     await mergeContacts(account.client, { keep: kept.id, merged: contact.id });
     expect((await write(text('Hi again'), hidden)).contact).toEqual({ id: kept.id, name: 'Ada Example', phone: '' });
-    const sent = await account.client.sendMessage({ body: { contact: kept.id, channels: whatsapp() } });
+    const sent = await account.client.messages.send({ body: { contact: kept.id, channels: whatsapp() } });
     expect(await message(account, sent.id, withStatus('sent'))).toMatchObject({ to: userId });
   });
 
   it('is the contact with the number that was shown before, and stays it when the number is hidden', async () => {
-    const known = await account.client.createContact({ body: { name: 'Ada', phone: `+${phone}` } });
+    const known = await account.client.cdp.contacts.create({ body: { name: 'Ada', phone: `+${phone}` } });
     const shown = { contacts: [{ wa_id: phone, user_id: userId, profile: { name: 'Ada' } }], from: phone };
     expect((await write(text('Hi'), shown)).contact.id).toBe(known.id);
     expect((await write(text('Hi'), hidden)).contact.id).toBe(known.id);
@@ -178,7 +181,7 @@ describe('somebody who shows no number', () => {
 
   it('is somebody new after the contact was deleted', async () => {
     const { contact } = await write(text('Hi'), hidden);
-    await account.client.deleteContact({ params: { contact_id: contact.id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: contact.id } });
     const next = await write(text('Hi'), hidden);
     expect(next.contact.id).not.toBe(contact.id);
     expect((await write(text('Hi'), hidden)).contact.id).toBe(next.contact.id);
@@ -192,24 +195,24 @@ describe('a number with a national digit', () => {
     ['Brazil', '+5511987654321', '551187654321', '+5511987654321'],
   ])('of %s is the contact with the other form, and so is the filter and the recipient', async (...given) => {
     const [, known, from, written] = given;
-    const contact = await account.client.createContact({ body: { name: 'Lupe', phone: known } });
+    const contact = await account.client.cdp.contacts.create({ body: { name: 'Lupe', phone: known } });
     const data = await write(text('Hola'), { from });
     expect(data).toMatchObject({ message: { from: written }, contact: { id: contact.id } });
-    const { data: found } = await account.client.listContacts({ query: { phone: `+${from}` } });
+    const { data: found } = await account.client.cdp.contacts.list({ query: { phone: `+${from}` } });
     expect(found.map(({ id }) => id)).toEqual([contact.id]);
     expect(await contacts()).toHaveLength(1);
-    const toContact = await account.client.sendMessage({ body: { contact: contact.id, channels: whatsapp() } });
+    const toContact = await account.client.messages.send({ body: { contact: contact.id, channels: whatsapp() } });
     expect(await message(account, toContact.id, withStatus('sent'))).toMatchObject({ to: known });
     for (const to of [`+${from}`, known]) {
-      const { id } = await account.client.sendMessage({ body: { to, channels: whatsapp() } });
+      const { id } = await account.client.messages.send({ body: { to, channels: whatsapp() } });
       expect(await message(account, id, withStatus('sent'))).toMatchObject({ to: written });
     }
   });
 
   it('of a contact that was changed since is that of whoever has it now', async () => {
     const { contact } = await write(text('Hola'), { from: '5215512345699' });
-    await account.client.updateContact({ params: { contact_id: contact.id }, body: { phone: '+525512345600' } });
-    const other = await account.client.createContact({ body: { name: 'Lupe', phone: '+525512345699' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body: { phone: '+525512345600' } });
+    const other = await account.client.cdp.contacts.create({ body: { name: 'Lupe', phone: '+525512345699' } });
     expect((await write(text('Hola'), { from: '5215512345699' })).contact.id).toBe(other.id);
   });
 });
@@ -219,7 +222,7 @@ describe('what somebody writes by Twilio', () => {
     'is taken at a hook with the query %s, whose signature is verified as it was requested',
     async (query) => {
       const given = { provider: 'twilio', settings: twilioSettings };
-      const { hook_url } = await account.client.putChannel({ params: { channel: 'whatsapp' }, body: given });
+      const { hook_url } = await account.client.messages.channels.put({ params: { channel: 'whatsapp' }, body: given });
       const fields = {
         MessageSid: 'SM1',
         SmsStatus: 'received',
@@ -259,7 +262,7 @@ describe('what somebody writes by a provider of the account’s own', () => {
     expect((await shop.hook('whatsapp', image)).status).toBe(200);
     const { message: written, contact } = await told(0);
     expect(written).toMatchObject({ from: 'u-1', type: 'image', body: 'This?', media: { ...media, file_name: null } });
-    const sent = await shop.account.client.sendMessage({ body: { contact: contact.id, channels: whatsapp('Yes') } });
+    const sent = await shop.account.client.messages.send({ body: { contact: contact.id, channels: whatsapp('Yes') } });
     const { attempts } = await message(shop.account, sent.id, withStatus('sent'));
     expect(provider.sentTo('u-1')).toMatchObject([{ body: 'Yes' }]);
     const reaction = {

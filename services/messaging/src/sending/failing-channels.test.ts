@@ -37,7 +37,9 @@ function refuse(provider: HttpProvider): () => void {
 }
 
 const send = (to: string, fallback: object[] = []) =>
-  shop.account.client.sendMessage({ body: { to, channels: [{ channel: 'sms', body: 'Hello' }, ...(fallback as [])] } });
+  shop.account.client.messages.send({
+    body: { to, channels: [{ channel: 'sms', body: 'Hello' }, ...(fallback as [])] },
+  });
 /** Sends many, fifty at a time. */
 async function sendMany(numbers: readonly string[]) {
   const sent: { id: string }[] = [];
@@ -46,7 +48,8 @@ async function sendMany(numbers: readonly string[]) {
   return sent;
 }
 
-const channel = async () => (await shop.account.client.listChannels({})).data.find((one) => one.channel === 'sms')!;
+const channel = async () =>
+  (await shop.account.client.messages.channels.list({})).data.find((one) => one.channel === 'sms')!;
 const failing = () => waitFor('the channel to fail', async () => (await channel()).status === 'failing');
 const states = (type: string) => platform.events(shop.account.id).filter((event) => event.type === type);
 
@@ -101,7 +104,10 @@ it('setting it up again sends all that waited at once, each once', async () => {
   recover();
   const tried = sms.received.length;
   const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
-  expect(await shop.account.client.putChannel({ params, body })).toMatchObject({ status: 'ready', error: null });
+  expect(await shop.account.client.messages.channels.put({ params, body })).toMatchObject({
+    status: 'ready',
+    error: null,
+  });
   for (const { id } of sent) await message(shop.account, id, withStatus('sent'));
   expect(sms.received).toHaveLength(tried + sent.length);
   expect(states('channel.recovered')).toHaveLength(1);
@@ -110,10 +116,10 @@ it('setting it up again sends all that waited at once, each once', async () => {
 it('after an hour a message goes on to its next channel, or fails with channel_failing', async () => {
   refuse(sms);
   const alone = await send('+4930901810');
-  const ada = await shop.account.client.createContact({
+  const ada = await shop.account.client.cdp.contacts.create({
     body: { name: 'Ada', phone: '+4930901811', email: 'ada@example.com' },
   });
-  const both = await shop.account.client.sendMessage({
+  const both = await shop.account.client.messages.send({
     body: {
       contact: ada.id,
       channels: [
@@ -147,7 +153,7 @@ it('it is an hour in all, however often the channel recovers meanwhile', async (
   await waitFor('another try', () => sms.received.length === 2);
   await message(shop.account, id, withStatus('queued'));
   const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
-  expect(await shop.account.client.putChannel({ params, body })).toMatchObject({ status: 'ready' });
+  expect(await shop.account.client.messages.channels.put({ params, body })).toMatchObject({ status: 'ready' });
   await failing();
   await message(shop.account, id, withStatus('queued'));
   platform.clock.advance(10 * minuteMs);
@@ -159,8 +165,8 @@ it('taking the channel down lets what waited go on, and a waiting message can be
   const [gone, cancelled] = [await send('+4930901810'), await send('+4930901811')];
   await failing();
   for (const { id } of [gone, cancelled]) await message(shop.account, id, withStatus('queued'));
-  await shop.account.client.cancelMessage({ params: { message_id: cancelled.id } });
-  await shop.account.client.deleteChannel({ params });
+  await shop.account.client.messages.cancel({ params: { message_id: cancelled.id } });
+  await shop.account.client.messages.channels.delete({ params });
   const ended = await message(shop.account, gone.id, withStatus('failed'));
   expect(ended).toMatchObject({ error: { code: 'not_set_up' } });
   expect((await message(shop.account, cancelled.id, withStatus('cancelled'))).attempts).toEqual([]);
@@ -173,8 +179,8 @@ it("very many that wait delay neither the account's other channels nor other acc
   const other = await openShop(platform, { sms: email });
   await sendMany(Array.from({ length: 2_000 }, (_none, n) => `+4930902${1000 + n}`));
   const channels = [{ channel: 'email' as const, subject: 'Hello', body: 'Hello' }];
-  const mail = await shop.account.client.sendMessage({ body: { to: 'ada@example.com', channels } });
-  const { id } = await other.account.client.sendMessage({
+  const mail = await shop.account.client.messages.send({ body: { to: 'ada@example.com', channels } });
+  const { id } = await other.account.client.messages.send({
     body: { to: '+4930901811', channels: [{ channel: 'sms', body: 'Hello' }] },
   });
   await message(shop.account, mail.id, withStatus('sent'));

@@ -25,7 +25,7 @@ afterEach(() => Promise.all([sms.stop(), email.stop()]));
 const inAnHour = () => new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
 const send = ({ account }: Shop, to: string, more: object = {}) => {
   const channel = to.includes('@') ? ('email' as const) : ('sms' as const);
-  return account.client.sendMessage({ body: { to, channels: [{ channel, body: 'Hello' }], ...more } });
+  return account.client.messages.send({ body: { to, channels: [{ channel, body: 'Hello' }], ...more } });
 };
 
 it('what waits of one account does not go before all that waits of another: lanes take turns', async () => {
@@ -49,8 +49,8 @@ it('a channel that is set up again while its calls hang gets no more calls', asy
   const params = { channel: 'sms' as const };
   const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
   for (let round = 0; round < 3; round++) {
-    await shop.account.client.deleteChannel({ params });
-    await shop.account.client.putChannel({ params, body });
+    await shop.account.client.messages.channels.delete({ params });
+    await shop.account.client.messages.channels.put({ params, body });
     const { id } = await send(shop, `ada${round}@example.com`);
     await message(shop.account, id, withStatus('sent'));
     expect(sms.received).toHaveLength(1);

@@ -43,7 +43,7 @@ const steps = [
   { channel: 'sms', body: 'Hello by SMS' },
 ];
 const send = async (more: object = {}) =>
-  (await shop.account.client.sendMessage({ body: { to, channels: steps, ...more } as never })).id;
+  (await shop.account.client.messages.send({ body: { to, channels: steps, ...more } as never })).id;
 const setStatus = async (status: 'suspended' | 'active') => {
   const { status: responded } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
   expect(responded).toBe(200);
@@ -121,7 +121,7 @@ describe('of a suspended account', () => {
   });
 
   it('what another module hands over has failed', async () => {
-    const { id: contact } = await shop.account.client.createContact({ body: { name: 'Carla', phone: to } });
+    const { id: contact } = await shop.account.client.cdp.contacts.create({ body: { name: 'Carla', phone: to } });
     await setStatus('suspended');
     const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1', key: randomUUID() };
     const taken = await waitFor('a reply', () => bus.ask(takeMessage, shop.account.id, given));
@@ -132,7 +132,7 @@ describe('of a suspended account', () => {
   it('sandbox messages fail too', async () => {
     const { testClient, sandboxId } = shop.account;
     const send_at = new Date(platform.clock.now().getTime() + 60_000).toISOString();
-    const { id } = await testClient.sendMessage({
+    const { id } = await testClient.messages.send({
       body: { to, channels: [{ channel: 'sms', body: 'Hello' }], send_at },
     });
     await setStatus('suspended');

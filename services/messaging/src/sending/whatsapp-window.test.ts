@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 const put = (channel: Channel, provider: string, settings: Record<string, unknown>, client = account.client) =>
-  client.putChannel({ params: { channel }, body: { provider, settings } });
+  client.messages.channels.put({ params: { channel }, body: { provider, settings } });
 const putSms = () => put('sms', 'http', { url: sms.url, secret: sms.secret });
 
 /** Sets WhatsApp up and returns how its customers write. */
@@ -78,7 +78,7 @@ const providers = {
 };
 
 async function send(channels: readonly Partial<MessageStep>[], recipient: object = { to }) {
-  const { id } = await account.client.sendMessage({ body: { ...recipient, channels: channels as MessageStep[] } });
+  const { id } = await account.client.messages.send({ body: { ...recipient, channels: channels as MessageStep[] } });
   return await message(account, id, ({ attempts, status }) =>
     attempts.length === channels.length
       ? attempts.at(-1)!.status !== 'sending'
@@ -115,7 +115,7 @@ describe.each(['whatsapp_cloud', 'twilio'] as const)('by %s', (name) => {
     const { contact } = (await platform.event(account.id, 'message.received')).data;
     expect(await send([text])).toMatchObject({ status: 'sent', channel: 'whatsapp' });
     expect(await send([text], { contact: contact.id })).toMatchObject({ status: 'sent', to });
-    const other = await account.client.createContact({ body: { name: 'Ada again', phone: to } });
+    const other = await account.client.cdp.contacts.create({ body: { name: 'Ada again', phone: to } });
     expect(await send([text], { contact: other.id })).toMatchObject({ status: 'sent', to });
     platform.clock.advance(24 * hourMs - 60_000);
     expect(await send([text])).toMatchObject({ status: 'sent' });
@@ -135,9 +135,9 @@ it('a provider of the account itself is not judged, and gets the template', asyn
 it('in a sandbox a number that ends in 05 is outside the window', async () => {
   const status = async (number: string, step: object) => {
     const body = { to: number, channels: [{ channel: 'whatsapp', ...step } as MessageStep] };
-    const { id } = await account.testClient.sendMessage({ body });
+    const { id } = await account.testClient.messages.send({ body });
     return await waitFor('its end', async () => {
-      const found = await account.testClient.getMessage({ params: { message_id: id } });
+      const found = await account.testClient.messages.get({ params: { message_id: id } });
       return ['delivered', 'failed'].includes(found.status) && `${found.status} ${found.error?.code ?? ''}`;
     });
   };
@@ -170,8 +170,8 @@ describe('what the platform sends on its own', () => {
     account = desk.account;
     const { hook_url } = await put('whatsapp', 'whatsapp_cloud', whatsappSettings);
     await putSms();
-    await account.client.deleteChannel({ params: { channel: 'email' } });
-    await account.client.updateSettings({
+    await account.client.messages.channels.delete({ params: { channel: 'email' } });
+    await account.client.calendar.settings.update({
       body: { confirmation: { channel: 'whatsapp' }, reminders: [{ minutes_before: 60, channel: 'whatsapp' }] },
     });
     return { ...desk, hook_url };
@@ -185,7 +185,7 @@ describe('what the platform sends on its own', () => {
     const skipped = await message(account, confirmation!.id, ({ status }) => status === 'sent');
     expect(skipped).toMatchObject({ channel: 'sms', body: expect.stringContaining('Consultation') });
     expect(skipped.attempts.map(({ reason }) => reason)).toEqual(['outside_window', null]);
-    await account.client.updateTemplates({ body: { appointment_booked: { whatsapp } } });
+    await account.client.messages.templates.update({ body: { appointment_booked: { whatsapp } } });
     const second = await desk.book(new Date(startsAt().getTime() + hourMs).toISOString());
     const parameters = ['Carla', expect.stringMatching(/^\w+day, /), '-'];
     const [told] = await desk.told(second, 1);
@@ -195,7 +195,7 @@ describe('what the platform sends on its own', () => {
 
   it('a reminder goes by its template', async () => {
     const desk = await open();
-    await account.client.updateTemplates({ body: { appointment_reminder: { whatsapp } } });
+    await account.client.messages.templates.update({ body: { appointment_reminder: { whatsapp } } });
     const begins = startsAt();
     const appointment = await desk.book(begins.toISOString());
     await desk.told(appointment, 1);
@@ -208,7 +208,7 @@ describe('what the platform sends on its own', () => {
 
   it('a reminder goes to no other channel once the appointment has begun', async () => {
     const desk = await open();
-    await account.client.updateTemplates({ body: { appointment_reminder: { whatsapp } } });
+    await account.client.messages.templates.update({ body: { appointment_reminder: { whatsapp } } });
     const begins = startsAt();
     const appointment = await desk.book(begins.toISOString());
     await desk.told(appointment, 1);
@@ -225,11 +225,11 @@ describe('what the platform sends on its own', () => {
   it('the reason of a declined order goes to the fallback where it may not go as text', async () => {
     const { contact } = await open();
     const items = [{ sku: 'shampoo', name: 'Shampoo', quantity: 1, unit_price_minor: 900 }];
-    const { id } = await account.client.createOrder({ body: { contact, items } });
-    await account.client.declineOrder({ params: { order_id: id }, body: { reason: 'Sold out' } });
+    const { id } = await account.client.catalogue.orders.create({ body: { contact, items } });
+    await account.client.catalogue.orders.decline({ params: { order_id: id }, body: { reason: 'Sold out' } });
     await waitFor('the reason', () => sms.sentTo('+4930901820').length === 1);
     expect(sms.sentTo('+4930901820')[0]!.body).toContain('Sold out');
-    const { data } = await account.client.listMessages({ query: { contact } });
+    const { data } = await account.client.messages.list({ query: { contact } });
     expect(data[0]).toMatchObject({ channel: 'sms', status: 'sent' });
   });
 });

@@ -15,16 +15,16 @@ const standard = { automatic: { fallback: ['sms', 'email'], fallback_after_secon
 describe('the settings of automatic messages', () => {
   it('are sms and email after an hour until an account has its own, which change one by one', async () => {
     const { client, testClient } = account;
-    expect(await client.getMessageSettings()).toEqual(standard);
-    const fallback = await client.updateMessageSettings({ body: { automatic: { fallback: ['email'] } } });
+    expect(await client.messages.settings.get()).toEqual(standard);
+    const fallback = await client.messages.settings.update({ body: { automatic: { fallback: ['email'] } } });
     expect(fallback).toEqual({ automatic: { fallback: ['email'], fallback_after_seconds: 3_600 } });
-    const seconds = await client.updateMessageSettings({ body: { automatic: { fallback_after_seconds: 10 } } });
+    const seconds = await client.messages.settings.update({ body: { automatic: { fallback_after_seconds: 10 } } });
     expect(seconds).toEqual({ automatic: { fallback: ['email'], fallback_after_seconds: 10 } });
-    expect(await client.updateMessageSettings({ body: {} })).toEqual(seconds);
-    expect(await client.updateMessageSettings({ body: { automatic: { fallback: [] } } })).toEqual({
+    expect(await client.messages.settings.update({ body: {} })).toEqual(seconds);
+    expect(await client.messages.settings.update({ body: { automatic: { fallback: [] } } })).toEqual({
       automatic: { fallback: [], fallback_after_seconds: 10 },
     });
-    expect(await testClient.getMessageSettings()).toEqual(standard);
+    expect(await testClient.messages.settings.get()).toEqual(standard);
   });
 
   it.each([

@@ -63,7 +63,7 @@ describe('whose appointment is booked or moved', () => {
       ],
     ]);
     const params = { appointment_id: appointment };
-    await desk.client.rescheduleAppointment({ params, body: { starts_at: '2026-12-25T09:30:00+01:00' } });
+    await desk.client.calendar.appointments.reschedule({ params, body: { starts_at: '2026-12-25T09:30:00+01:00' } });
     const changed =
       'Your appointment with Acme has changed. It is now:\nConsultation, Friday, December 25, 2026 at 9:30 AM';
     expect((await desk.told(appointment, 2))[1]!.body).toBe(`${changed}\nMain Street 1\nhttps://meet.example/1`);
@@ -89,9 +89,9 @@ describe('whose appointment is booked or moved', () => {
 
   it('is told by nobody where confirmations are off', async () => {
     const desk = await openDesk(platform);
-    await desk.client.updateSettings({ body: { confirmation: { enabled: false } } });
+    await desk.client.calendar.settings.update({ body: { confirmation: { enabled: false } } });
     const silent = await desk.book(startsAt);
-    await desk.client.updateSettings({ body: { confirmation: { enabled: true } } });
+    await desk.client.calendar.settings.update({ body: { confirmation: { enabled: true } } });
     await desk.told(await desk.book('2026-12-25T16:00:00+01:00'), 1);
     expect(await desk.told(silent, 0)).toEqual([]);
   });

@@ -48,8 +48,10 @@ describe('who has an appointment', () => {
       { minutes_before: 30, channel: 'sms' },
     ];
     const desk = await openDesk(platform, { bookingType: { reminders } });
-    await desk.client.updateMessageSettings({ body: { automatic: { fallback: [] } } });
-    await desk.client.updateTemplates({ body: { appointment_reminder: { body: '{{title}} with {{staff_name}}' } } });
+    await desk.client.messages.settings.update({ body: { automatic: { fallback: [] } } });
+    await desk.client.messages.templates.update({
+      body: { appointment_reminder: { body: '{{title}} with {{staff_name}}' } },
+    });
     const appointment = await desk.book('2026-11-02T14:00:00Z');
     await desk.told(appointment, 1);
     platform.clock.set('2026-11-02T12:00:01Z');
@@ -63,7 +65,7 @@ describe('who has an appointment', () => {
     const desk = await openDesk(platform, { account: { timezone: 'UTC' } });
     const appointment = await desk.book('2026-11-02T13:00:00Z');
     const params = { appointment_id: appointment };
-    await desk.client.rescheduleAppointment({ params, body: { starts_at: '2026-11-02T18:00:00Z' } });
+    await desk.client.calendar.appointments.reschedule({ params, body: { starts_at: '2026-11-02T18:00:00Z' } });
     await pass(desk, 14);
     expect(await desk.told(appointment, 2)).toHaveLength(2);
     platform.clock.set('2026-11-02T17:00:01Z');
@@ -79,8 +81,8 @@ describe('who has an appointment', () => {
     const completed = await desk.book('2026-11-02T14:00:00Z');
     const kept = await desk.book('2026-11-02T15:00:00Z');
     for (const id of [cancelled, completed]) await desk.told(id, 1);
-    await desk.client.cancelAppointment({ params: { appointment_id: cancelled }, body: {} });
-    await desk.client.completeAppointment({ params: { appointment_id: completed }, body: {} });
+    await desk.client.calendar.appointments.cancel({ params: { appointment_id: cancelled }, body: {} });
+    await desk.client.calendar.appointments.complete({ params: { appointment_id: completed }, body: {} });
     platform.clock.set('2026-11-02T14:00:01Z');
     await desk.told(kept, 2);
     for (const id of [cancelled, completed]) expect(await desk.told(id, 1)).toHaveLength(1);

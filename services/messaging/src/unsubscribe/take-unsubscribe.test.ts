@@ -25,17 +25,17 @@ beforeEach(async () => {
 async function accountWith(settings: Record<string, unknown>): Promise<TestAccount> {
   const made = await platform.account(settings);
   const smtp = { host: 'localhost', port: mailServer.port, security: 'none', from: 'Shop <hello@shop.example>' };
-  await made.client.putChannel({ params: { channel: 'email' }, body: { provider: 'smtp', settings: smtp } });
+  await made.client.messages.channels.put({ params: { channel: 'email' }, body: { provider: 'smtp', settings: smtp } });
   return made;
 }
 
 /** Returns the id of a new contact who wants marketing by email and by SMS. */
 async function subscriber(of = account): Promise<string> {
-  const { id } = await of.client.createContact({
+  const { id } = await of.client.cdp.contacts.create({
     body: { name: 'Ada', email: 'ada@example.com', phone: '+4930901820' },
   });
   for (const channel of ['email', 'sms'] as const)
-    await of.client.recordConsent({
+    await of.client.cdp.contacts.consents.record({
       params: { contact_id: id },
       body: { channel, purpose: 'marketing', state: 'granted', source: 'form' },
     });
@@ -45,7 +45,7 @@ async function subscriber(of = account): Promise<string> {
 /** Sends an email; returns it once it is sent or refused. */
 async function send(more: object, of = account) {
   const channels = [{ channel: 'email' as const, subject: 'New', body: 'Ten percent off' }];
-  const { id } = await of.client.sendMessage({ body: { purpose: 'marketing', channels, ...more } });
+  const { id } = await of.client.messages.send({ body: { purpose: 'marketing', channels, ...more } });
   return await message(of, id, ({ status }) => status === 'sent' || status === 'refused');
 }
 
@@ -59,7 +59,7 @@ async function linkTo(contact: string, of = account): Promise<string> {
 }
 
 async function consentsOf(contact_id: string, of = account) {
-  const { data } = await of.client.listConsents({ params: { contact_id } });
+  const { data } = await of.client.cdp.contacts.consents.list({ params: { contact_id } });
   return data.map(({ channel, purpose, state, source }) => `${channel} ${purpose} ${state} ${source}`);
 }
 
@@ -145,7 +145,7 @@ describe('the link in a marketing email', () => {
   it('of a contact that is gone says the same, and leaves others as they are', async () => {
     const [gone, stays] = [await subscriber(), await subscriber()];
     const link = await linkTo(gone);
-    await account.client.deleteContact({ params: { contact_id: gone } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: gone } });
     const done = await oneClick(link);
     expect([done.status, done.text.includes('You are unsubscribed')]).toEqual([200, true]);
     expect(await consentsOf(stays)).toEqual(granted);
@@ -193,10 +193,11 @@ it('only marketing has a link: an email of service has none, nor has marketing o
   await send({ contact, purpose: 'service' });
   expect(mailServer.mails.at(-1)!.text).not.toContain('List-Unsubscribe');
   const body = { provider: 'http', settings: { url: provider.url, secret: provider.secret } };
-  for (const channel of ['sms', 'email'] as const) await account.client.putChannel({ params: { channel }, body });
+  for (const channel of ['sms', 'email'] as const)
+    await account.client.messages.channels.put({ params: { channel }, body });
   for (const channel of ['sms', 'email'] as const) {
     const channels = [{ channel, subject: channel === 'email' ? 'New' : '', body: 'Ten percent off' }];
-    const { id } = await account.client.sendMessage({ body: { contact, purpose: 'marketing', channels } });
+    const { id } = await account.client.messages.send({ body: { contact, purpose: 'marketing', channels } });
     await message(account, id, withStatus('sent'));
   }
   const [sms, email] = provider.received.map((request) => JSON.parse(request.body));

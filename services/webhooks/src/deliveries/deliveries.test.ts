@@ -69,7 +69,7 @@ describe('a delivery', () => {
     expect(done.payload.data).toEqual({ contact });
     expect(request.headers).toMatchObject({ 'content-type': 'application/json' });
     const params = { endpoint_id: endpoint.id, delivery_id: done.id };
-    expect(await account.client.getDelivery({ params })).toEqual(done);
+    expect(await account.client.webhooks.deliveries.get({ params })).toEqual(done);
   });
 
   it('is not found through another endpoint or by another account', async () => {
@@ -95,16 +95,16 @@ describe('the list of an endpoint', () => {
     const contact = await emitContactCreated(account);
     await delivery(account, endpoint.id);
     respondWith(500);
-    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Two' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body: { name: 'Two' } });
     await delivery(account, endpoint.id, (one) => one.tries.length === 1 && one.status === 'pending');
-    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Three' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body: { name: 'Three' } });
     const all = await waitFor('three deliveries', async () => {
       const found = await deliveriesTo(account, endpoint.id);
       return found.length === 3 && found[0]!.tries.length === 1 ? found : undefined;
     });
     expect(all.map((one) => one.event)).toEqual(['contact.updated', 'contact.updated', 'contact.created']);
     const idsOf = async (query: object) =>
-      (await account.client.listDeliveries({ params, query })).data.map((one) => one.id);
+      (await account.client.webhooks.deliveries.list({ params, query })).data.map((one) => one.id);
     const ids = all.map((one) => one.id);
     expect(await idsOf({ status: 'pending' })).toEqual(ids.slice(0, 2));
     expect(await idsOf({ status: 'delivered' })).toEqual(ids.slice(2));
@@ -128,7 +128,7 @@ describe('the list of an endpoint', () => {
 describe('deliveries of large events', () => {
   it('end a page sooner, and the pages have them all', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
-    const { id } = await account.client.testEndpoint({ params });
+    const { id } = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id);
     await platform.database('webhooks')`
       with event as (
@@ -139,7 +139,7 @@ describe('deliveries of large events', () => {
       )
       insert into deliveries (account_id, endpoint_id, event_id, event, url, status, created_at)
       select account_id, ${endpoint.id}, id, type, '', 'delivered', taken_at - interval '1 hour' from event`;
-    const { data, sizes } = await pagesOf((query) => account.client.listDeliveries({ params, query }));
+    const { data, sizes } = await pagesOf((query) => account.client.webhooks.deliveries.list({ params, query }));
     expect([data[0]!.id, new Set(data.map((one) => one.id)).size, data.length]).toEqual([id, 9, 9]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
     expect(sizes.length).toBe(3);
@@ -149,7 +149,7 @@ describe('deliveries of large events', () => {
 describe('a delivery with very many tries', () => {
   it('shows the last hundred of them, alone, in the list and where it is sent again', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id);
     const sql = platform.database('webhooks');
     await sql`
@@ -162,9 +162,9 @@ describe('a delivery with very many tries', () => {
     const one = { params: { ...params, delivery_id: sent.id } };
     const numbers = Array.from({ length: 100 }, (_, index) => index + 51);
     const numbersOf = ({ tries }: { tries: { number: number }[] }) => tries.map(({ number }) => number);
-    expect(numbersOf(await account.client.getDelivery(one))).toEqual(numbers);
+    expect(numbersOf(await account.client.webhooks.deliveries.get(one))).toEqual(numbers);
     expect(numbersOf((await deliveriesTo(account, endpoint.id))[0]!)).toEqual(numbers);
-    expect(numbersOf(await account.client.redeliver(one))).toEqual(numbers);
+    expect(numbersOf(await account.client.webhooks.deliveries.redeliver(one))).toEqual(numbers);
     const again = await delivery(account, endpoint.id, (shown) => shown.tries.at(-1)!.number === 151);
     expect(again.tries).toHaveLength(100);
   });
@@ -233,7 +233,7 @@ describe('a failed try', () => {
     };
     for (const [error, url] of Object.entries(urls)) {
       const endpoint = await register(account, url);
-      await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+      await account.client.webhooks.test({ params: { endpoint_id: endpoint.id } });
       const failed = await delivery(account, endpoint.id, hasTries(1));
       expect([url, failed.status, failed.tries[0]!.error]).toEqual([url, 'pending', error]);
     }
@@ -252,7 +252,7 @@ describe('an endpoint is switched off', () => {
     await register(account, other.url, { events: ['webhook.disabled'] });
     await emitContactCreated(account, 'Gone');
     const told = JSON.parse((await other.next()).body);
-    const disabled = await account.client.getEndpoint({ params });
+    const disabled = await account.client.webhooks.get({ params });
     expect(disabled).toMatchObject({ active: false, disabled_reason: 'The endpoint responded with 410 Gone.' });
     expect(told).toMatchObject({
       type: 'webhook.disabled',
@@ -276,8 +276,8 @@ describe('an endpoint is switched off', () => {
   it('and on again at once: the others are told of it as it was when it was off', async () => {
     const { account, params } = await respondingEndpoint(410);
     await emitContactCreated(account);
-    await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
-    const on = await account.client.updateEndpoint({ params, body: { active: true } });
+    await waitFor('the endpoint to be off', async () => !(await account.client.webhooks.get({ params })).active);
+    const on = await account.client.webhooks.update({ params, body: { active: true } });
     const told = await platform.event(account.id, 'webhook.disabled');
     const reason = 'The endpoint responded with 410 Gone.';
     expect(told.data.webhook).toEqual({
@@ -297,27 +297,27 @@ describe('an endpoint is switched off', () => {
     receiver.respond = (_, response) => void moved.then(() => response.writeHead(410).end());
     await emitContactCreated(account);
     await waitFor('the try under way', () => receiver.received.length === 5);
-    await account.client.updateEndpoint({ params, body: { url: next.url } });
-    await account.client.testEndpoint({ params });
+    await account.client.webhooks.update({ params, body: { url: next.url } });
+    await account.client.webhooks.test({ params });
     await next.next();
     goOn();
     const failed = await delivery(account, endpoint.id, (one) => one.tries.at(-1)?.status === 410);
     expect(failed).toMatchObject({ status: 'pending', tries: [{ status: 410 }] });
-    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, url: next.url });
+    expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, url: next.url });
   });
 
   it('not by a failure after days in which it was paused: nothing was tried then', async () => {
     const { account, endpoint, params } = await respondingEndpoint(500);
     await emitContactCreated(account, 'First');
     await delivery(account, endpoint.id, hasTries(1));
-    await account.client.updateEndpoint({ params, body: { paused: true } });
+    await account.client.webhooks.update({ params, body: { paused: true } });
     platform.clock.advance(6 * 86_400_000);
-    await account.client.updateEndpoint({ params, body: { paused: false } });
-    await account.client.testEndpoint({ params });
+    await account.client.webhooks.update({ params, body: { paused: false } });
+    await account.client.webhooks.test({ params });
     expect(await delivery(account, endpoint.id, hasTries(2))).toMatchObject({ status: 'pending' });
     const tested = await delivery(account, endpoint.id, (one) => one.event === 'webhook.test' && one.tries.length > 0);
     expect(tested.tries[0]).toMatchObject({ status: 500 });
-    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, disabled_reason: null });
+    expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, disabled_reason: null });
   });
 
   it('by failing for five days and nothing else, not by a failure after a success', async () => {
@@ -326,23 +326,23 @@ describe('an endpoint is switched off', () => {
     await delivery(account, endpoint.id, hasTries(1));
     platform.clock.advance(4.9 * 86_400_000);
     await delivery(account, endpoint.id, hasTries(2));
-    expect((await account.client.getEndpoint({ params })).active).toBe(true);
+    expect((await account.client.webhooks.get({ params })).active).toBe(true);
     platform.clock.advance(0.2 * 86_400_000);
-    await waitFor('the endpoint to be off', async () => !(await account.client.getEndpoint({ params })).active);
-    const off = await account.client.getEndpoint({ params });
+    await waitFor('the endpoint to be off', async () => !(await account.client.webhooks.get({ params })).active);
+    const off = await account.client.webhooks.get({ params });
     expect(off.disabled_reason).toBe('Every delivery to the endpoint failed for 5 days.');
     await platform.event(account.id, 'webhook.disabled');
 
-    const on = await account.client.updateEndpoint({ params, body: { active: true } });
+    const on = await account.client.webhooks.update({ params, body: { active: true } });
     expect([on.active, on.disabled_reason]).toEqual([true, null]);
     respondWith(200);
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id, (one) => one.id === sent.id && one.status === 'delivered');
     platform.clock.advance(6 * 86_400_000);
     respondWith(500);
-    const failing = await account.client.testEndpoint({ params });
+    const failing = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id, (one) => one.id === failing.id && one.tries.length === 1);
-    expect((await account.client.getEndpoint({ params })).active).toBe(true);
+    expect((await account.client.webhooks.get({ params })).active).toBe(true);
   });
 
   it('not by a failure after a success that has yet to be written', async () => {
@@ -355,7 +355,7 @@ describe('an endpoint is switched off', () => {
     receiver.respond = (_, response) => underWay.push(response);
     platform.clock.advance(5.1 * 86_400_000);
     await waitFor('its second try', () => underWay.length === 1);
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await waitFor('the try of another', () => underWay.length === 2);
     /** Resolves once the connection has been closed by both sides. */
     const respond = async (response: ServerResponse, status: number) => {
@@ -369,17 +369,17 @@ describe('an endpoint is switched off', () => {
       await respond(underWay[1]!, 500);
     });
     await delivery(account, endpoint.id, (one) => one.id === sent.id && one.tries.length === 1);
-    expect(await account.client.getEndpoint({ params })).toMatchObject({ active: true, disabled_reason: null });
+    expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, disabled_reason: null });
   });
 
   it('by its owner: what is pending fails, endpoint_disabled', async () => {
     const { account, endpoint, params } = await respondingEndpoint(500);
     await emitContactCreated(account);
     await delivery(account, endpoint.id, hasTries(1));
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     const ended = await delivery(account, endpoint.id);
     expect([ended.status, ended.reason, ended.next_try_at]).toEqual(['failed', 'endpoint_disabled', null]);
-    expect((await account.client.getEndpoint({ params })).disabled_reason).toBeNull();
+    expect((await account.client.webhooks.get({ params })).disabled_reason).toBeNull();
   });
 });
 
@@ -392,7 +392,7 @@ async function askedAgainDuringTry(status: number) {
   await emitContactCreated(account);
   await receiver.next();
   const pending = await delivery(account, endpoint.id, (one) => one.status === 'pending');
-  await account.client.redeliver({ params: { ...params, delivery_id: pending.id } });
+  await account.client.webhooks.deliveries.redeliver({ params: { ...params, delivery_id: pending.id } });
   return { ...responding, pending, goOn };
 }
 
@@ -401,13 +401,13 @@ describe('redelivering', () => {
     const { account, receiver, endpoint, params } = await respondingEndpoint(status);
     const held: (() => void)[] = [];
     receiver.respond = (_, response) => held.push(() => response.writeHead(status).end());
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await waitFor('the first try to be under way', () => held.length === 1);
     for (let asked = 0; asked < 3; asked++) {
-      await account.client.redeliver({ params: { ...params, delivery_id: sent.id } });
+      await account.client.webhooks.deliveries.redeliver({ params: { ...params, delivery_id: sent.id } });
     }
     // A look that passes the delivery over, for it is under way, must not leave it forgotten.
-    await account.client.listDeliveries({ params });
+    await account.client.webhooks.deliveries.list({ params });
     receiver.respond = (_, response) => response.writeHead(200).end();
     held[0]!();
     await waitFor('the try that was asked for', () => receiver.received.length >= 2);
@@ -422,7 +422,11 @@ describe('redelivering', () => {
     const delivered = await delivery(account, endpoint.id);
     respondWith(500);
     const again = { params: { ...params, delivery_id: delivered.id } };
-    expect(await account.client.redeliver(again)).toMatchObject({ id: delivered.id, status: 'pending', reason: null });
+    expect(await account.client.webhooks.deliveries.redeliver(again)).toMatchObject({
+      id: delivered.id,
+      status: 'pending',
+      reason: null,
+    });
     const failed = await delivery(account, endpoint.id, hasTries(2));
     expect([failed.status, failed.tries.map((made) => made.trigger)]).toEqual(['pending', ['scheduled', 'manual']]);
     respondWith(200);
@@ -434,13 +438,13 @@ describe('redelivering', () => {
 
   it('of a skipped one waits until the endpoint is on: 409 before', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     await emitContactCreated(account);
     const skipped = await delivery(account, endpoint.id);
     const path = `/v1/webhooks/${endpoint.id}/deliveries/${skipped.id}/redeliver`;
     const refused = await account.request('POST', path, { body: {} });
     expect([refused.status, refused.body.error.code]).toEqual([409, 'invalid_state']);
-    await account.client.updateEndpoint({ params, body: { active: true } });
+    await account.client.webhooks.update({ params, body: { active: true } });
     expect((await account.request('POST', path, { body: {} })).status).toBe(202);
     expect(await delivery(account, endpoint.id)).toMatchObject({ status: 'delivered', reason: null });
   });
@@ -478,7 +482,7 @@ describe('redelivering', () => {
 
   it('again and again while its tries fail meets no deadlock', async () => {
     const { account, params, receiver } = await respondingEndpoint(200);
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await receiver.stop();
     const path = `/v1/webhooks/${params.endpoint_id}/deliveries/${sent.id}/redeliver`;
     const statuses = new Set<number>();

@@ -106,7 +106,7 @@ describe('what endpoints were told of an event', () => {
     const asked = await ask([events[2]!, events[0]!, randomUUID()]);
     expect(asked[1]).toEqual(newest[0]);
     expect(asked.map(({ at }) => at)).toEqual(asked.map(({ at }) => at).sort());
-    await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
+    await account.client.webhooks.delete({ params: { endpoint_id: endpoint.id } });
     expect(await ask([events[2]!, events[0]!])).toEqual(asked);
   });
 

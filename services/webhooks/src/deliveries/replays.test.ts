@@ -31,30 +31,35 @@ describe('replaying', () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account, 'Delivered');
     await delivery(account, endpoint.id);
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     for (const name of ['One', 'Two']) await emitContactCreated(account, name);
     await waitFor('both to be skipped', async () => (await deliveriesTo(account, endpoint.id)).length === 3);
     const since = '2020-01-01T00:00:00Z';
     const off = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body: { since } });
     expect([off.status, off.body.error.code]).toEqual([409, 'invalid_state']);
-    await account.client.updateEndpoint({ params, body: { active: true } });
+    await account.client.webhooks.update({ params, body: { active: true } });
 
-    const failed = await account.client.replayDeliveries({ params, body: { since } });
+    const failed = await account.client.webhooks.replay({ params, body: { since } });
     expect(failed.matched).toBe(2);
     const replay = { params: { ...params, replay_id: failed.id } };
-    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
-    expect(await account.client.getReplay(replay)).toEqual({ id: failed.id, status: 'completed', matched: 2, done: 2 });
+    await waitFor('the replay', async () => (await account.client.webhooks.replays.get(replay)).status === 'completed');
+    expect(await account.client.webhooks.replays.get(replay)).toEqual({
+      id: failed.id,
+      status: 'completed',
+      matched: 2,
+      done: 2,
+    });
     await waitFor('three requests', () => receiver.received.length === 3);
     await waitFor('all to be delivered', async () => {
       return (await deliveriesTo(account, endpoint.id)).every((one) => one.status === 'delivered');
     });
 
-    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    const all = await account.client.webhooks.replay({ params, body: { since, status: 'all' } });
     expect(all.matched).toBe(3);
     await waitFor('six requests', () => receiver.received.length === 6);
-    const none = await account.client.replayDeliveries({ params, body: { since, until: '2020-01-02T00:00:00Z' } });
+    const none = await account.client.webhooks.replay({ params, body: { since, until: '2020-01-02T00:00:00Z' } });
     expect(none.matched).toBe(0);
-    const empty = await account.client.getReplay({ params: { ...params, replay_id: none.id } });
+    const empty = await account.client.webhooks.replays.get({ params: { ...params, replay_id: none.id } });
     expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
   });
 
@@ -65,7 +70,7 @@ describe('replaying', () => {
     platform.clock.advance(12_000);
     const waiting = await delivery(account, endpoint.id, hasTries(2));
     expect([waiting.status, waitMs(waiting) >= 3_600_000 - 1]).toEqual(['pending', true]);
-    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    const { id, matched } = await account.client.webhooks.replay({ params, body: { since: '2020-01-01T00:00:00Z' } });
     expect(matched).toBe(1);
     const again = await delivery(account, endpoint.id, hasTries(3));
     expect([again.status, again.tries.at(-1)!.trigger]).toEqual(['pending', 'manual']);
@@ -73,7 +78,7 @@ describe('replaying', () => {
     const replay = { params: { ...params, replay_id: id } };
     expect(
       await waitFor('the replay', async () => {
-        const found = await account.client.getReplay(replay);
+        const found = await account.client.webhooks.replays.get(replay);
         return found.status === 'completed' && found;
       }),
     ).toEqual({ id, status: 'completed', matched: 1, done: 1 });
@@ -92,12 +97,12 @@ describe('replaying', () => {
     await emitContactCreated(account, 'Waits');
     await waitFor('both', async () => (await deliveriesTo(account, endpoint.id)).length === 2);
     const since = '2020-01-01T00:00:00Z';
-    expect(await account.client.replayDeliveries({ params, body: { since } })).toMatchObject({ matched: 0 });
-    const all = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    expect(await account.client.webhooks.replay({ params, body: { since } })).toMatchObject({ matched: 0 });
+    const all = await account.client.webhooks.replay({ params, body: { since, status: 'all' } });
     expect(all.matched).toBe(2);
     const replay = { params: { ...params, replay_id: all.id } };
-    await waitFor('the replay', async () => (await account.client.getReplay(replay)).status === 'completed');
-    expect(await account.client.getReplay(replay)).toMatchObject({ matched: 2, done: 2 });
+    await waitFor('the replay', async () => (await account.client.webhooks.replays.get(replay)).status === 'completed');
+    expect(await account.client.webhooks.replays.get(replay)).toMatchObject({ matched: 2, done: 2 });
     release();
     const over = await waitFor('both to be delivered', async () => {
       const found = await deliveriesTo(account, endpoint.id);
@@ -108,7 +113,7 @@ describe('replaying', () => {
 
   it('of many goes on until all are sent', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     for (let made = 0; made < 250; made += 50) {
       await Promise.all(Array.from({ length: 50 }, () => emitContactCreated(account)));
     }
@@ -121,23 +126,23 @@ describe('replaying', () => {
     await sql`
       update deliveries set created_at = date_trunc('second', now()) - interval '1 day' + (random() * 999)::int * interval '1 microsecond'
       where endpoint_id = ${endpoint.id}`;
-    await account.client.updateEndpoint({ params, body: { active: true } });
-    const { id, matched } = await account.client.replayDeliveries({ params, body: { since: '2020-01-01T00:00:00Z' } });
+    await account.client.webhooks.update({ params, body: { active: true } });
+    const { id, matched } = await account.client.webhooks.replay({ params, body: { since: '2020-01-01T00:00:00Z' } });
     expect(matched).toBe(250);
     const idsOf = () => new Set(receiver.received.map((request) => request.headers['webhook-id']));
     await waitFor('every event to come', () => idsOf().size === 250, 30_000);
     await waitFor('the replay to be done', async () => {
-      const replay = await account.client.getReplay({ params: { ...params, replay_id: id } });
+      const replay = await account.client.webhooks.replays.get({ params: { ...params, replay_id: id } });
       return replay.status === 'completed' && replay.done === 250;
     });
     expect(receiver.received).toHaveLength(250);
 
-    const all = await account.client.replayDeliveries({
+    const all = await account.client.webhooks.replay({
       params,
       body: { since: '2020-01-01T00:00:00Z', status: 'all' },
     });
     await waitFor('the replay of all', async () => {
-      const replay = await account.client.getReplay({ params: { ...params, replay_id: all.id } });
+      const replay = await account.client.webhooks.replays.get({ params: { ...params, replay_id: all.id } });
       return replay.status === 'completed' && replay.done === 250;
     });
     await waitFor('every event again', () => receiver.received.length >= 500, 30_000);
@@ -153,10 +158,10 @@ describe('replaying', () => {
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
     const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
-    const replays = await Promise.all([1, 2, 3].map(() => account.client.replayDeliveries({ params, body })));
+    const replays = await Promise.all([1, 2, 3].map(() => account.client.webhooks.replay({ params, body })));
     const over = await waitFor('all replays', async () => {
       const found = await Promise.all(
-        replays.map(({ id }) => account.client.getReplay({ params: { ...params, replay_id: id } })),
+        replays.map(({ id }) => account.client.webhooks.replays.get({ params: { ...params, replay_id: id } })),
       );
       return found.every((one) => one.status === 'completed') ? found : undefined;
     });
@@ -167,13 +172,16 @@ describe('replaying', () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     const sql = platform.database('webhooks');
     const now = platform.clock.now();
     const period = { since: new Date(0), until: now, includes_delivered: true, matched: 1 };
     const { id } = await insertReplay(sql, { account_id: account.id, endpoint_id: endpoint.id, ...period }, now);
     const replay = { params: { ...params, replay_id: id } };
-    await waitFor('the replay to fail', async () => (await account.client.getReplay(replay)).status === 'failed');
+    await waitFor(
+      'the replay to fail',
+      async () => (await account.client.webhooks.replays.get(replay)).status === 'failed',
+    );
     expect(receiver.received).toHaveLength(1);
   });
 

@@ -47,13 +47,13 @@ async function begin(
 }
 
 const statusOf = async ({ account, params }: Opened, { id }: Pick<ReplayRow, 'id'>) =>
-  (await account.client.getReplay({ params: { ...params, replay_id: id } })).status;
+  (await account.client.webhooks.replays.get({ params: { ...params, replay_id: id } })).status;
 
 it('a replay is taken on while somebody has its endpoint locked', async () => {
   const { account, endpoint, params } = await anEndpoint();
   const replay = await inTransaction(sql, async (tx) => {
     await tx`select from endpoints where id = ${endpoint.id} for update`;
-    return await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
+    return await account.client.webhooks.replay({ params, body: { since, status: 'all' } });
   });
   expect(replay.matched).toBe(1);
 });
@@ -93,9 +93,9 @@ it("an account's many replays hide nobody's", async () => {
 it('a replay that cannot go on keeps no other of its account back', async () => {
   const poison = await anEndpoint();
   const { account } = poison;
-  const endpoint = await account.client.createEndpoint({ body: { url: receivers[0]!.url, events: ['webhook.test'] } });
+  const endpoint = await account.client.webhooks.create({ body: { url: receivers[0]!.url, events: ['webhook.test'] } });
   const other = { ...poison, endpoint, params: { endpoint_id: endpoint.id } };
-  await account.client.testEndpoint({ params: other.params });
+  await account.client.webhooks.test({ params: other.params });
   await delivery(account, endpoint.id);
   await sql`alter table deliveries add constraint poison check (endpoint_id <> ${sql.unsafe(`'${poison.endpoint.id}'`)} or not is_manual) not valid`;
   const now = platform.clock.now();

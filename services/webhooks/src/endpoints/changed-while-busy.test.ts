@@ -40,7 +40,7 @@ async function busyEndpoint() {
   /** Resolves once the dispatcher has looked at what is due after this was called: it has sent something made since. */
   const look = async () => {
     const before = other.received.length;
-    await account.client.testEndpoint({ params: { endpoint_id: witness.id } });
+    await account.client.webhooks.test({ params: { endpoint_id: witness.id } });
     await waitFor('the witness', () => other.received.length > before);
   };
   return { account, receiver, endpoint, params, release, look };
@@ -49,7 +49,7 @@ async function busyEndpoint() {
 it('what waits for its turn goes to the new address', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
   const next = await newReceiver();
-  await account.client.updateEndpoint({ params, body: { url: next.url } });
+  await account.client.webhooks.update({ params, body: { url: next.url } });
   await look();
   release();
   await waitFor('the rest at the new address', () => next.received.length === 40);
@@ -61,7 +61,7 @@ it('what waits for its turn goes to the new address', async () => {
 
 it('what waits for its turn is signed with the new secret', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
-  const { secret } = await account.client.rotateEndpointSecret({ params, body: { overlap_seconds: 0 } });
+  const { secret } = await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds: 0 } });
   await look();
   release();
   await waitFor('all', () => receiver.received.length === 50);
@@ -75,7 +75,7 @@ it('what waits for its turn is signed with the new secret', async () => {
 
 it('what waits when it is switched off is not sent, and ends as failed, endpoint_disabled', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
-  await account.client.updateEndpoint({ params, body: { active: false } });
+  await account.client.webhooks.update({ params, body: { active: false } });
   await look();
   release();
   await waitFor('each to be over as it should', async () => {
@@ -87,7 +87,7 @@ it('what waits when it is switched off is not sent, and ends as failed, endpoint
 
 it('what waits when it is deleted is not sent', async () => {
   const { account, receiver, params, release, look } = await busyEndpoint();
-  await account.client.deleteEndpoint({ params });
+  await account.client.webhooks.delete({ params });
   await look();
   release();
   // What follows on the same way has come: what waited had every chance to be sent.
@@ -102,11 +102,11 @@ it('three rotations in a row: every secret signs as long as its own overlap last
   const params = { endpoint_id: endpoint.id };
   const secrets = [endpoint.secret];
   for (const overlap_seconds of [300, 100, 200]) {
-    secrets.push((await account.client.rotateEndpointSecret({ params, body: { overlap_seconds } })).secret);
+    secrets.push((await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds } })).secret);
   }
   const signing = async () => {
     const before = receiver.received.length;
-    await account.client.testEndpoint({ params });
+    await account.client.webhooks.test({ params });
     const request = await waitFor('the test', () => receiver.received[before]);
     return secrets.map((secret) => isSignedBy(secret, request));
   };
@@ -115,6 +115,6 @@ it('three rotations in a row: every secret signs as long as its own overlap last
   expect(await signing()).toEqual([true, false, true, true]);
   platform.clock.advance(100_000);
   expect(await signing()).toEqual([true, false, false, true]);
-  secrets.push((await account.client.rotateEndpointSecret({ params, body: { overlap_seconds: 0 } })).secret);
+  secrets.push((await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds: 0 } })).secret);
   expect(await signing()).toEqual([false, false, false, false, true]);
 });

@@ -100,7 +100,7 @@ describe('registering', () => {
     const [first, second] = [await send(), await send()];
     expect(second.text).toBe(first.text);
     expect(second.headers.get('idempotent-replayed')).toBe('true');
-    expect((await account.client.listEndpoints()).data).toHaveLength(1);
+    expect((await account.client.webhooks.list()).data).toHaveLength(1);
   });
 });
 
@@ -109,9 +109,9 @@ describe('reading and changing', () => {
     const account = await platform.account();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift((await register(account, `https://93.184.216.34/${i}`)).id);
-    const first = await account.client.listEndpoints({ query: { limit: 3 } });
+    const first = await account.client.webhooks.list({ query: { limit: 3 } });
     expect([first.data.map((one) => one.id), first.has_more, first.next]).toEqual([ids.slice(0, 3), true, ids[2]]);
-    const rest = await account.client.listEndpoints({ query: { limit: 3, starting_after: first.next! } });
+    const rest = await account.client.webhooks.list({ query: { limit: 3, starting_after: first.next! } });
     expect([rest.data.map((one) => one.id), rest.has_more, rest.next]).toEqual([ids.slice(3), false, null]);
     for (const cursor of ['', 'x', crypto.randomUUID()]) {
       const { status, body } = await account.request('GET', `/v1/webhooks?starting_after=${cursor}`);
@@ -135,18 +135,18 @@ describe('reading and changing', () => {
       const { status, body } = await other.request(method, `/v1/webhooks/${id}${path}`);
       expect([method, path, status, body.error.code]).toEqual([method, path, 404, 'not_found']);
     }
-    expect((await owner.client.getEndpoint({ params: { endpoint_id: id } })).id).toBe(id);
+    expect((await owner.client.webhooks.get({ params: { endpoint_id: id } })).id).toBe(id);
   });
 
   it('PATCH changes what it names; an empty one or the same values change nothing', async () => {
     const account = await platform.account();
     const made = await register(account, 'https://93.184.216.34/a');
     const params = { endpoint_id: made.id };
-    const same = await account.client.updateEndpoint({ params, body: { url: made.url, events: ['*'] } });
-    const empty = await account.client.updateEndpoint({ params, body: {} });
+    const same = await account.client.webhooks.update({ params, body: { url: made.url, events: ['*'] } });
+    const empty = await account.client.webhooks.update({ params, body: {} });
     expect([same.updated_at, empty.updated_at]).toEqual([made.updated_at, made.updated_at]);
     const body = { url: 'https://93.184.216.34/b', description: 'New', events: ['deal.*'], active: false };
-    const changed = await account.client.updateEndpoint({ params, body });
+    const changed = await account.client.webhooks.update({ params, body });
     expect(changed).toMatchObject({ ...body, disabled_reason: null });
     expect(changed.updated_at).not.toBe(made.updated_at);
     const refused = await account.request('PATCH', `/v1/webhooks/${made.id}`, { body: { url: 'https://10.0.0.1/' } });
@@ -175,13 +175,13 @@ describe('rotating the secret', () => {
     const receiver = await receiverOf();
     const made = await register(account, receiver.url);
     const params = { endpoint_id: made.id };
-    const { secret } = await account.client.rotateEndpointSecret({ params, body: { overlap_seconds: 60 } });
+    const { secret } = await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds: 60 } });
     expect(secret).not.toBe(made.secret);
-    await account.client.testEndpoint({ params });
+    await account.client.webhooks.test({ params });
     const during = await receiver.next();
     expect([isSignedBy(secret, during), isSignedBy(made.secret, during)]).toEqual([true, true]);
     platform.clock.advance(61_000);
-    await account.client.testEndpoint({ params });
+    await account.client.webhooks.test({ params });
     const after = await receiver.next((request) => request !== during);
     expect([isSignedBy(secret, after), isSignedBy(made.secret, after)]).toEqual([true, false]);
   });
@@ -191,8 +191,8 @@ describe('rotating the secret', () => {
     const receiver = await receiverOf();
     const made = await register(account, receiver.url);
     const params = { endpoint_id: made.id };
-    const { secret } = await account.client.rotateEndpointSecret({ params, body: { overlap_seconds: 0 } });
-    await account.client.testEndpoint({ params });
+    const { secret } = await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds: 0 } });
+    await account.client.webhooks.test({ params });
     const request = await receiver.next();
     expect([isSignedBy(secret, request), isSignedBy(made.secret, request)]).toEqual([true, false]);
   });
@@ -213,7 +213,7 @@ describe('testing', () => {
     const [one, other] = [await receiverOf(), await receiverOf()];
     const { secret: _, ...endpoint } = await register(account, one.url, { events: ['deal.won'] });
     const all = await register(account, other.url);
-    const sent = await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+    const sent = await account.client.webhooks.test({ params: { endpoint_id: endpoint.id } });
     expect(sent).toMatchObject({ event: 'webhook.test', status: 'pending', tries: [] });
     const request = await one.next();
     expect(JSON.parse(request.body)).toEqual(sent.payload);
@@ -231,7 +231,7 @@ describe('testing', () => {
   it('at an endpoint that is off is skipped', async () => {
     const account = await platform.account();
     const { id } = await register(account, 'https://93.184.216.34/', { active: false });
-    const sent = await account.client.testEndpoint({ params: { endpoint_id: id } });
+    const sent = await account.client.webhooks.test({ params: { endpoint_id: id } });
     expect(sent).toMatchObject({ status: 'skipped', reason: 'endpoint_disabled', next_try_at: null });
   });
 });

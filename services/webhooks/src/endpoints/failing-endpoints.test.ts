@@ -55,16 +55,16 @@ it('says how many active endpoints fail, and for how long the first of them has'
   receiver.respond = (_request, response) => response.writeHead(500).end();
   const ids = [];
   for (let index = 0; index < 2; index++) {
-    const { id } = await client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+    const { id } = await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });
     ids.push(id);
-    await client.testEndpoint({ params: { endpoint_id: id } });
+    await client.webhooks.test({ params: { endpoint_id: id } });
   }
   await expectGauges(({ failing }) => failing === 2);
   platform.clock.advance(3_600_000);
   await expectGauges(({ longest }) => longest >= 3_600);
-  await client.updateEndpoint({ params: { endpoint_id: ids[0]! }, body: { active: false } });
+  await client.webhooks.update({ params: { endpoint_id: ids[0]! }, body: { active: false } });
   await expectGauges(({ failing }) => failing === 1);
   receiver.respond = (_request, response) => response.writeHead(204).end();
-  await client.testEndpoint({ params: { endpoint_id: ids[1]! } });
+  await client.webhooks.test({ params: { endpoint_id: ids[1]! } });
   await expectGauges(isNone);
 });

@@ -51,7 +51,7 @@ it('all that is pending at a deleted endpoint ends, however much it is and howev
   const { id } = await register(account, 'http://127.0.0.1:1');
   await insertPending(account.id, id, 3_500);
   await withSlowEnds(1.5, async () => {
-    await account.client.deleteEndpoint({ params: { endpoint_id: id } });
+    await account.client.webhooks.delete({ params: { endpoint_id: id } });
     await waitFor(
       'everything to end',
       async () => {
@@ -75,7 +75,7 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
     for (const id of ids) await insertPending(account.id, id, 5_000);
     await register(other, receiver.url);
     await withSlowEnds(0.4, async () => {
-      await Promise.all(ids.map((id) => account.client.deleteEndpoint({ params: { endpoint_id: id } })));
+      await Promise.all(ids.map((id) => account.client.webhooks.delete({ params: { endpoint_id: id } })));
       await emitContactCreated(other);
       await waitFor('the event of the other', () => receiver.received.length === 1);
       const [waited] = await waitFor('its try to be written', async () => {
@@ -102,7 +102,7 @@ it('of a deleted endpoint no queue is left that nobody has taken: an account tha
     for (const pending of [0, 2]) {
       const { id } = await register(account, 'http://127.0.0.1:1');
       if (pending > 0) await insertPending(account.id, id, pending);
-      await account.client.deleteEndpoint({ params: { endpoint_id: id } });
+      await account.client.webhooks.delete({ params: { endpoint_id: id } });
     }
     expect(await sql`select from queues where account_id = ${account.id}`).toHaveLength(0);
     expect(await sql`select from deliveries where account_id = ${account.id} and status = 'pending'`).toHaveLength(0);
@@ -121,7 +121,7 @@ it('endpoints that are made and deleted again and again, each with more than end
       const { status, body } = await make();
       expect(status).toBe(201);
       await insertPending(account.id, body.id, 1_001);
-      await account.client.deleteEndpoint({ params: { endpoint_id: body.id } });
+      await account.client.webhooks.delete({ params: { endpoint_id: body.id } });
     }
     const refused = await make();
     const message = 'Deliveries of deleted endpoints are still being ended; try again shortly';

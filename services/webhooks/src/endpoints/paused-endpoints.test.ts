@@ -36,7 +36,7 @@ async function openPaused() {
 }
 
 const change = (account: TestAccount, { id }: Pick<Endpoint, 'id'>, body: { paused?: boolean; active?: boolean }) =>
-  account.client.updateEndpoint({ params: { endpoint_id: id }, body });
+  account.client.webhooks.update({ params: { endpoint_id: id }, body });
 
 const statuses = async (account: TestAccount, { id }: Pick<Endpoint, 'id'>) =>
   (await deliveriesTo(account, id)).map(({ status, reason }) => [status, reason]);
@@ -65,13 +65,16 @@ it('accepts a test, a redelivery and a replay, which wait', async () => {
   const first = await delivery(account, endpoint.id);
   await change(account, endpoint, { paused: true });
   const since = new Date(platform.clock.now().getTime() - 60_000).toISOString();
-  const replay = await account.client.replayDeliveries({ params, body: { since, status: 'all' } });
-  const tested = await account.client.testEndpoint({ params, body: {} });
-  const again = await account.client.redeliver({ params: { ...params, delivery_id: first.id }, body: {} });
+  const replay = await account.client.webhooks.replay({ params, body: { since, status: 'all' } });
+  const tested = await account.client.webhooks.test({ params, body: {} });
+  const again = await account.client.webhooks.deliveries.redeliver({
+    params: { ...params, delivery_id: first.id },
+    body: {},
+  });
   expect([tested.status, again.status, replay.matched]).toEqual(['pending', 'pending', 1]);
   await emitContactCreated(account);
   await waitFor('the other deliveries', () => others().length === 2);
-  const replayOf = () => account.client.getReplay({ params: { ...params, replay_id: replay.id } });
+  const replayOf = () => account.client.webhooks.replays.get({ params: { ...params, replay_id: replay.id } });
   expect(await replayOf()).toMatchObject({ status: 'running', done: 0 });
   expect(received()).toHaveLength(1);
   await change(account, endpoint, { paused: false });
@@ -106,7 +109,7 @@ it('ends what is pending when it is deleted', async () => {
     insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
     select account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at
     from deliveries, generate_series(1, 1500) where endpoint_id = ${endpoint.id}`;
-  await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
+  await account.client.webhooks.delete({ params: { endpoint_id: endpoint.id } });
   await waitFor('their end', async () => {
     const pending = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'pending'`;
     return pending.length === 0;

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const eventsOf = async (account: Awaited<ReturnType<Platform['account']>>, count: number) =>
   await waitFor(`${count} events`, async () => {
-    const { data } = await account.client.listEvents({ query: { limit: 100 } });
+    const { data } = await account.client.events.list({ query: { limit: 100 } });
     return data.length === count ? data : undefined;
   });
 
@@ -47,29 +47,29 @@ describe('events', () => {
   it('are listed newest first as they are sent, page by page and by type', async () => {
     const account = await platform.account();
     const contact = await emitContactCreated(account, 'One');
-    await account.client.createContact({ body: { name: 'Two' } });
+    await account.client.cdp.contacts.create({ body: { name: 'Two' } });
     const params = { contact_id: contact.id };
-    await account.client.updateContact({ params, body: { name: 'Won' } });
+    await account.client.cdp.contacts.update({ params, body: { name: 'Won' } });
     const [updated, two, one] = await eventsOf(account, 3);
     expect(updated).toMatchObject({ type: 'contact.updated', data: { previous: { name: 'One' } } });
     expect([two?.data, one?.data]).toMatchObject([{ contact: { name: 'Two' } }, { contact: { name: 'One' } }]);
     const sent = await platform.event(account.id, 'contact.created', (data) => data.contact.name === 'One');
     expect(one).toEqual({ ...sent, sequence: 1 });
 
-    const first = await account.client.listEvents({ query: { limit: 2 } });
+    const first = await account.client.events.list({ query: { limit: 2 } });
     expect([first.data.map((event) => event.id), first.has_more]).toEqual([[updated?.id, two?.id], true]);
-    const rest = await account.client.listEvents({ query: { limit: 2, starting_after: first.next! } });
+    const rest = await account.client.events.list({ query: { limit: 2, starting_after: first.next! } });
     expect([rest.data.map((event) => event.id), rest.next]).toEqual([[one?.id], null]);
-    const created = await account.client.listEvents({ query: { type: 'contact.created' } });
+    const created = await account.client.events.list({ query: { type: 'contact.created' } });
     expect(created.data.map((event) => event.id)).toEqual([two?.id, one?.id]);
-    expect(await account.client.getEvent({ params: { event_id: one!.id } })).toEqual(one);
+    expect(await account.client.events.get({ params: { event_id: one!.id } })).toEqual(one);
   });
 
   it('that are large end a page sooner, and the pages have them all', async () => {
     const account = await platform.account();
     await emitLarge(account, 30);
     await eventsTaken(account, 30);
-    const { data, sizes } = await pagesOf((query) => account.client.listEvents({ query }));
+    const { data, sizes } = await pagesOf((query) => account.client.events.list({ query }));
     const ids = data.map(({ id }) => id);
     expect([new Set(ids).size, ids]).toEqual([30, ids.toSorted().toReversed()]);
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
@@ -90,14 +90,14 @@ describe('events', () => {
   it('of a sandbox stay in the sandbox', async () => {
     const account = await platform.account();
     const live = await register(account, receiver.url);
-    const test = await account.testClient.createEndpoint({ body: { url: receiver.url } });
-    await account.testClient.createContact({ body: { name: 'Test' } });
+    const test = await account.testClient.webhooks.create({ body: { url: receiver.url } });
+    await account.testClient.cdp.contacts.create({ body: { name: 'Test' } });
     const [event] = await waitFor('the event', async () => {
-      const { data } = await account.testClient.listEvents();
+      const { data } = await account.testClient.events.list();
       return data.length > 0 ? data : undefined;
     });
     expect(event).toMatchObject({ mode: 'test', account: account.sandboxId });
-    const made = await account.testClient.listDeliveries({ params: { endpoint_id: test.id } });
+    const made = await account.testClient.webhooks.deliveries.list({ params: { endpoint_id: test.id } });
     expect(made.data).toHaveLength(1);
     expect(await deliveriesTo(account, live.id)).toEqual([]);
   });
@@ -106,7 +106,7 @@ describe('events', () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     const contact = await emitContactCreated(account);
-    await account.client.deleteContact({ params: { contact_id: contact.id } });
+    await account.client.cdp.contacts.delete({ params: { contact_id: contact.id } });
     // One for modules has the contact's name.
     await platform.event(account.id, 'contact.deleted', (data) => 'name' in data.contact);
     await emitContactCreated(account);
@@ -158,7 +158,7 @@ describe('events', () => {
 
   it('kinds are listed with the schema of their envelope, public ones alone', async () => {
     const account = await platform.account();
-    const { data } = await account.client.listEventKinds();
+    const { data } = await account.client.events.kinds.list();
     const kinds = data.map((one) => one.kind);
     expect(kinds).toEqual(expect.arrayContaining(['appointment.booked', 'contact.merged', 'webhook.test']));
     expect(kinds).not.toContain('reminder.due');

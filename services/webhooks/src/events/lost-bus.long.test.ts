@@ -37,12 +37,12 @@ describe('a process that takes events', () => {
   it('and loses its connection to the bus is followed by one that has one', async () => {
     const account = await platform.account();
     await emitContactCreated(account);
-    await waitFor('the event', async () => (await account.client.listEvents()).data.length === 1);
+    await waitFor('the event', async () => (await account.client.events.list()).data.length === 1);
     expect(await holderOfEvents(platform)).not.toBe(first);
     relay.cut();
     await waitFor('the other process to follow', async () => (await holderOfEvents(platform)) === first);
     await emitContactCreated(account);
-    await waitFor('the event after it', async () => (await account.client.listEvents()).data.length === 2);
+    await waitFor('the event after it', async () => (await account.client.events.list()).data.length === 2);
   }, 90_000);
 
   it('takes what was on its way when its connection broke before what is new', async () => {
@@ -50,7 +50,7 @@ describe('a process that takes events', () => {
     const { id } = await emitContactCreated(account, 'Name 0');
     const numbers = Array.from({ length: 6 * rounds }, (_, index) => index + 1);
     const eventsOf = async () => {
-      const { data } = await account.client.listEvents({ query: { after_sequence: '0', limit: 100 } });
+      const { data } = await account.client.events.list({ query: { after_sequence: 0, limit: 100 } });
       return data.map((event) => (event.data as { contact: { name: string } }).contact.name);
     };
     for (const number of numbers) {
@@ -59,7 +59,7 @@ describe('a process that takes events', () => {
         await waitFor('those before it', async () => (await eventsOf()).length === number);
         relay.stall();
       }
-      await account.client.updateContact({ params: { contact_id: id }, body: { name: `Name ${number}` } });
+      await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: `Name ${number}` } });
       if (!isLost) continue;
       await waitFor('it on its way', () => platform.events(account.id).length === number + 1);
       relay.mend();

@@ -24,19 +24,22 @@ afterAll(async () => {
 it('an example of every kind is recorded, and sent to the endpoints that want it', async () => {
   const account = await platform.account();
   const sandbox = { ...account, client: account.testClient };
-  const { id } = await sandbox.client.createEndpoint({ body: { url: receiver.url, events: ['order.*'] } });
+  const { id } = await sandbox.client.webhooks.create({ body: { url: receiver.url, events: ['order.*'] } });
   const kinds = events.filter(({ audience }) => audience === 'public');
   expect(kinds.length).toBeGreaterThan(35);
   for (const { kind, data } of kinds) {
-    const sent = await sandbox.client.triggerEvent({ body: { type: kind as 'order.created' } });
+    const sent = await sandbox.client.events.trigger({ body: { type: kind as 'order.created' } });
     expect(sent).toMatchObject({ type: kind, account: account.sandboxId, mode: 'test' });
     expect(envelopeOf(kind, data).safeParse(sent).error).toBeUndefined();
   }
-  const listed = await sandbox.client.listEvents({ query: { after_sequence: '0', limit: 100 } });
+  const listed = await sandbox.client.events.list({ query: { after_sequence: 0, limit: 100 } });
   expect(listed.data.map(({ type, sequence }) => [type, sequence])).toEqual(
     kinds.map(({ kind }, index) => [kind, index + 1]),
   );
-  const { data } = await sandbox.client.listDeliveries({ params: { endpoint_id: id }, query: { limit: 100 } });
+  const { data } = await sandbox.client.webhooks.deliveries.list({
+    params: { endpoint_id: id },
+    query: { limit: 100 },
+  });
   expect(data.map(({ event }) => event).toSorted()).toEqual(
     kinds
       .map(({ kind }) => kind)
@@ -45,18 +48,18 @@ it('an example of every kind is recorded, and sent to the endpoints that want it
   );
   await delivery(sandbox, id, ({ event, status }) => event === 'order.created' && status === 'delivered');
   // Nobody else takes it for what has happened.
-  expect((await sandbox.client.listContacts({})).data).toEqual([]);
+  expect((await sandbox.client.cdp.contacts.list({})).data).toEqual([]);
 });
 
 it('has the fields that the caller gave in place of those of the example, and the whole is what the kind has', async () => {
   const { testClient: client, testKey: key, request } = await platform.account();
-  const example = await client.triggerEvent({ body: { type: 'contact.updated' } });
+  const example = await client.events.trigger({ body: { type: 'contact.updated' } });
   const contact = { name: 'Ada', fields: { points: 5 } };
   const data = { contact: { ...contact, unknown: true }, previous: { name: 'Eve' } };
-  const sent = await client.triggerEvent({ body: { type: 'contact.updated', data } });
+  const sent = await client.events.trigger({ body: { type: 'contact.updated', data } });
   const { contact: exampleContact, previous } = example.data as { contact: object; previous: object };
   expect(sent.data).toEqual({ contact: { ...exampleContact, ...contact }, previous: { ...previous, name: 'Eve' } });
-  expect(await client.getEvent({ params: { event_id: sent.id } })).toMatchObject({ data: sent.data });
+  expect(await client.events.get({ params: { event_id: sent.id } })).toMatchObject({ data: sent.data });
   const wrong: [object, string][] = [
     [{ deal: {} }, 'data.deal is nothing that contact.updated has; it has contact, previous'],
     [{ contact: { number: 'one' } }, 'data.contact.number must be'],
@@ -72,7 +75,7 @@ it('has the fields that the caller gave in place of those of the example, and th
 it('a stream shows it', async () => {
   const account = await platform.account();
   const stream = await readStream(`${platform.gatewayUrl}/v1/events/stream?types=deal.*`, account.testKey);
-  const sent = await account.testClient.triggerEvent({ body: { type: 'deal.won' } });
+  const sent = await account.testClient.events.trigger({ body: { type: 'deal.won' } });
   await waitFor('the event', () => stream.events.length > 0);
   expect(stream.events).toEqual([{ id: '1', event: 'deal.won', data: sent }]);
   stream.close();
@@ -80,7 +83,7 @@ it('a stream shows it', async () => {
 
 it('a live account gets none, and a kind that is none is refused by its field', async () => {
   const account = await platform.account();
-  await expect(account.client.triggerEvent({ body: { type: 'deal.won' } })).rejects.toMatchObject({
+  await expect(account.client.events.trigger({ body: { type: 'deal.won' } })).rejects.toMatchObject({
     status: 404,
     code: 'not_found',
     message: expect.stringContaining('use a test key'),
@@ -90,5 +93,5 @@ it('a live account gets none, and a kind that is none is refused by its field', 
     const { status, body } = await account.request('POST', '/v1/events/trigger', options);
     expect([status, body.error.field]).toEqual([400, 'type']);
   }
-  expect((await account.testClient.listEvents({})).data).toEqual([]);
+  expect((await account.testClient.events.list({})).data).toEqual([]);
 });

@@ -110,7 +110,7 @@ describe('what is as old as events are kept', () => {
     const endpoint = await register(account, receiver.url);
     await emitContactCreated(account, 'Old');
     const { id } = await delivery(account, endpoint.id);
-    const { data } = await account.client.listEvents({});
+    const { data } = await account.client.events.list({});
     platform.clock.advance(3 * dayMs - 60_000);
     expect(await deliveriesTo(account, endpoint.id)).toHaveLength(1);
     platform.clock.advance(60_000);
@@ -124,7 +124,7 @@ describe('what is as old as events are kept', () => {
     ]).toEqual([404, 404, 404, 400]);
     expect(await deliveriesTo(account, endpoint.id)).toEqual([]);
     const body = { since: '2020-01-01T00:00:00Z', status: 'all' as const };
-    const replay = await account.client.replayDeliveries({ params: { endpoint_id: endpoint.id }, body });
+    const replay = await account.client.webhooks.replay({ params: { endpoint_id: endpoint.id }, body });
     expect(replay.matched).toBe(0);
   });
 });

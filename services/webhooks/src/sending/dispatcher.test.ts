@@ -258,7 +258,7 @@ describe('the dispatcher', () => {
       )
       insert into deliveries (account_id, endpoint_id, event_id, event, url, status, next_try_at, created_at)
       select account_id, ${endpoint.id}, id, type, '', 'pending', now() + interval '100 days', now() from copies`;
-    await account.client.deleteEndpoint({ params: { endpoint_id: endpoint.id } });
+    await account.client.webhooks.delete({ params: { endpoint_id: endpoint.id } });
     await waitFor('all to end', async () => (await states(account.id)).failed === 2501);
     expect(await states(account.id)).toEqual({ failed: 2501 });
   });

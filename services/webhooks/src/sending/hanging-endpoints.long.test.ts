@@ -118,7 +118,7 @@ describe('endpoints that hang', () => {
     // The witness has what was emitted after it was registered, and no more; once it has that, what waits had every chance to be sent.
     const { id } = await register(account, witness.url);
     await emitMany(account, 5);
-    await account.client.testEndpoint({ params: { endpoint_id: id } });
+    await account.client.webhooks.test({ params: { endpoint_id: id } });
     await waitFor('the witness', () => witness.received.length === 6);
     expect(hanging.received).toHaveLength(1);
   });
@@ -135,7 +135,7 @@ describe('the tries of an endpoint', () => {
       await emitContactCreated(account);
       await waitFor('all to hang', () => hanging.received.length === round * 20);
       expect(open.now).toBe(20);
-      await Promise.all(endpoints.map(({ id }) => account.client.deleteEndpoint({ params: { endpoint_id: id } })));
+      await Promise.all(endpoints.map(({ id }) => account.client.webhooks.delete({ params: { endpoint_id: id } })));
       await waitFor('the connections to be closed', () => open.now === 0);
     }
     const rows = () => sql`
@@ -157,17 +157,17 @@ describe('the tries of an endpoint', () => {
     const { receiver, open } = await hangingReceiver();
     const endpoint = await register(account, receiver.url);
     const params = { endpoint_id: endpoint.id };
-    const sent = await account.client.testEndpoint({ params });
+    const sent = await account.client.webhooks.test({ params });
     await waitFor('the try', () => open.now === 1);
-    await account.client.updateEndpoint({ params, body: { active: false } });
+    await account.client.webhooks.update({ params, body: { active: false } });
     await waitFor('the connection to be closed', () => open.now === 0);
     const ended = await delivery(account, endpoint.id, (one) => one.status === 'failed' && one.tries.length === 1);
     expect([ended.reason, ended.tries[0]]).toMatchObject(['endpoint_disabled', { status: null, error: 'http' }]);
     const [row] = await sql`select failing_since, disabled_reason from endpoints where id = ${endpoint.id}`;
     expect(row).toEqual({ failing_since: null, disabled_reason: null });
     receiver.respond = (_, response) => response.writeHead(204).end();
-    await account.client.updateEndpoint({ params, body: { active: true } });
-    await account.client.redeliver({ params: { ...params, delivery_id: sent.id } });
+    await account.client.webhooks.update({ params, body: { active: true } });
+    await account.client.webhooks.deliveries.redeliver({ params: { ...params, delivery_id: sent.id } });
     const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');
     expect([done.id, done.tries.length, (await deliveriesTo(account, endpoint.id)).length]).toEqual([sent.id, 2, 1]);
   });

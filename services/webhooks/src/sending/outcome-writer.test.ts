@@ -20,7 +20,7 @@ afterAll(async () => {
 async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> {
   const account = await platform.account();
   const endpoint = await register(account, 'https://93.184.216.34/', { active: false });
-  const { id } = await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+  const { id } = await account.client.webhooks.test({ params: { endpoint_id: endpoint.id } });
   return {
     accountId: account.id,
     endpointId: endpoint.id,

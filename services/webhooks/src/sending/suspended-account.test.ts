@@ -25,7 +25,7 @@ afterAll(async () => {
 async function look(other: TestAccount, endpointId: string): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const before = witness.received.length;
-    await other.client.testEndpoint({ params: { endpoint_id: endpointId } });
+    await other.client.webhooks.test({ params: { endpoint_id: endpointId } });
     await waitFor('the witness', () => witness.received.length > before);
   }
 }

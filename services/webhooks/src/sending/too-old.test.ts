@@ -22,7 +22,7 @@ const dayMs = 86_400_000;
 it('deliveries that are too old to be tried end without being read over, and what came after them is sent', async () => {
   const { account, endpoint, receiver } = await openEndpoint(platform, receivers, [200]);
   const params = { endpoint_id: endpoint.id };
-  await account.client.updateEndpoint({ params, body: { paused: true } });
+  await account.client.webhooks.update({ params, body: { paused: true } });
   // All within one day, which is over; their events are gone.
   const begin = uuidAt(platform.clock.now().getTime() - 39 * dayMs).slice(0, 13);
   await sql`
@@ -39,7 +39,7 @@ it('deliveries that are too old to be tried end without being read over, and wha
   });
   await sql.unsafe('analyze deliveries');
   await emitContactCreated(account);
-  await account.client.updateEndpoint({ params, body: { paused: false } });
+  await account.client.webhooks.update({ params, body: { paused: false } });
   await waitFor('the new one', () => receiver.received.length === 1);
   const count = async () =>
     await sql<{ status: string; reason: string | null; count: number }[]>`

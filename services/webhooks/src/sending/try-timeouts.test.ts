@@ -17,7 +17,7 @@ it('a try without an answer in time is a timeout, and the delivery waits for its
   const account = await platform.account();
   receiver.respond = () => undefined;
   const endpoint = await register(account, receiver.url);
-  await account.client.testEndpoint({ params: { endpoint_id: endpoint.id } });
+  await account.client.webhooks.test({ params: { endpoint_id: endpoint.id } });
   const failed = await delivery(account, endpoint.id, (one) => one.tries.length === 1);
   expect(failed).toMatchObject({ status: 'pending', tries: [{ status: null, error: 'timeout' }] });
 });

@@ -46,13 +46,13 @@ describe('a stream', () => {
   it('has each event from now on as it is sent, under its sequence and its kind', async () => {
     const [account, other] = [await platform.account(), await platform.account()];
     await emitContactCreated(account, 'Before');
-    await waitFor('the event', async () => (await account.client.listEvents()).data.length === 1);
+    await waitFor('the event', async () => (await account.client.events.list()).data.length === 1);
     const reader = await open(account);
     expect([reader.status, reader.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8']);
     expect(reader.headers).toMatchObject({ 'cache-control': 'no-store', 'request-id': expect.any(String) });
     await emitContactCreated(other);
     const contact = await emitContactCreated(account, 'One\nTwo');
-    await account.client.updateContact({ params: { contact_id: contact.id }, body: { name: 'Three' } });
+    await account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body: { name: 'Three' } });
     const events = await received(reader, 2);
     const sent = [await platform.event(account.id, 'contact.created', (data) => data.contact.id === contact.id)];
     sent.push(await platform.event(account.id, 'contact.updated'));
@@ -67,10 +67,10 @@ describe('a stream', () => {
       open(account, { query: '?types=order.*,*' }),
     ]);
     const { id } = await emitContactCreated(account);
-    await account.client.updateContact({ params: { contact_id: id }, body: { name: 'New' } });
-    await waitFor('both', async () => (await account.client.listEvents()).data.length === 2);
+    await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: 'New' } });
+    await waitFor('both', async () => (await account.client.events.list()).data.length === 2);
     const endpoint = await register(account, 'http://127.0.0.1:1');
-    await account.client.testEndpoint({ params: { endpoint_id: endpoint.id }, body: {} });
+    await account.client.webhooks.test({ params: { endpoint_id: endpoint.id }, body: {} });
     for (const [index, reader] of readers.entries()) await received(reader, 3 - [1, 2, 0][index]!);
     expect(readers.map(idsOf)).toEqual([[2, 3], [3], [1, 2, 3]]);
   });
@@ -133,11 +133,11 @@ describe('a stream', () => {
     try {
       await open({ key: account.testKey });
       await waitFor('news of an example', async () => {
-        await account.testClient.triggerEvent({ body: { type: 'deal.won' } });
+        await account.testClient.events.trigger({ body: { type: 'deal.won' } });
         return timesTold(account.sandboxId) > 0;
       });
       const { id } = await register(account, 'http://127.0.0.1:1');
-      await account.client.testEndpoint({ params: { endpoint_id: id }, body: {} });
+      await account.client.webhooks.test({ params: { endpoint_id: id }, body: {} });
       // At once, and when the event comes back over the bus.
       await waitFor('news of a test, twice', () => timesTold(account.id) === 2);
     } finally {

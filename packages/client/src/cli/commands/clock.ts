@@ -1,12 +1,9 @@
+import { createClient } from '../../client.ts';
 import { isPlatformError } from '../../errors.ts';
 import type { SandboxClock } from '../../generated/types.ts';
-import { wait } from '../../requests/delays.ts';
 import type { Command, CommandCall } from '../command.ts';
 import { SetupError, UsageError } from '../errors.ts';
 import { durationMs, jsonLine } from '../text.ts';
-
-/** Milliseconds between two looks at a clock that is advancing. */
-const pollMs = 500;
 
 export const clock: Command = {
   name: 'clock',
@@ -15,7 +12,10 @@ export const clock: Command = {
   summary: "Show the sandbox's clock",
   options: [],
   examples: ['clock', 'clock --json'],
-  run: async (call) => show(call, await read(call)),
+  async run(call) {
+    const client = createClient(await call.clientOptions());
+    show(call, await refusedInLive(call, () => client.sandbox.clock.get({ signal: call.signal })));
+  },
 };
 
 export const clockAdvance: Command = {
@@ -29,13 +29,15 @@ export const clockAdvance: Command = {
   examples: ['clock advance 2d', 'clock advance 1h30m', 'clock advance 2027-01-01T09:00:00+01:00'],
   async run(call) {
     const [text] = call.positionals as [string];
-    const before = await read(call);
-    const body = { advance_to: targetOf(text, before.now) };
-    let state = await refusedInLive(call, () => call.send<SandboxClock>(line('POST'), { body }));
-    while (state.status === 'advancing' && !call.isSet('no-wait')) {
-      await wait(pollMs, call.signal);
-      state = await read(call);
-    }
+    const client = createClient(await call.clientOptions());
+    const { signal } = call;
+    const state = await refusedInLive(call, async () => {
+      const before = await client.sandbox.clock.get({ signal });
+      const body = { advance_to: targetOf(text, before.now) };
+      const begun = await client.sandbox.clock.advance({ body, signal });
+      if (begun.status === 'ready' || call.isSet('no-wait')) return begun;
+      return await client.waitFor.clock({ signal, timeoutMs: Number.POSITIVE_INFINITY });
+    });
     show(call, state);
   },
 };
@@ -48,12 +50,6 @@ function targetOf(text: string, now: string): string {
   throw new UsageError(
     `The clock advances by a duration such as 2d, 90m or 1h30m, or to a time such as 2027-01-01T09:00:00Z, not by ${JSON.stringify(text)}`,
   );
-}
-
-const line = (method: string) => ({ method, path: '/v1/sandbox/clock' });
-
-function read(call: CommandCall): Promise<SandboxClock> {
-  return refusedInLive(call, () => call.send<SandboxClock>(line('GET')));
 }
 
 async function refusedInLive<Value>(call: CommandCall, send: () => Promise<Value>): Promise<Value> {

@@ -22,7 +22,7 @@ export const login: Command = {
     const url = call.value('url') ?? call.env.CUSTOMER_PLATFORM_URL;
     if (!url) throw new UsageError("--url must be the API's address, such as https://api.example.com");
     const key = await readKey(call);
-    const me = await clientOf(url, key).getMe({ signal: call.signal });
+    const me = await clientOf(url, key).me.get({ signal: call.signal });
     await call.settings.write(credentialsFile, { url, key });
     if (call.isJson) return call.print(jsonLine(me));
     call.print(
