@@ -120,7 +120,7 @@ describe('programs in TypeScript', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('compile under strict, as a reader would compile them', async () => {
-    const files = typed.flatMap((name) => programsOf(name, 'ts').map(({ file, code }) => write(file, code)));
+    const files = typed.flatMap((name) => programsOf(name).map(({ file, code }) => write(file, code)));
     const options = '--noEmit --strict --skipLibCheck --module nodenext --allowImportingTsExtensions --types node';
     const outcome = await finished(process.execPath, [
       join(modules, 'typescript/bin/tsc'),
@@ -130,7 +130,7 @@ describe('programs in TypeScript', () => {
     expect(outcome).toEqual({ code: 0, output: '' });
   }, 120_000);
 
-  it.each(typed.flatMap((name) => programsOf(name, 'ts')))(
+  it.each(typed.flatMap((name) => programsOf(name)))(
     '$file runs to its end',
     async ({ file, code }) => {
       const { code: status, output } = await finished(process.execPath, [write(file, code)]);
@@ -170,10 +170,10 @@ function pageOf(name: string): string {
   return readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8');
 }
 
-/** Returns the programs of a page in one language. */
-function programsOf(name: string, language: string): { file: string; code: string }[] {
-  const blocks = [...pageOf(name).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))];
-  return blocks.map(([, code], index) => ({ file: `${name}-${index + 1}.${language}`, code: code! }));
+/** Returns the programs of a page in TypeScript. */
+function programsOf(name: string): { file: string; code: string }[] {
+  const blocks = [...pageOf(name).matchAll(/^```ts\n([\s\S]*?)^```/gm)];
+  return blocks.map(([, code], index) => ({ file: `${name}-${index + 1}.ts`, code: code! }));
 }
 
 function blocksOf(page: string): Block[] {

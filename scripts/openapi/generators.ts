@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { firstTool, type ToolResult, toolAt } from '../tool.ts';
@@ -74,8 +74,8 @@ function generatePython(input: string, output: string): Outcome {
   const generated = client(args, { env: { PATH: `${programs}:${process.env.PATH ?? ''}` } });
   if (!generated.ok) return { name, fault: failure(name, generated) };
   const compiled = python(['-m', 'compileall', '-q', output]);
-  if (!compiled.ok) return { name, fault: failure(`what ${name} generates does not compile`, compiled) };
-  return { name };
+  const fault = compiled.ok ? undefined : failure(`what ${name} generates does not compile`, compiled);
+  return { name, fault };
 }
 
 /** Validates with openapi-generator, from PATH or from the archive that Maven copies. */
