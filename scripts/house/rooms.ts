@@ -14,6 +14,7 @@ export const rooms: Record<string, string[] | 'any'> = {
   'packages/documents': ['service-kit'],
   'packages/phone-number': [],
   'packages/client': [],
+  'packages/client-python': [],
   'packages/console': ['contracts'],
   'packages/admin-cli': ['contracts'],
   'packages/testkit': ['contracts', 'service-kit', 'client', 'deploy', 'gateway'],

@@ -1,0 +1,1 @@
+"""Generator of the client: see generate.py."""

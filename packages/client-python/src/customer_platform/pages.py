@@ -1,0 +1,92 @@
+"""Lists of the API, which come in pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from ._api import Api, AsyncApi
+from ._requests import Request
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """A page of a list."""
+
+    data: list[T]
+    has_more: bool
+    """Whether another page follows."""
+    next: str | None
+    """The `starting_after` of the following page; None on the last."""
+
+
+class Pages(Generic[T]):
+    """A list: iterate over it for all entries, which are requested page by page, or take one page with `page()`."""
+
+    def __init__(self, api: Api, request: Request, parse: Callable[[Any], T]) -> None:
+        self._api = api
+        self._request = request
+        self._parse = parse
+
+    def page(self) -> Page[T]:
+        """Requests the first page, or the one after `starting_after`."""
+        return self._api.call(self._request, _page_of(self._parse))
+
+    def pages(self) -> Iterator[Page[T]]:
+        """Requests the pages one after another."""
+        request = self._request
+        while True:
+            page = self._api.call(request, _page_of(self._parse))
+            yield page
+            if page.next is None:
+                return
+            request = _following(request, page.next)
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page.data
+
+
+class AsyncPages(Generic[T]):
+    """A list in asyncio: `async for` has all entries, which are requested page by page; `await page()` has one page."""
+
+    def __init__(self, api: AsyncApi, request: Request, parse: Callable[[Any], T]) -> None:
+        self._api = api
+        self._request = request
+        self._parse = parse
+
+    async def page(self) -> Page[T]:
+        """Requests the first page, or the one after `starting_after`."""
+        return await self._api.call(self._request, _page_of(self._parse))
+
+    async def pages(self) -> AsyncIterator[Page[T]]:
+        """Requests the pages one after another."""
+        request = self._request
+        while True:
+            page = await self._api.call(request, _page_of(self._parse))
+            yield page
+            if page.next is None:
+                return
+            request = _following(request, page.next)
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        async for page in self.pages():
+            for each in page.data:
+                yield each
+
+
+def _page_of(parse: Callable[[Any], T]) -> Callable[[Any], Page[T]]:
+    def parsed(value: Any) -> Page[T]:
+        try:
+            return Page([parse(each) for each in value["data"]], bool(value["has_more"]), value["next"])
+        except (KeyError, TypeError) as error:
+            raise ValueError("no page of a list") from error
+
+    return parsed
+
+
+def _following(request: Request, next_page: str) -> Request:
+    return replace(request, query={**request.query, "starting_after": next_page})
