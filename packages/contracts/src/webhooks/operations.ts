@@ -27,10 +27,8 @@ const afterSequence = sequence.optional().meta({
   description: 'Only events with a greater `sequence`.',
   example: 5,
   // Clients have a number, as `sequence` is; digits beyond all numbers are taken too.
-  override: ({ jsonSchema }) => {
-    delete jsonSchema.pattern;
-    Object.assign(jsonSchema, { type: 'integer', minimum: 0 });
-  },
+  override: ({ jsonSchema }: { jsonSchema: object }) =>
+    Object.assign(jsonSchema, { type: 'integer', minimum: 0, pattern: undefined }),
 });
 const read = 'webhooks:read';
 const write = 'webhooks:write';
