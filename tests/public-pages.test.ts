@@ -19,7 +19,7 @@ it('docs/concepts.md names every status of an appointment, a message, an attempt
 it('every method of a client that a page calls is an operation of the API', () => {
   const operations = Object.values(openApiDocument().paths ?? {}).flatMap((path) => Object.values(path as object));
   const names = new Set(operations.map((operation) => (operation as { 'x-client-name'?: string })['x-client-name']));
-  const own = /^(?:events\.stream|waitFor\.\w+)$/;
+  const own = /^(?:events\.stream|waitFor\.?\w+|close)$/;
   const called = globSync('*.md', { cwd: folder.pathname }).flatMap((file) =>
     (pageOf(file).match(/[\w.]+\(?/g) ?? [])
       .filter((word) => word.startsWith('client.') && word.endsWith('('))
