@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { errorStatus } from '@customer-platform/contracts/core';
 import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo/demo-sandbox';
@@ -14,7 +15,9 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-/** Runs the guides as a reader would: their shell blocks in order, in one shell, each followed by what it should show. */
+/**
+ * Runs the guides as a reader would: their shell blocks in order, in one shell, each followed by what it should show; and their programs.
+ */
 const guides = [
   'agents',
   'authentication',
@@ -22,6 +25,7 @@ const guides = [
   'customer-data',
   'deals',
   'errors',
+  'events',
   'idempotency',
   'messages',
   'orders',
@@ -31,7 +35,22 @@ const guides = [
   'webhooks',
 ];
 
-const tool = new URL('../packages/admin-cli/src/cli.ts', import.meta.url).pathname;
+/** Pages with programs in TypeScript. */
+const typed = [
+  'agents',
+  'calendar',
+  'client',
+  'customer-data',
+  'deals',
+  'errors',
+  'events',
+  'messages',
+  'orders',
+  'paging',
+  'webhooks',
+];
+
+const modules = new URL('../node_modules', import.meta.url).pathname;
 const separator = '\u001e';
 
 interface Block {
@@ -69,7 +88,7 @@ afterAll(async () => {
 describe.each(guides)('docs/%s.md', (name) => {
   it('every command succeeds and shows what the guide says', async () => {
     account = await platform.account();
-    const blocks = blocksOf(readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8'));
+    const blocks = blocksOf(pageOf(name));
     expect(blocks.length).toBeGreaterThan(0);
     const { code, outputs, errors } = await run(blocks, account);
     expect(code === 0 ? 'all commands succeeded' : { errors, outputs }).toBe('all commands succeeded');
@@ -81,7 +100,7 @@ describe.each(guides)('docs/%s.md', (name) => {
   }, 60_000);
 
   it('comes to its end, twice, in an account that has data', async () => {
-    const blocks = blocksOf(readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8'));
+    const blocks = blocksOf(pageOf(name));
     const first = await run(blocks, used);
     expect(first.code === 0 ? 'all commands succeeded' : first).toBe('all commands succeeded');
     // The second time some commands are refused, such as a product whose SKU is there: a reader's shell goes on.
@@ -91,8 +110,54 @@ describe.each(guides)('docs/%s.md', (name) => {
   }, 120_000);
 });
 
+describe('programs in TypeScript', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'guides-'));
+    symlinkSync(modules, join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('compile under strict, as a reader would compile them', async () => {
+    const files = typed.flatMap((name) => programsOf(name).map(({ file, code }) => write(file, code)));
+    const options = '--noEmit --strict --skipLibCheck --module nodenext --allowImportingTsExtensions --types node';
+    const outcome = await finished(process.execPath, [
+      join(modules, 'typescript/bin/tsc'),
+      ...options.split(' '),
+      ...files,
+    ]);
+    expect(outcome).toEqual({ code: 0, output: '' });
+  }, 120_000);
+
+  it.each(typed.flatMap((name) => programsOf(name)))(
+    '$file runs to its end',
+    async ({ file, code }) => {
+      const { code: status, output } = await finished(process.execPath, [write(file, code)]);
+      expect(status === 0 ? 'it ended' : output).toBe('it ended');
+    },
+    60_000,
+  );
+
+  function write(file: string, code: string): string {
+    writeFileSync(join(folder, file), code);
+    return join(folder, file);
+  }
+
+  async function finished(program: string, args: string[]): Promise<{ code: number | null; output: string }> {
+    const child = spawn(program, args, {
+      cwd: folder,
+      env: { PATH: process.env.PATH, CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: used.testKey },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { code, output: output + errors };
+  }
+});
+
 it('docs/errors.md says what to do about each code, under its status', () => {
-  const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
+  const page = pageOf('errors');
   const rows = [...page.matchAll(/^\| (`[a-z_`, ]+) \| ([\d, ]+) \| (.+) \|$/gm)];
   const listed = rows.flatMap(([, codes, statuses]) =>
     codes!.split(', ').map((code) => [code.replaceAll('`', ''), statuses!.split(', ').map(Number)] as const),
@@ -100,6 +165,16 @@ it('docs/errors.md says what to do about each code, under its status', () => {
   expect(listed.map(([code]) => code).toSorted()).toEqual(Object.keys(errorStatus).toSorted());
   for (const [code, statuses] of listed) expect(statuses).toContain(errorStatus[code as keyof typeof errorStatus]);
 });
+
+function pageOf(name: string): string {
+  return readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8');
+}
+
+/** Returns the programs of a page in TypeScript. */
+function programsOf(name: string): { file: string; code: string }[] {
+  const blocks = [...pageOf(name).matchAll(/^```ts\n([\s\S]*?)^```/gm)];
+  return blocks.map(([, code], index) => ({ file: `${name}-${index + 1}.ts`, code: code! }));
+}
 
 function blocksOf(page: string): Block[] {
   return [...page.matchAll(/^ *```sh\n([\s\S]*?)```(?:\s*```json\n([\s\S]*?)```)?/gm)].map(([, command, shown]) => ({
@@ -125,19 +200,13 @@ async function run(blocks: readonly Block[], { key, testKey }: TestAccount, opti
   const script = blocks
     .map(({ command }) => `${command}\nprintf '\\036'\n`)
     .join('')
-    .replaceAll('http://127.0.0.1:8080', platform.gatewayUrl)
+    .replaceAll('https://api.example.com', platform.gatewayUrl)
     .replaceAll('https://example.com', readersServer.url)
-    .replaceAll('http://127.0.0.1:3000', readersServer.url)
     .replaceAll('cp_test_…', testKey)
     .replaceAll('cp_live_…', key)
-    .replaceAll(/\S+/g, (word) => (isCredential(word) ? (credentials[word] ?? `${word.slice(0, -1)}x`) : word))
-    .replaceAll('npm run -s admin --', `node ${tool}`);
+    .replaceAll(/\S+/g, (word) => (isCredential(word) ? (credentials[word] ?? `${word.slice(0, -1)}x`) : word));
   const shell = spawn('bash', [options, 'pipefail', '-c', script], {
-    env: {
-      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-      ADMIN_URL: platform.adminUrl,
-      ADMIN_TOKEN: platform.adminToken,
-    },
+    env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((resolve) => shell.on('close', resolve));

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@customer-platform/deploy/local-port';
-import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
+import { type Platform, startPlatform, startReceiver, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 /** Follows docs/quickstart.md as a reader would: its programs, and its commands of the client. */
@@ -25,7 +25,6 @@ const runs: Run[] = [];
 beforeAll(async () => {
   platform = await startPlatform();
   account = await platform.account();
-  await makeBookable();
   folder = mkdtempSync(join(tmpdir(), 'quickstart-'));
   symlinkSync(new URL('../node_modules', import.meta.url).pathname, join(folder, 'node_modules'));
 }, 120_000);
@@ -39,9 +38,10 @@ afterAll(async () => {
 });
 
 it('shows the fallback and the reminder at the receiver once the clock was advanced', async () => {
-  const [receiverSource, appSource] = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!);
+  const [receiverSource, setupSource, appSource] = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!);
   const port = await freePort();
   writeFileSync(join(folder, 'receiver.mjs'), receiverSource!.replace('3000', String(port)));
+  writeFileSync(join(folder, 'setup.mjs'), setupSource!);
   writeFileSync(join(folder, 'app.mjs'), appSource!);
   const url = `http://127.0.0.1:${port}/`;
 
@@ -53,6 +53,7 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
   const shown = (): string[] => receiver.output().match(/\b[a-z]+\.[a-z]+$/gm) ?? [];
 
   await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
+  await expectDone(['setup.mjs']);
   await expectDone(['app.mjs']);
   const first = ['order.declined', 'contact.created', 'appointment.booked', 'message.sent'];
   await waitFor('the events of the app', () => first.every((kind) => shown().includes(kind)), deadlineMs);
@@ -71,21 +72,24 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
   await waitFor('the reminder', () => sentNow() === sent + 1, deadlineMs);
 }, 240_000);
 
-/** Gives the sandbox what that of the demo account has: a teammate and a booking type whose reminder is a day ahead. */
-async function makeBookable(): Promise<void> {
-  const email = 'ada@example.com';
-  await platform.admin('POST', `/admin/accounts/${account.sandboxId}/members`, { name: 'Ada', email });
-  const allDay = [['00:00', '24:00']];
-  const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, allDay]));
-  await waitFor('the teammate', async () => {
-    const body = { email, hours };
-    return (await account.request('POST', '/v1/calendar/staff', { body, key: account.testKey })).status === 201;
-  });
-  const reminders = [{ minutes_before: 1_440, channel: 'sms' as const }];
-  await account.testClient.calendar.bookingTypes.create({
-    body: { name: 'Consultation', duration_minutes: 30, staff: [email], reminders },
-  });
-}
+it('shows the tries of an endpoint that refuses', async () => {
+  const refusing = await startReceiver();
+  refusing.respond = (_, response) => response.writeHead(405).end();
+  try {
+    const [, endpoint] = /request POST \/v1\/webhooks -d '(\S+)'/.exec(page)!;
+    const request = [commandLine, 'request'];
+    const body = endpoint!.replace('https://example.com', refusing.url);
+    const { id } = JSON.parse(await expectDone([...request, 'POST', '/v1/webhooks', '-d', body])) as { id: string };
+    const list = async () => await expectDone([commandLine, 'deliveries', 'list', '--endpoint', id]);
+    await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
+    await waitFor('the first try', async () => / pending +[12] +405 /.test(await list()), deadlineMs);
+    await expectDone([commandLine, ...wordsOf('clock advance 10m')]);
+    expect(await list()).toMatch(/ pending +3 +405 /);
+    await expectDone([...request, 'DELETE', `/v1/webhooks/${id}`]);
+  } finally {
+    await refusing.stop();
+  }
+}, 120_000);
 
 /** Returns the words of a command of the page, which has to be there. */
 function wordsOf(command: string): string[] {
@@ -115,10 +119,12 @@ function run(args: string[], env: Record<string, string> = {}): Run {
   return one;
 }
 
-async function expectDone(args: string[]): Promise<void> {
+/** Returns what a program printed, which has to succeed. */
+async function expectDone(args: string[]): Promise<string> {
   const one = run(args);
   const code = await one.ended;
   expect(code === 0 ? 'done' : one.output()).toBe('done');
+  return one.output();
 }
 
 async function statusOf(url: string): Promise<number> {

@@ -59,8 +59,9 @@ describe.each(shells)('the script for %s', (shell) => {
   });
 });
 
-const pages = ['assistants', 'command-line', 'quickstart', 'sandbox'].map((page) => `docs/${page}.md`);
-const lines = [...pages, 'packages/client/README.md'].flatMap((page) => {
+const guides = ['assistants', 'client', 'command-line', 'quickstart', 'sandbox', 'webhooks'];
+const pages = [...guides.map((name) => `docs/${name}.md`), 'packages/client/README.md'];
+const lines = pages.flatMap((page) => {
   const text = readFileSync(join(import.meta.dirname, '../../../..', page), 'utf8');
   return [...text.matchAll(/customer-platform ((?:[a-z-]+|\$).*)/g)].map(([, line]) => line!);
 });

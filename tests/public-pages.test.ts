@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs';
+import { appointmentStatus } from '@customer-platform/contracts/calendar';
+import { attemptStatus, messageStatus } from '@customer-platform/contracts/messaging';
+import { openApiDocument } from '@customer-platform/contracts/openapi';
+import { deliveryReason, deliveryStatus } from '@customer-platform/contracts/webhooks';
+import { expect, it } from '@jest/globals';
+
+/** Checks docs/*.md against the contracts. guides.long.test.ts runs what the pages show. */
+const folder = new URL('../docs/', import.meta.url);
+const pageOf = (file: string) => readFileSync(new URL(file, folder), 'utf8');
+
+it('docs/concepts.md names every status of an appointment, a message, an attempt and a delivery', () => {
+  const page = pageOf('concepts.md');
+  const statuses = [appointmentStatus, messageStatus, attemptStatus, deliveryStatus, deliveryReason];
+  const names = statuses.flatMap(({ options }) => options);
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('every method of a client that a page calls is an operation of the API', () => {
+  const operations = Object.values(openApiDocument().paths ?? {}).flatMap((path) => Object.values(path as object));
+  const names = new Set(operations.map((operation) => (operation as { 'x-client-name'?: string })['x-client-name']));
+  const own = /^(?:events\.stream|waitFor\.?\w+|close)$/;
+  const called = globSync('*.md', { cwd: folder.pathname }).flatMap((file) =>
+    (pageOf(file).match(/[\w.]+\(?/g) ?? [])
+      .filter((word) => word.startsWith('client.') && word.endsWith('('))
+      .map((word) => ({ file, name: camelCase(word.slice('client.'.length, -1)) })),
+  );
+  expect(called.length).toBeGreaterThan(20);
+  expect(called.filter(({ name }) => !names.has(name) && !own.test(name))).toEqual([]);
+});
+
+/** Returns a name of the client for Python as the client for TypeScript has it: `free_times` is `freeTimes`. */
+function camelCase(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
