@@ -53,7 +53,7 @@ class AsyncMembers:
         `GET /v1/members`, scope `account:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -139,7 +139,7 @@ class AsyncKeys:
         `GET /v1/keys`, scope `account:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -442,7 +442,7 @@ class AsyncCalendarAppointments:
             staff: Only appointments with the teammate who has this email address.
             booking_type: Only appointments of the booking type with this id.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -786,7 +786,7 @@ class AsyncCalendarFreeTimes:
             staff: Only free times of the teammate who has this email address.
             timezone: IANA timezone whose offset the times show; default: the account's. The free times are the same.
             exclude: Id of an appointment whose own time counts as free.
-            limit: Maximum number of starts per page.
+            limit: Maximum number of starts per page. Default: `1000`.
             starting_after: The `next` of the previous page, which is its last starts_at.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -855,7 +855,7 @@ class AsyncCalendarBookingTypes:
         `GET /v1/calendar/booking-types`, scope `calendar:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1078,7 +1078,7 @@ class AsyncCalendarStaffTimeOff:
 
         Args:
             email: Email address of the teammate.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1179,7 +1179,7 @@ class AsyncCalendarStaff:
         `GET /v1/calendar/staff`, scope `calendar:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1201,7 +1201,7 @@ class AsyncCalendarStaff:
         email: str,
         active: bool | None = None,
         hours: inputs.CreateStaffBodyHours | None = None,
-        overrides: dict[str, inputs.OpeningRanges] | None = None,
+        overrides: dict[str, builtins.list[builtins.list[str]]] | None = None,
         location: str | None = None,
         meeting_link: str | None = None,
         idempotency_key: str | None = None,
@@ -1266,7 +1266,7 @@ class AsyncCalendarStaff:
         *,
         active: bool | None = None,
         hours: inputs.UpdateStaffBodyHours | None = None,
-        overrides: dict[str, inputs.OpeningRanges | None] | None | NotGiven = NOT_GIVEN,
+        overrides: dict[str, builtins.list[builtins.list[str]] | None] | None | NotGiven = NOT_GIVEN,
         location: str | None | NotGiven = NOT_GIVEN,
         meeting_link: str | None | NotGiven = NOT_GIVEN,
         idempotency_key: str | None = None,
@@ -1541,7 +1541,7 @@ class AsyncAgentsPlans:
             status: awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead.
             agent: Only plans of the agent with this id.
             contact: Only plans for the contact with this id, and for contacts merged into it.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1731,7 +1731,7 @@ class AsyncAgentsKnowledgeSources:
         Args:
             kind: Only sources of this kind.
             collection: Only sources of the collection with this id.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2005,7 +2005,7 @@ class AsyncAgentsKnowledgeCollections:
         `GET /v1/agents/knowledge/collections`, scope `agents.knowledge:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2197,7 +2197,7 @@ class AsyncAgentsWorkflowVersions:
 
         Args:
             agent_id: Id of an agent.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2321,7 +2321,7 @@ class AsyncAgentsUsage:
         `GET /v1/agents/usage`, scope `agents:read`.
 
         Args:
-            days: Number of days up to today: 7, 14 or 30.
+            days: Number of days up to today: 7, 14 or 30. Default: `14`.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return await self._api.call(
@@ -2425,7 +2425,7 @@ class AsyncAgents:
         `GET /v1/agents`, scope `agents:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2675,7 +2675,7 @@ class AsyncCdpContactsConsents:
 
         Args:
             contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2769,7 +2769,7 @@ class AsyncCdpContacts:
             external_id: Only contacts with this external id.
             tag: Only contacts with this tag.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3075,7 +3075,7 @@ class AsyncCdpAudiencesMembers:
 
         Args:
             audience_id: Id of the audience.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3112,7 +3112,7 @@ class AsyncCdpAudiences:
         `GET /v1/cdp/audiences`, scope `cdp.audiences:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3347,7 +3347,7 @@ class AsyncCdpDuplicates:
 
         Args:
             reason: Only pairs with this reason.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3509,7 +3509,7 @@ class AsyncCatalogueOrders:
             contact: Only orders of the contact with this id, and of contacts that were merged into it.
             source: Only orders from this source.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3734,7 +3734,7 @@ class AsyncCatalogueProducts:
 
         Args:
             sku: Only the product with this SKU.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3931,7 +3931,7 @@ class AsyncCrmDeals:
             status: Only deals with this status.
             contact: Only deals of the contact with this id, and of contacts that were merged into it.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4226,7 +4226,7 @@ class AsyncCrmPipelines:
         `GET /v1/crm/pipelines`, scope `crm.deals:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4385,7 +4385,7 @@ class AsyncMessagesChannels:
         `GET /v1/messages/channels`, scope `messages:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4621,7 +4621,7 @@ class AsyncMessages:
         `GET /v1/messages`, scope `messages:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             reference: Only messages with exactly this reference.
             status: Only messages with this status.
@@ -4832,7 +4832,7 @@ class AsyncWebhooksDeliveries:
             endpoint_id: Id of a webhook endpoint.
             status: Only deliveries with this status.
             event: Only events of this kind.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4955,7 +4955,7 @@ class AsyncWebhooks:
         `GET /v1/webhooks`, scope `webhooks:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -5232,7 +5232,7 @@ class AsyncEvents(AsyncEventStreams):
         self,
         *,
         type: inputs.EventKind | None = None,
-        after_sequence: str | None = None,
+        after_sequence: int | None = None,
         limit: int | None = None,
         starting_after: str | None = None,
         timeout: float | None = None,
@@ -5248,7 +5248,7 @@ class AsyncEvents(AsyncEventStreams):
         Args:
             type: Only events of this kind.
             after_sequence: Only events with a greater `sequence`.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """

@@ -53,7 +53,7 @@ class Members:
         `GET /v1/members`, scope `account:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -139,7 +139,7 @@ class Keys:
         `GET /v1/keys`, scope `account:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -442,7 +442,7 @@ class CalendarAppointments:
             staff: Only appointments with the teammate who has this email address.
             booking_type: Only appointments of the booking type with this id.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -786,7 +786,7 @@ class CalendarFreeTimes:
             staff: Only free times of the teammate who has this email address.
             timezone: IANA timezone whose offset the times show; default: the account's. The free times are the same.
             exclude: Id of an appointment whose own time counts as free.
-            limit: Maximum number of starts per page.
+            limit: Maximum number of starts per page. Default: `1000`.
             starting_after: The `next` of the previous page, which is its last starts_at.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -855,7 +855,7 @@ class CalendarBookingTypes:
         `GET /v1/calendar/booking-types`, scope `calendar:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1076,7 +1076,7 @@ class CalendarStaffTimeOff:
 
         Args:
             email: Email address of the teammate.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1177,7 +1177,7 @@ class CalendarStaff:
         `GET /v1/calendar/staff`, scope `calendar:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1199,7 +1199,7 @@ class CalendarStaff:
         email: str,
         active: bool | None = None,
         hours: inputs.CreateStaffBodyHours | None = None,
-        overrides: dict[str, inputs.OpeningRanges] | None = None,
+        overrides: dict[str, builtins.list[builtins.list[str]]] | None = None,
         location: str | None = None,
         meeting_link: str | None = None,
         idempotency_key: str | None = None,
@@ -1264,7 +1264,7 @@ class CalendarStaff:
         *,
         active: bool | None = None,
         hours: inputs.UpdateStaffBodyHours | None = None,
-        overrides: dict[str, inputs.OpeningRanges | None] | None | NotGiven = NOT_GIVEN,
+        overrides: dict[str, builtins.list[builtins.list[str]] | None] | None | NotGiven = NOT_GIVEN,
         location: str | None | NotGiven = NOT_GIVEN,
         meeting_link: str | None | NotGiven = NOT_GIVEN,
         idempotency_key: str | None = None,
@@ -1539,7 +1539,7 @@ class AgentsPlans:
             status: awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead.
             agent: Only plans of the agent with this id.
             contact: Only plans for the contact with this id, and for contacts merged into it.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1729,7 +1729,7 @@ class AgentsKnowledgeSources:
         Args:
             kind: Only sources of this kind.
             collection: Only sources of the collection with this id.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2003,7 +2003,7 @@ class AgentsKnowledgeCollections:
         `GET /v1/agents/knowledge/collections`, scope `agents.knowledge:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2193,7 +2193,7 @@ class AgentsWorkflowVersions:
 
         Args:
             agent_id: Id of an agent.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2317,7 +2317,7 @@ class AgentsUsage:
         `GET /v1/agents/usage`, scope `agents:read`.
 
         Args:
-            days: Number of days up to today: 7, 14 or 30.
+            days: Number of days up to today: 7, 14 or 30. Default: `14`.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -2421,7 +2421,7 @@ class Agents:
         `GET /v1/agents`, scope `agents:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2669,7 +2669,7 @@ class CdpContactsConsents:
 
         Args:
             contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2763,7 +2763,7 @@ class CdpContacts:
             external_id: Only contacts with this external id.
             tag: Only contacts with this tag.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3067,7 +3067,7 @@ class CdpAudiencesMembers:
 
         Args:
             audience_id: Id of the audience.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3104,7 +3104,7 @@ class CdpAudiences:
         `GET /v1/cdp/audiences`, scope `cdp.audiences:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3337,7 +3337,7 @@ class CdpDuplicates:
 
         Args:
             reason: Only pairs with this reason.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3499,7 +3499,7 @@ class CatalogueOrders:
             contact: Only orders of the contact with this id, and of contacts that were merged into it.
             source: Only orders from this source.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3724,7 +3724,7 @@ class CatalogueProducts:
 
         Args:
             sku: Only the product with this SKU.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3919,7 +3919,7 @@ class CrmDeals:
             status: Only deals with this status.
             contact: Only deals of the contact with this id, and of contacts that were merged into it.
             updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4210,7 +4210,7 @@ class CrmPipelines:
         `GET /v1/crm/pipelines`, scope `crm.deals:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4367,7 +4367,7 @@ class MessagesChannels:
         `GET /v1/messages/channels`, scope `messages:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4603,7 +4603,7 @@ class Messages:
         `GET /v1/messages`, scope `messages:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             reference: Only messages with exactly this reference.
             status: Only messages with this status.
@@ -4814,7 +4814,7 @@ class WebhooksDeliveries:
             endpoint_id: Id of a webhook endpoint.
             status: Only deliveries with this status.
             event: Only events of this kind.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4937,7 +4937,7 @@ class Webhooks:
         `GET /v1/webhooks`, scope `webhooks:read`.
 
         Args:
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -5212,7 +5212,7 @@ class Events(EventStreams):
         self,
         *,
         type: inputs.EventKind | None = None,
-        after_sequence: str | None = None,
+        after_sequence: int | None = None,
         limit: int | None = None,
         starting_after: str | None = None,
         timeout: float | None = None,
@@ -5228,7 +5228,7 @@ class Events(EventStreams):
         Args:
             type: Only events of this kind.
             after_sequence: Only events with a greater `sequence`.
-            limit: Maximum number of entries per page.
+            limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """

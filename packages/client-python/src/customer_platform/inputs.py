@@ -587,7 +587,7 @@ class CreateStaffBody(TypedDict):
     """
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed. Default: empty.
     """
-    overrides: NotRequired[dict[str, OpeningRanges]]
+    overrides: NotRequired[dict[str, list[list[str]]]]
     """
     Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty.
     """
@@ -606,13 +606,34 @@ class CreateStaffBodyHours(TypedDict):
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed. Default: empty.
     """
 
-    mon: NotRequired[OpeningRanges]
-    tue: NotRequired[OpeningRanges]
-    wed: NotRequired[OpeningRanges]
-    thu: NotRequired[OpeningRanges]
-    fri: NotRequired[OpeningRanges]
-    sat: NotRequired[OpeningRanges]
-    sun: NotRequired[OpeningRanges]
+    mon: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    tue: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    wed: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    thu: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    fri: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    sat: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    sun: NotRequired[list[list[str]]]
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
 
 
 class CreateTimeOffBody(TypedDict):
@@ -916,12 +937,6 @@ class NewStage(TypedDict):
     """
     Name of the stage.
     """
-
-
-OpeningRanges: TypeAlias = list[list[str]]
-"""
-Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
-"""
 
 
 class OrderItem(TypedDict):
@@ -1656,7 +1671,7 @@ class UpdateStaffBody(TypedDict):
     """
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
     """
-    overrides: NotRequired[dict[str, OpeningRanges | None] | None]
+    overrides: NotRequired[dict[str, list[list[str]] | None] | None]
     """
     Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them.
     """
@@ -1675,13 +1690,13 @@ class UpdateStaffBodyHours(TypedDict):
     Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
     """
 
-    mon: NotRequired[OpeningRanges | None]
-    tue: NotRequired[OpeningRanges | None]
-    wed: NotRequired[OpeningRanges | None]
-    thu: NotRequired[OpeningRanges | None]
-    fri: NotRequired[OpeningRanges | None]
-    sat: NotRequired[OpeningRanges | None]
-    sun: NotRequired[OpeningRanges | None]
+    mon: NotRequired[list[list[str]] | None]
+    tue: NotRequired[list[list[str]] | None]
+    wed: NotRequired[list[list[str]] | None]
+    thu: NotRequired[list[list[str]] | None]
+    fri: NotRequired[list[list[str]] | None]
+    sat: NotRequired[list[list[str]] | None]
+    sun: NotRequired[list[list[str]] | None]
 
 
 class UpdateTemplatesBody(TypedDict):

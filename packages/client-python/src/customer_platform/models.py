@@ -3794,12 +3794,6 @@ class NestedRules(Model):
     """
 
 
-OpeningRanges = TypeAliasType("OpeningRanges", list[list[str]])
-"""
-Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
-"""
-
-
 class Order(Model):
     """
     An order of a contact, with its lines.
@@ -4885,7 +4879,7 @@ class Staff(Model):
     """
     Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed.
     """
-    overrides: dict[str, OpeningRanges]
+    overrides: dict[str, list[list[str]]]
     """
     Opening hours of single dates, in place of the weekly ones; an empty list is closed.
     """
@@ -4904,13 +4898,34 @@ class StaffHours(Model):
     Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed.
     """
 
-    mon: OpeningRanges | None = None
-    tue: OpeningRanges | None = None
-    wed: OpeningRanges | None = None
-    thu: OpeningRanges | None = None
-    fri: OpeningRanges | None = None
-    sat: OpeningRanges | None = None
-    sun: OpeningRanges | None = None
+    mon: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    tue: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    wed: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    thu: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    fri: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    sat: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
+    sun: list[list[str]] | None = None
+    """
+    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    """
 
 
 class StaffSummary(Model):
