@@ -172,7 +172,7 @@ export const groups: readonly Group[] = [
       {
         file: 'client-python.md',
         title: 'Python client',
-        summary: 'The typed client for Python 3.11 and later.',
+        summary: 'The typed client for Python 3.10 and later.',
         keywords: 'sdk library python pip install httpx package',
       },
       {
