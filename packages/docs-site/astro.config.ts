@@ -25,7 +25,10 @@ export default defineConfig({
       pagefind: { ranking: { metaWeights: { title: 2, keywords: 4 } } },
       credits: false,
       expressiveCode: { defaultProps: { frame: 'none', wrap: true } },
-      head: [{ tag: 'script', attrs: { type: 'module', src: `${base}/address.js` } }],
+      head: ['address.js', 'wide-tables.js'].map((name) => ({
+        tag: 'script',
+        attrs: { type: 'module', src: `${base}/${name}` },
+      })),
     }),
   ],
 });

@@ -1,8 +1,8 @@
 import { copyFileSync, globSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyReference } from './src/copy-reference.ts';
 import { packClient, packPythonClient } from './src/client-archives.ts';
 import { writeContentPolicy } from './src/content-policy.ts';
+import { copyReference } from './src/copy-reference.ts';
 import { flattenPages } from './src/flat-files.ts';
 import { writeMarkdown } from './src/markdown-pages.ts';
 import { docs, readPages } from './src/pages.ts';

@@ -19,19 +19,20 @@ export interface Page extends ListedPage {
   heading: string;
   /** Markdown below the first heading, as it stands in the source. */
   body: string;
-  /** Lines of the source above the body. */
-  linesAbove: number;
   links: readonly Link[];
 }
 
-/** Returns the listed pages and the reference. Throws one error that names every page which is missing and every link that leads nowhere. */
-export function readPages(): Page[] {
-  const missing = guides.filter(({ file }) => !existsSync(join(docs, file)));
+/**
+ * Returns the listed pages of a folder, and the reference. Throws one error that names every page that is missing, or every link that leads
+ * nowhere.
+ */
+export function readPages(folder = docs): Page[] {
+  const missing = guides.filter(({ file }) => !existsSync(join(folder, file)));
   if (missing.length > 0) {
     const files = missing.map(({ file }) => `docs/${file}`).join(', ');
     throw new Error(`Missing pages: ${files}. Write them, or remove them from packages/docs-site/src/manifest.ts.`);
   }
-  const pages = guides.map((page) => pageOf(page, readFileSync(join(docs, page.file), 'utf8')));
+  const pages = guides.map((page) => pageOf(page, readFileSync(join(folder, page.file), 'utf8')));
   pages.push(pageOf(referencePage, writeReference(readDocument())));
   const faults = pages.flatMap((page) => faultsOf(page));
   if (faults.length > 0) throw new Error(`Links that lead nowhere on the site:\n${faults.join('\n')}`);
@@ -42,7 +43,7 @@ function pageOf(listed: ListedPage, source: string): Page {
   const [, heading] = /^# (.+)\n/.exec(source) ?? [];
   if (heading === undefined) throw new Error(`docs/${listed.file}:1: the first line must be a heading, "# …"`);
   const body = source.slice(source.indexOf('\n') + 1);
-  return { ...listed, slug: listed.file.replace(/\.md$/, ''), heading, body, linesAbove: 1, links: linksOf(body) };
+  return { ...listed, slug: listed.file.replace(/\.md$/, ''), heading, body, links: linksOf(body) };
 }
 
 /** Returns a sentence for each relative link of a page that leads to no page and no picture. */
@@ -52,8 +53,8 @@ function faultsOf(page: Page): string[] {
     .map((link) => `${whereOf(page, link)}: ${link.target} is no page of the site and no picture in docs/images`);
 }
 
-/** Returns where a link stands in the sources. */
-export const whereOf = ({ file, linesAbove }: Page, { line }: Link) => `docs/${file}:${line + linesAbove}`;
+/** Returns where a link stands in the sources: the body begins on the second line. */
+export const whereOf = ({ file }: Page, { line }: Link) => `docs/${file}:${line + 1}`;
 
 /** Returns the file of the page that a link leads to, the page's own for `#…`; undefined if it leads to no page. */
 export function pageBehind(page: Page, { file }: Link): string | undefined {

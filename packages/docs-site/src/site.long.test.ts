@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { gunzipSync } from 'node:zlib';
 import { startBrowser, type TestBrowser } from '@customer-platform/console/browser';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
@@ -47,17 +48,21 @@ async function expectAccessible(page: Page, disabled: string[] = []): Promise<vo
   expect(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))).toEqual([]);
 }
 
-describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
-  it.each(paths)('%s has nothing that axe finds, and loads nothing that its policy refuses', async (path) => {
-    const { page, faults } = await openPage(path, { scheme });
-    await expectAccessible(page);
-    expect(faults).toEqual([]);
-  });
-});
+const screens = [
+  ['light', 1280],
+  ['dark', 360],
+] as const;
 
-it.each(paths)('%s is as wide as a phone', async (path) => {
-  const { page } = await openPage(path, { width: 360 });
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+describe.each(screens)('in %s, %i px wide', (scheme, width) => {
+  it.each(paths)(
+    '%s has nothing that axe finds, and nothing that its policy refuses or its width hides',
+    async (path) => {
+      const { page, faults } = await openPage(path, { scheme, width });
+      await expectAccessible(page);
+      expect(faults).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    },
+  );
 });
 
 it('shows the navigation on a phone once its button is pressed', async () => {
@@ -136,4 +141,43 @@ it('is led through by the keyboard: the first stop skips the navigation', async 
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   expect(new URL(page.url()).hash).toBe('#_top');
+});
+
+describe('without its script', () => {
+  it.each([360, 1280])('the reference shows every operation, %i px wide, and axe finds nothing', async (width) => {
+    const page = await browser.open(`${site.url}/docs/404`, { width });
+    await page.route('**/docs/reference/start.js', (route) => route.abort());
+    await page.goto(`${site.url}/docs/reference#rotateApiKey`);
+    const heading = page.getByRole('heading', { level: 3, name: 'Rotate an API key' });
+    expect(await heading.evaluate((element) => element.getBoundingClientRect().top)).toBeLessThan(400);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await expectAccessible(page);
+  });
+});
+
+describe('for assistants', () => {
+  const read = async (path: string) => {
+    const response = await fetch(site.url + path);
+    expect([path, response.status]).toEqual([path, 200]);
+    return await response.text();
+  };
+
+  it('llms.txt lists every page as Markdown, whose links lead to Markdown', async () => {
+    const list = await read('/docs/llms.txt');
+    const listed = [...list.matchAll(/\]\((\/docs\/[^)]+)\)/g)].map(([, path]) => path!);
+    expect(listed.sort()).toEqual([...guides.map(({ file }) => pathOf(file, '.md')), '/docs/reference.md'].sort());
+    const texts = await Promise.all(listed.map(read));
+    const links = new Set(
+      texts.flatMap((text) => [...text.matchAll(/\]\((\/docs\/[^)#]+)/g)].map(([, path]) => path!)),
+    );
+    expect([...links].filter((path) => !listed.includes(path) && !path.startsWith('/docs/images/'))).toEqual([]);
+  });
+});
+
+it('has the packed client, as npm installs it', async () => {
+  const response = await fetch(`${site.url}/docs/client.tgz`);
+  expect(response.status).toBe(200);
+  const files = gunzipSync(Buffer.from(await response.arrayBuffer())).toString('latin1');
+  expect(files).toContain('package/package.json');
+  expect(files).toContain('"name": "@customer-platform/client"');
 });

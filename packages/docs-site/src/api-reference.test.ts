@@ -1,0 +1,27 @@
+import { expect, it } from '@jest/globals';
+import { readDocument } from './api-document.ts';
+import { sectionsOf, writeReference } from './api-reference.ts';
+
+const document = readDocument();
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+it('has every operation once, under a heading with its id as anchor', () => {
+  const anchors = [...writeReference(document).matchAll(/^### .+ \{ #(\w+) \}$/gm)].map(([, id]) => id);
+  expect(anchors.sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
+});
+
+it('has the groups in the order of the document', () => {
+  const groups = [...writeReference(document).matchAll(/^## .+ \{ #tag\/(\w+) \}$/gm)].map(([, name]) => name);
+  expect(groups).toEqual(document.tags.map(({ name }) => name));
+});
+
+it('says of an operation its request, scope, client call, parameters, fields and errors', () => {
+  const { text } = sectionsOf(document).find(({ operation }) => operation.operationId === 'rotateApiKey')!;
+  expect(text).toContain('`POST /v1/keys/{key_id}/rotate`');
+  expect(text).toContain('**Scope:** `account:write` · **Client:** `client.keys.rotate`');
+  expect(text).toContain('- `key_id` (uuid, required): Id of an API key.');
+  expect(text).toMatch(/- `overlap_seconds` \(integer\): How long the old key keeps working.* Default: `86400`\./);
+  expect(text).toMatch(
+    /\*\*Errors:\*\* 400 `invalid_request` · 401 `key_required`, `invalid_key` · .*409 `invalid_state`/,
+  );
+});
