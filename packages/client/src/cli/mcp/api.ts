@@ -56,12 +56,11 @@ export async function readPage(client: ClientOptions, path: string, signal: Abor
   return response.ok ? text : undefined;
 }
 
-/** Returns the guides that an llms.txt lists, as `- [Title](…/docs/page.md): description`. */
+/** Returns the guides that an llms.txt lists, as `- [Title](/docs/page.md): description`. */
 function guidesOf(index: string): Guide[] {
-  const lines = index.matchAll(/^- \[([^\]]+)\]\([^)]*\/docs\/([\w-]+)\.md\)(?:: (.*))?$/gm);
-  return Array.from(lines, ([, title, page, description]) => ({
-    page: page!,
-    title: title!,
-    description: description ?? '',
-  }));
+  return index.split('\n').flatMap((line) => {
+    const [, title, address = '', description = ''] = /^- \[([^\]]+)\]\(([^)]+)\)(?:: (.*))?$/.exec(line) ?? [];
+    const page = /\/docs\/([\w-]+)\.md$/.exec(address)?.[1];
+    return title && page ? [{ page, title, description }] : [];
+  });
 }

@@ -7,28 +7,38 @@ import { type Assistant, startAssistant } from '../../../test/assistant.ts';
 
 let platform: Platform;
 let account: TestAccount;
+/** An assistant with a key of the sandbox, which cannot ask its user. */
+let sandbox: Assistant;
 const folder = mkdtempSync(join(tmpdir(), 'client-mcp-'));
+const main = join(import.meta.dirname, '../main.ts');
 const assistants: Assistant[] = [];
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks', 'messaging'] });
   account = await platform.account();
+  sandbox = await open(account.testKey);
 });
 afterEach(async () => {
   for (const assistant of assistants.splice(0)) {
     await assistant.close();
     expect(assistant.strays).toEqual([]);
   }
+  expect(sandbox.strays).toEqual([]);
 });
 afterAll(async () => {
+  await sandbox?.close();
   await platform?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** Starts the command as an assistant does, whose user gives that answer. */
-async function start(key: string, flags: string[] = [], answer?: 'accept' | 'decline' | 'cancel'): Promise<Assistant> {
+async function open(key: string, flags: string[] = [], answer?: 'accept' | 'decline' | 'cancel'): Promise<Assistant> {
   const env = { XDG_CONFIG_HOME: folder, CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key };
-  const command: [string, ...string[]] = [process.execPath, join(import.meta.dirname, '../main.ts'), 'mcp', ...flags];
-  const assistant = await startAssistant(command, { env, answer });
+  return await startAssistant([process.execPath, main, 'mcp', ...flags], { env, answer });
+}
+
+/** Does the same for one test. */
+async function start(...given: Parameters<typeof open>): Promise<Assistant> {
+  const assistant = await open(...given);
   assistants.push(assistant);
   return assistant;
 }
@@ -37,8 +47,7 @@ const create = (name: string) => ({ operation: 'createContact', body: { name } }
 
 describe('an assistant', () => {
   it('gets tools whose annotations tell its host which one changes something', async () => {
-    const assistant = await start(account.testKey);
-    const { tools } = await assistant.client.listTools();
+    const { tools } = await sandbox.client.listTools();
     expect(
       tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
     ).toEqual([
@@ -48,12 +57,11 @@ describe('an assistant', () => {
       ['call_operation', true, undefined],
       ['call_operation_write', false, true],
     ]);
-    expect(assistant.client.getInstructions()).toContain('a sandbox, which reaches no real person');
+    expect(sandbox.client.getInstructions()).toContain('a sandbox, which reaches no real person');
   });
 
   it('finds an operation by what it does, learns what it takes, and calls it by its id or its name in the clients', async () => {
-    const assistant = await start(account.testKey);
-    const { operations } = await assistant.json('search_operations', { query: 'create a contact' });
+    const { operations } = await sandbox.json('search_operations', { query: 'create a contact' });
     expect(operations[0]).toEqual({
       operation: 'createContact',
       name: 'cdp.contacts.create',
@@ -63,24 +71,23 @@ describe('an assistant', () => {
       scope: 'cdp.contacts:write',
       tool: 'call_operation_write',
     });
-    const described = await assistant.json('describe_operation', { operation: 'createContact' });
+    const described = await sandbox.json('describe_operation', { operation: 'createContact' });
     expect(described.body.schema.properties.name).toMatchObject({ type: 'string' });
     expect(described.errors.map(({ status }: { status: number }) => status)).toContain(400);
-    const made = await assistant.json('call_operation_write', { ...create('Ada'), operation: 'cdp.contacts.create' });
+    const made = await sandbox.json('call_operation_write', { ...create('Ada'), operation: 'cdp.contacts.create' });
     const read = { operation: 'getContact', params: { contact_id: made.id } };
-    expect(await assistant.json('call_operation', read)).toMatchObject({ id: made.id, name: 'Ada' });
-    const listed = await assistant.json('call_operation', { operation: 'listContacts', query: { limit: 1 } });
+    expect(await sandbox.json('call_operation', read)).toMatchObject({ id: made.id, name: 'Ada' });
+    const listed = await sandbox.json('call_operation', { operation: 'listContacts', query: { limit: 1 } });
     expect(listed.data).toHaveLength(1);
   });
 
   it('describes every operation within what fits a result', async () => {
-    const assistant = await start(account.testKey);
     const document = (await account.request('GET', '/v1/openapi.json', { key: null })).body;
     const paths = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>);
     const ids = paths.flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
     expect(ids.length).toBeGreaterThan(50);
     for (const operation of ids) {
-      const described = await assistant.json('describe_operation', { operation });
+      const described = await sandbox.json('describe_operation', { operation });
       expect(described).toMatchObject({ operation, params: expect.any(Array), errors: expect.any(Array) });
     }
   });
@@ -127,15 +134,13 @@ describe('a write', () => {
     expect(tools.map(({ name }) => name)).not.toContain('call_operation_write');
     const refused = await assistant.call('call_operation', create('Fay'));
     expect(refused).toEqual({ isError: true, text: expect.stringContaining('started with --read-only') });
-    const other = await start(account.testKey);
-    expect((await other.call('call_operation', create('Fay'))).text).toContain('call it with call_operation_write');
+    expect((await sandbox.call('call_operation', create('Fay'))).text).toContain('call it with call_operation_write');
   });
 });
 
 describe('a result', () => {
   it('has no key and no secret, wherever the response of an operation shows one', async () => {
-    const assistant = await start(account.testKey);
-    const write = (operation: string, given: object) => assistant.json('call_operation_write', { operation, ...given });
+    const write = (operation: string, given: object) => sandbox.json('call_operation_write', { operation, ...given });
     const hidden = expect.stringMatching(/^\[hidden; /);
     const key = await write('createApiKey', { body: { name: 'Till', mode: 'test', scopes: ['cdp.contacts:read'] } });
     expect(key).toMatchObject({ name: 'Till', key: hidden, last4: expect.stringMatching(/^.{4}$/) });
@@ -150,10 +155,9 @@ describe('a result', () => {
   });
 
   it('has none that stands in a text either', async () => {
-    const assistant = await start(account.testKey);
     const secrets = [account.key, account.testKey, `whsec_${Buffer.from('a secret of the shop').toString('base64')}`];
     await account.testClient.createContact({ body: { name: 'Notes', fields: { note: secrets.join(' ') } } });
-    const { text } = await assistant.call('call_operation', { operation: 'listContacts' });
+    const { text } = await sandbox.call('call_operation', { operation: 'listContacts' });
     expect(text).toContain('Notes');
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
@@ -162,10 +166,10 @@ describe('a result', () => {
     const fields = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`f${index}`, 'x'.repeat(900)]));
     const contacts = Array.from({ length: 20 }, (_, index) => ({ name: `Long ${index}`, fields }));
     await account.testClient.writeContacts({ body: { contacts } });
-    const assistant = await start(account.testKey);
-    const { text } = await assistant.call('call_operation', { operation: 'listContacts', query: { limit: 100 } });
+    const { text } = await sandbox.call('call_operation', { operation: 'listContacts', query: { limit: 100 } });
     expect(text.length).toBeLessThan(101_000);
-    expect(text).toMatch(/\[cut after 100000 of \d+ characters; .*query\.limit.*query\.starting_after/);
+    const [, note] = text.split('\n');
+    expect(note).toMatch(/^\[cut after 100000 of \d+ characters; ask for fewer entries with query\.limit/);
   });
 });
 
@@ -195,8 +199,12 @@ describe('a call that cannot be done says why', () => {
     ['no operation', {}, /operation/],
     ['a stream', { operation: 'streamEvents' }, /^operation: streamEvents cannot be called here\. .*listEvents/],
   ])('by naming %s', async (_fault, given, text) => {
-    const assistant = await start(account.testKey);
-    expect(await assistant.call('call_operation', given)).toEqual({ isError: true, text: expect.stringMatching(text) });
+    expect(await sandbox.call('call_operation', given)).toEqual({ isError: true, text: expect.stringMatching(text) });
+  });
+
+  it('by the areas of the API, where a search finds nothing', async () => {
+    const { text, isError } = await sandbox.call('search_operations', { query: 'zzzz' });
+    expect([isError, text]).toEqual([true, expect.stringMatching(/^query: nothing fits "zzzz"; .*calendar, agents/)]);
   });
 
   it('by the address that does not respond', async () => {
@@ -205,7 +213,7 @@ describe('a call that cannot be done says why', () => {
       CUSTOMER_PLATFORM_URL: 'http://127.0.0.1:9',
       CUSTOMER_PLATFORM_KEY: 'cp_test_x',
     };
-    const assistant = await startAssistant([process.execPath, join(import.meta.dirname, '../main.ts'), 'mcp'], { env });
+    const assistant = await startAssistant([process.execPath, main, 'mcp'], { env });
     assistants.push(assistant);
     const refused = await assistant.call('search_operations', { query: 'contacts' });
     expect(refused).toEqual({ isError: true, text: expect.stringMatching(/^connection_failed: .*127\.0\.0\.1:9/) });
