@@ -1691,12 +1691,33 @@ class UpdateStaffBodyHours(TypedDict):
     """
 
     mon: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     tue: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     wed: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     thu: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     fri: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     sat: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
     sun: NotRequired[list[list[str]] | None]
+    """
+    Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.
+    """
 
 
 class UpdateTemplatesBody(TypedDict):

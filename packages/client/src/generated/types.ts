@@ -4464,12 +4464,19 @@ export interface UpdateStaffBody {
    * @example {
    */
   hours?: {
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     mon?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     tue?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     wed?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     thu?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     fri?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     sat?: [string, string][] | null | undefined;
+    /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     sun?: [string, string][] | null | undefined;
   } | undefined;
   /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them. */

@@ -57,8 +57,11 @@ export const Hours = z
   .default({})
   .meta({ description: `${hoursRule} A day that is left out is closed.`, examples: [hoursExample] });
 
+const changedDay = openingRanges.nullable().optional().meta({
+  description: 'Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it.',
+});
 /** The same as a change, merged by key. */
-export const HoursChange = z.strictObject(dayByDay(openingRanges.nullable().optional())).meta({
+export const HoursChange = z.strictObject(dayByDay(changedDay)).meta({
   description: `${hoursRule} A day that is left out stays as it is, null closes it.`,
   examples: [hoursExample],
 });
