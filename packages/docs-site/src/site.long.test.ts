@@ -88,6 +88,7 @@ const searches: [word: string, ...paths: string[]][] = [
   ['opt-out', '/docs/messages'],
 ];
 
+const searchField = '.pagefind-ui__search-input';
 const resultLink = '.pagefind-ui__result-link';
 
 /** Searches for a word, and waits for results. */
@@ -127,9 +128,9 @@ it('shows the address under which it is read in its commands', async () => {
 
 it('is searched by the keyboard alone', async () => {
   const { page } = await openPage('/docs');
-  await page.getByRole('button', { name: 'Search', disabled: false }).waitFor();
+  await page.locator(searchField).waitFor({ state: 'attached' });
   await page.keyboard.press('Control+k');
-  await page.locator('.pagefind-ui__search-input:focus').waitFor();
+  await page.locator(`${searchField}:focus`).waitFor();
   await page.keyboard.type('refund');
   await page.locator(resultLink).first().waitFor();
   await page.keyboard.press('Escape');
