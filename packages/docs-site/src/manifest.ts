@@ -41,7 +41,7 @@ export const groups: readonly Group[] = [
       {
         file: 'quickstart.md',
         title: 'Quickstart',
-        summary: 'Receive webhooks, book an appointment and send a message in five minutes.',
+        summary: 'Receive webhooks, book an appointment and send a message in ten minutes.',
         keywords: 'getting started install tutorial first request hello world',
       },
       {
