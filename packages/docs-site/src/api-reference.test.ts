@@ -20,8 +20,7 @@ it('says of an operation its request, scope, client call, parameters, fields and
   expect(text).toContain('`POST /v1/keys/{key_id}/rotate`');
   expect(text).toContain('**Scope:** `account:write` · **Client:** `client.keys.rotate`');
   expect(text).toContain('- `key_id` (uuid, required): Id of an API key.');
-  expect(text).toMatch(/- `overlap_seconds` \(integer\): How long the old key keeps working.* Default: `86400`\./);
-  expect(text).toMatch(
-    /\*\*Errors:\*\* 400 `invalid_request` · 401 `key_required`, `invalid_key` · .*409 `invalid_state`/,
-  );
+  expect(text).toContain('- `overlap_seconds` (integer): How long the old key keeps working');
+  expect(text).toContain('**Errors:** 400 `invalid_request` · 401 `key_required`, `invalid_key` · ');
+  expect(text).toContain(' · 409 `invalid_state` · ');
 });

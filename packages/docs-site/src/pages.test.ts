@@ -20,9 +20,7 @@ it('has every listed page, and no link of a public page leads out of the site', 
 
 it('names a listed page that is missing', () => {
   rmSync(join(folder, 'errors.md'));
-  expect(() => readPages(folder)).toThrow(
-    /Missing pages: docs\/errors\.md\. Write them, or remove them from .*manifest/,
-  );
+  expect(() => readPages(folder)).toThrow('Missing pages: docs/errors.md. Write them, or remove them from ');
 });
 
 it('names file and line of links to pages of operators, to sources and to nothing', () => {

@@ -165,7 +165,7 @@ describe('for assistants', () => {
 
   it('llms.txt lists every page as Markdown, whose links lead to Markdown', async () => {
     const list = await read('/docs/llms.txt');
-    const listed = [...list.matchAll(/\]\((\/docs\/[^)]+)\)/g)].map(([, path]) => path!);
+    const listed = [...list.matchAll(/\]\((\/docs\/[^)#]+)/g)].map(([, path]) => path!);
     expect(listed.sort()).toEqual([...guides.map(({ file }) => pathOf(file, '.md')), '/docs/reference.md'].sort());
     const texts = await Promise.all(listed.map(read));
     const links = new Set(
