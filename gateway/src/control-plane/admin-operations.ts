@@ -6,6 +6,7 @@ import type { AdminResources } from './admin-operation.ts';
 import * as dead from './dead/dead-events.ts';
 import * as keys from './keys/keys.ts';
 import { listAudit } from './list-audit.ts';
+import { listTraffic } from './list-traffic.ts';
 import * as queues from './queues/queues.ts';
 import { listEndpoints } from './services/list-endpoints.ts';
 import { listServices } from './services/list-services.ts';
@@ -23,5 +24,6 @@ export const adminOperations: Implements<typeof contract.adminOperations, AdminR
   listEndpoints,
   listServices,
   listAudit,
+  listTraffic,
   republishEvents,
 };

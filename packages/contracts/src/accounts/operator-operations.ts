@@ -25,6 +25,7 @@ import {
 } from './operator-resources.ts';
 import { AddressWithInvalidKeys } from './resources.ts';
 import { Trace, TraceSummary, tracePath, traceQuery } from './trace-resources.ts';
+import { TrafficList, trafficQuery } from './traffic-resources.ts';
 
 const operation = operationsOf('gateway', null);
 
@@ -197,6 +198,18 @@ export const operatorOperations = {
     status: 200,
     response: pageOf(AuditEntry),
     errors: [],
+  }),
+  listTraffic: operation('listTraffic', {
+    method: 'GET',
+    path: '/admin/traffic',
+    scope: null,
+    summary: 'List requests by minute',
+    description:
+      'The last 24 hours, oldest first; minutes without requests are left out. Of the accounts of a minute the busiest 10,000 are there. Up to 10 s late.',
+    query: trafficQuery,
+    status: 200,
+    response: TrafficList,
+    errors: ['not_found'],
   }),
   listTraces: operation('listTraces', {
     method: 'GET',
