@@ -48,3 +48,52 @@ export const getConversation = internalRequest(
     written_on: z.array(channel).default([]),
   }),
 );
+
+/** Messages of an account, or of all, that failed, by channel and reason. */
+const failedMessages = z.object({
+  channel,
+  code: z.string(),
+  count: z.int(),
+  last_at: z.iso.datetime(),
+  last_error: z.string(),
+});
+
+/** Returns what failed of an account's messages in the last 24 hours, most first, 100 at most, and its channels. */
+export const measureMessages = internalRequest(
+  'measureMessages',
+  'messaging',
+  z.object({}),
+  z.object({
+    failed: z.array(failedMessages),
+    channels: z.array(
+      z.object({ channel, provider: z.string(), status: z.enum(['ready', 'failing']), error: z.string().nullable() }),
+    ),
+  }),
+);
+
+/** Returns, over all accounts, the channels that are failing, and the accounts with more than `failed` failed messages in the last hour; 100 of each. */
+export const findTroubledAccounts = internalRequest(
+  'findTroubledAccounts',
+  'messaging',
+  z.object({ failed: z.int() }),
+  z.object({
+    channels: z.array(
+      z.object({
+        account: z.guid(),
+        channel,
+        provider: z.string(),
+        error: z.string().nullable(),
+        failing_since: z.iso.datetime(),
+      }),
+    ),
+    accounts: z.array(z.object({ account: z.guid(), failed: z.int() })),
+  }),
+);
+
+/** Sends an account's failed messages of a period again, as its customer can. */
+export const resendFailedMessages = internalRequest(
+  'resendFailedMessages',
+  'messaging',
+  z.object({ since: z.iso.datetime(), until: z.iso.datetime().optional(), code: z.string().optional() }),
+  z.object({ matched: z.int(), refusal: z.string().nullable() }),
+);
