@@ -33,7 +33,10 @@ export const AccountHealth = z
     messages: z.object({
       failed_24h: z
         .array(z.object({ channel, code: z.string(), count, last_at: timestamp, last_error: z.string() }))
-        .meta({ description: 'Messages that failed or were refused, by channel and error code, most first.' }),
+        .meta({
+          description:
+            'Messages that failed or were refused and were not sent again, by channel and error code, most first.',
+        }),
       channels: z.array(
         z.object({ channel, provider: z.string(), status: z.enum(['ready', 'failing']), error: z.string().nullable() }),
       ),
@@ -47,7 +50,9 @@ export const AccountHealth = z
         disabled_reason: true,
         failing_since: true,
         pending: true,
-      }).extend({ failed_24h: count.meta({ description: 'Deliveries that were given up.' }) }),
+      }).extend({
+        failed_24h: count.meta({ description: 'Deliveries that were given up, 1,000 where there are more.' }),
+      }),
     ),
     plans: z.object({ failed_24h: count, last_error: z.string().nullable() }),
     modules_off: z.array(z.enum(moduleNames)).meta({
@@ -125,7 +130,7 @@ export const operatedEndpointPath = z.object({ endpoint_id: uuid });
 export const ReasonInput = z.object(reasonFields);
 export const EndpointReplayInput = z.object({
   since: instant.meta({
-    description: 'Deliveries of events since then that failed or were skipped; at most 7 days ago.',
+    description: 'Deliveries since then that failed, were skipped, or wait after a failed try.',
   }),
   ...reasonFields,
 });

@@ -5,6 +5,6 @@ import { internalRequest } from '../core/request.ts';
 export const measurePlans = internalRequest(
   'measurePlans',
   'agents',
-  z.object({}),
+  z.object({ account: z.guid() }),
   z.object({ failed: z.int(), last_error: z.string().nullable() }),
 );

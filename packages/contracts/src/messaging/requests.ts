@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
 import { timestamp } from '../core/fields.ts';
-import { internalRequest } from '../core/request.ts';
+import { changeRefusal, internalRequest } from '../core/request.ts';
 
 /**
  * Stores a message to a contact, to be sent on one channel. `key` makes it idempotent: a caller without a reply repeats the request
@@ -49,7 +49,7 @@ export const getConversation = internalRequest(
   }),
 );
 
-/** Messages of an account, or of all, that failed, by channel and reason. */
+/** Messages of an account that failed or were refused, by channel and reason. */
 const failedMessages = z.object({
   channel,
   code: z.string(),
@@ -58,11 +58,14 @@ const failedMessages = z.object({
   last_error: z.string(),
 });
 
-/** Returns what failed of an account's messages in the last 24 hours, most first, 100 at most, and its channels. */
+/**
+ * Returns what failed of an account's messages in the last 24 hours and was not sent again, most first, 100 at most, and its channels. Of more than 50,000
+ * messages the newest are counted.
+ */
 export const measureMessages = internalRequest(
   'measureMessages',
   'messaging',
-  z.object({}),
+  z.object({ account: z.guid() }),
   z.object({
     failed: z.array(failedMessages),
     channels: z.array(
@@ -71,7 +74,10 @@ export const measureMessages = internalRequest(
   }),
 );
 
-/** Returns, over all accounts, the channels that are failing, and the accounts with more than `failed` failed messages in the last hour; 100 of each. */
+/**
+ * Returns, over all accounts, the channels that are failing, longest first, and the accounts with more than `failed` messages that failed in the last hour and
+ * were not sent again, live ones first, most first; 100 of each.
+ */
 export const findTroubledAccounts = internalRequest(
   'findTroubledAccounts',
   'messaging',
@@ -95,5 +101,5 @@ export const resendFailedMessages = internalRequest(
   'resendFailedMessages',
   'messaging',
   z.object({ since: z.iso.datetime(), until: z.iso.datetime().optional(), code: z.string().optional() }),
-  z.object({ matched: z.int(), refusal: z.string().nullable() }),
+  z.object({ matched: z.int(), refusal: changeRefusal }),
 );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { internalRequest } from '../core/request.ts';
+import { changeRefusal, internalRequest } from '../core/request.ts';
 import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
@@ -56,7 +56,7 @@ const anyEndpoint = z.object({
   last_error: z.string().nullable(),
   last_error_at: z.iso.datetime().nullable(),
   last_error_trace_id: z.string().nullish(),
-  /** Deliveries that were given up in the last day; only where one account is asked for. */
+  /** Deliveries that were given up in the last day, 1,000 where there are more; only where one account is asked for. */
   failed_24h: z.number().nullish(),
 });
 export type AnyEndpoint = z.infer<typeof anyEndpoint>;
@@ -104,7 +104,7 @@ export const findAnyEndpoint = internalRequest(
     .nullable(),
 );
 
-/** Switches an endpoint of any account on again; `matched` is 0 where it was on. Null where there is none. */
+/** Switches an endpoint of an account on again; `matched` is 0 where it was on. Null where there is none. */
 export const enableAnyEndpoint = internalRequest(
   'enableAnyEndpoint',
   'webhooks',
@@ -112,10 +112,10 @@ export const enableAnyEndpoint = internalRequest(
   z.object({ matched: z.int(), disabled_reason: z.string().nullable() }).nullable(),
 );
 
-/** Begins a replay of what an endpoint of any account missed since a time, as its customer can; null where there is none. */
+/** Begins a replay of what an endpoint of an account missed since a time, as its customer can; null where there is none. */
 export const replayAnyEndpoint = internalRequest(
   'replayAnyEndpoint',
   'webhooks',
   z.object({ endpoint: z.guid(), since: z.iso.datetime() }),
-  z.object({ matched: z.int(), refusal: z.string().nullable() }).nullable(),
+  z.object({ matched: z.int(), refusal: changeRefusal }).nullable(),
 );
