@@ -79,8 +79,9 @@ describe('the control plane', () => {
       for (const id of [nobody, 'none']) {
         const path = operation.path.replace(/\{\w+\}/g, id);
         const refused = await platform.admin(operation.method, path, operation.body ? {} : undefined);
-        // No service is there that could say that it has no such dead event.
-        if (operation.path.includes('{dead_id}') && id === nobody) expectRefusal(refused, 503, 'service_unavailable');
+        // No service is there that could say that it has no such dead event or endpoint.
+        if (/\{(dead|endpoint)_id\}/.test(operation.path) && id === nobody)
+          expectRefusal(refused, 503, 'service_unavailable');
         else expectRefusal(refused, 404, 'not_found');
       }
     }
