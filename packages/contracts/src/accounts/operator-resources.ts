@@ -7,13 +7,16 @@ import { attentionText } from '../operators/queue-attention.ts';
 const service = z.enum(serviceNames);
 /** A queue's name as a path has it; which there are, the service says. */
 const queueName = text(200, 1);
-const reason = text(200, 1).refine((value) => value.trim() !== '', {
-  error: 'must be a string of 1 to 200 characters, not blank, that says why',
-});
+const reasonOf = (max: number) =>
+  text(max, 1).refine((value) => value.trim() !== '', {
+    error: `must be a string of 1 to ${max} characters, not blank, that says why`,
+  });
+/** Why something is paused or dropped: required, and longer than others, which came later. */
+const reason = reasonOf(500);
 
-/** Why an operator makes a change, as the audit log shows it: part of every change, which some require. */
+/** Why an operator makes a change, as the audit log shows it: part of every change but those that require it. */
 export const reasonFields = {
-  reason: reason.optional().meta({ description: 'Why, for the audit log.' }),
+  reason: reasonOf(200).optional().meta({ description: 'Why, for the audit log.' }),
 };
 
 /** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
