@@ -4,6 +4,7 @@ import {
   activeRequests,
   httpMethod,
   markFailed,
+  meter,
   metricsEnabled,
   requestDuration,
   setHttpStatus,
@@ -17,6 +18,9 @@ import type { TrafficCounter } from '../traffic/traffic-counter.ts';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
 
 const tracer = trace.getTracer('customer-platform');
+const refusals = meter.createCounter('gateway.requests.refused', {
+  description: 'Requests that were refused, by error code.',
+});
 /** Longest path in a span. */
 const maxPathLength = 500;
 
@@ -62,6 +66,7 @@ export function observeRequest(
     const code = status < 400 ? undefined : errorCodeOf(response);
     logged?.({ account: call.key?.account.id, operation: operationOf(call), trace_id: trace?.id });
     measured?.(status, ms);
+    if (code !== undefined) refusals.add(1, { 'platform.error_code': code });
     if (span) endSpan(span, { method, url: url!, response, call, code });
     const { key, address } = call;
     traffic.count({ accountId: key?.account.id, keyId: key?.keyId, address, status, code, ms });

@@ -42,7 +42,8 @@ export const listAttention = implement(adminOperations.listAttention, {
     return {
       channels: named(channels).map((channel) => ({ ...channel, failing_since: toTimestamp(channel.failing_since) })),
       accounts: named(accounts).slice(0, limit),
-      endpoints: webhooks?.endpoints.map(toOperatedEndpoint) ?? [],
+      // Processes of the release before return others too.
+      endpoints: (webhooks?.endpoints ?? []).filter((one) => one.disabled_reason !== null).map(toOperatedEndpoint),
       addresses,
       gone: [...(messaging ? [] : (['messaging'] as const)), ...(webhooks ? [] : (['webhooks'] as const))],
     };
