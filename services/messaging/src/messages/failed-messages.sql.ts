@@ -2,7 +2,7 @@ import type { Channel } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
 
 /** Messages that are grouped: of an account with more, the newest failures. */
-const mostGrouped = 50_000;
+const mostGrouped = 10_000;
 const mostGroups = 100;
 
 /** Messages of an account that ended alike, on the channel that was tried last. */
