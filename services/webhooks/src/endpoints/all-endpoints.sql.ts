@@ -50,14 +50,17 @@ export async function selectAllEndpoints(
   }));
 }
 
-/** Counts the deliveries of endpoint `e` that were given up in the last day: by their last try, or when they were made if there was none. */
+/** Counts the deliveries of endpoint `e` that were given up in the last day: those that were made in it, or tried last. */
 const givenUp = (sql: Sql, now: Date) => sql`(
   select count(*)::float8 from (
     select * from deliveries
     where account_id = e.account_id and endpoint_id = e.id and status = 'failed' and created_at > ${new Date(now.getTime() - longestTriedMs)}
     order by created_at desc, id desc limit (select ${mostGivenUp}::integer)
-  ) as d left join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
-  where coalesce(t.at, d.created_at) > ${new Date(now.getTime() - dayMs)})`;
+  ) as d
+  -- Their tries are looked up of those alone that are older.
+  where case when d.created_at > ${new Date(now.getTime() - dayMs)} then true else (
+    select t.at > ${new Date(now.getTime() - dayMs)} from tries t
+    where t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made) end)`;
 
 /** The place of an endpoint in the list: its time as text, since a Date has no microseconds. */
 interface Place {
