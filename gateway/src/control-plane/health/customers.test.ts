@@ -160,7 +160,7 @@ describe('the health of an account', () => {
     await send('+4930901810');
     const receiver = await startReceiver();
     receiver.respond = (_request, response) => response.writeHead(410).end();
-    const { id } = await account.client.createEndpoint({ body: { url: receiver.url, events: ['*'] } });
+    const { id } = await account.client.createEndpoint({ body: { url: receiver.url, events: ['deal.created'] } });
     await account.client.createDeal({ body: { title: 'a deal' } });
     const isDone = ({ messages, endpoints }: AccountHealth) =>
       messages.channels[0]?.status === 'failing' && endpoints[0]?.active === false && endpoints[0].failed_24h === 1;
