@@ -157,6 +157,60 @@ it('shows a booking as one trace, from the request to the first try of its webho
   expect(told.headers.traceparent).toContain(list.data[0].trace_id);
 });
 
+it('has refused requests with their account, key, address and error code, and hides those without a valid key', async () => {
+  const modules = { crm: { on: false } };
+  const account = await platform.account({ rate_limit: { per_minute: 1, burst: 3 }, modules });
+  const post = (path: string, body: object) =>
+    rawRequest(platform.adminUrl, 'POST', path, { key: platform.adminToken, body });
+  const narrow = { name: 'narrow', mode: 'live', scopes: ['messages:read'] };
+  const { key } = (await post(`/admin/accounts/${account.id}/keys`, narrow)).body;
+  const wrong = 'cp_live_0000000000000000000000000000000000000000';
+  const get = async (path: string, of: string | null) => {
+    const { status, headers } = await rawRequest(platform.gatewayUrl, 'GET', path, { key: of });
+    return { status, id: headers.get('request-id')! };
+  };
+  const [scope, module, none, invalid] = [
+    await get('/v1/webhooks', key),
+    await get('/v1/crm/deals', account.key),
+    await get('/v1/me', null),
+    await get('/v1/me', wrong),
+  ];
+  for (let count = 0; count < 2; count++) await get('/v1/me', account.key);
+  const limited = await get('/v1/me', account.key);
+  const refused = [scope, module, none, invalid, limited];
+  expect(refused.map(({ status }) => status)).toEqual([403, 404, 401, 401, 429]);
+  const spans: Span[] = [];
+  for (const { id } of refused) {
+    const ofRequest = async () => (await spansOf(id)).find(({ attributes }) => 'client.address' in attributes);
+    spans.push(await waitFor('its span', ofRequest));
+  }
+  const address = { 'client.address': '127.0.0.1' };
+  const known = { ...address, 'platform.account': account.id, 'platform.key': account.key.slice(-4) };
+  expect(spans.map(({ attributes }) => attributes)).toMatchObject([
+    { ...known, 'platform.key': key.slice(-4), 'platform.error_code': 'scope_missing' },
+    { ...known, 'platform.error_code': 'module_off' },
+    { ...address, 'platform.error_code': 'key_required' },
+    { ...address, 'platform.error_code': 'invalid_key' },
+    { ...known, 'platform.error_code': 'rate_limited', 'http.response.status_code': 429 },
+  ]);
+  for (const { attributes } of spans.slice(2, 4)) expect(attributes).not.toHaveProperty('platform.account');
+  const ours = new Set(refused.map(({ id }) => id));
+  const listed = async (query: string) => {
+    const { body } = await admin(`/admin/traces?limit=100&${query}`);
+    return body.data
+      .filter((one: { request_id: string }) => ours.has(one.request_id))
+      .map((one: Otlp) => one.error_code);
+  };
+  expect(await listed(`account=${account.id}&status_code=4xx`)).toEqual([
+    'rate_limited',
+    'module_off',
+    'scope_missing',
+  ]);
+  expect(await listed('status_code=429')).toEqual(['rate_limited']);
+  expect(await listed('status_code=401')).toEqual([]);
+  expect(await listed('status_code=401&unauthenticated=true')).toEqual(['invalid_key', 'key_required']);
+});
+
 it('records a request whose client says that it records nothing, under an id of its own, linked with the client’s trace', async () => {
   const { key } = await platform.account();
   const traceId = '0af7651916cd43dd8448eb211c80319c';

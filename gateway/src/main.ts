@@ -24,7 +24,7 @@ import { docsServer } from './docs/docs.ts';
 import { openUpstreams } from './forward/upstreams.ts';
 import { listenWithEnvelopes } from './http/listener.ts';
 import { clientAddressReader } from './http/request-head.ts';
-import { forgetOldChanges, saveKeyUses } from './jobs.ts';
+import { forgetOldChanges, forgetOldTraffic, saveKeyUses, saveTraffic } from './jobs.ts';
 import { RequestShares } from './limits/request-shares.ts';
 import { openAdmission } from './public/admission.ts';
 import { InboundWebhooks } from './public/inbound-webhooks.ts';
@@ -33,6 +33,7 @@ import { StreamRoutes } from './public/stream-routes.ts';
 import { AnnouncedOperations } from './routes/announced-operations.ts';
 import { openOwnOperations } from './self-service/serve-own.ts';
 import { type GatewayConfig, gatewayConfig } from './settings.ts';
+import { TrafficCounter } from './traffic/traffic-counter.ts';
 
 const migrations = new URL('../migrations/', import.meta.url);
 
@@ -53,7 +54,10 @@ export async function startGateway(
   await changes.start((accountIds) => streams.forgetKeys(accountIds));
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, Object.values(internalRequests), work);
-  const jobs = [saveKeyUses(uses), forgetOldChanges].map((job) => startJob(job, work));
+  const traffic = new TrafficCounter(clock);
+  const jobs = [saveKeyUses(uses), forgetOldChanges, saveTraffic(traffic), forgetOldTraffic].map((job) =>
+    startJob(job, work),
+  );
   // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
   let isStopping = false;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
@@ -79,6 +83,7 @@ export async function startGateway(
     shares: new RequestShares(),
     bodies,
     streams,
+    traffic,
     hooks: upstreams.hooks && new InboundWebhooks(upstreams.hooks, bodies, config),
     addressOf,
     serveHealth: healthServer(foundation.health, isReady),

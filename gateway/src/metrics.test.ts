@@ -81,6 +81,19 @@ describe('metrics for Prometheus, without any collector', () => {
     expect(seriesOf('gateway_rate_limit_local')).toMatchObject([{ value: 0 }]);
   });
 
+  it('count refusals by error code', () => {
+    const codes = seriesOf('gateway_requests_refused_total').map(({ labels, value }) => [
+      labels.platform_error_code,
+      value,
+    ]);
+    expect(Object.fromEntries(codes)).toEqual({
+      rate_limited: 1,
+      not_found: 1,
+      service_unavailable: 1,
+      invalid_key: 1,
+    });
+  });
+
   it('count requests that were refused unread', () => {
     const unread = seriesOf('gateway_requests_unread_total');
     expect(unread.map(({ labels, value }) => [labels.http_response_status_code, value])).toEqual([

@@ -1,5 +1,5 @@
 import type { Account, RateLimit } from '@customer-platform/contracts/accounts';
-import type { ModuleName } from '@customer-platform/contracts/core';
+import { type ModuleName, uuid } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 
@@ -63,11 +63,10 @@ export async function updateAccountRows(
     returning *`;
 }
 
-/** Lists accounts newest first, without sandboxes; `after` is the id of one. */
+/** Lists accounts newest first, without sandboxes, after the one named: all, or those whose name has `q` or whose id or sandbox it is. */
 export async function selectAccounts(
   sql: Sql,
-  limit: number,
-  after: string | undefined,
+  { q, after, limit }: { q: string | undefined; after: string | undefined; limit: number },
 ): Promise<AccountWithSandbox[]> {
   const older = after
     ? sql`and (accounts.created_at, accounts.account_id) <
@@ -76,9 +75,21 @@ export async function selectAccounts(
   return await sql<AccountWithSandbox[]>`
     select accounts.*, sandbox.account_id as sandbox_id
     from accounts left join accounts as sandbox on sandbox.parent_id = accounts.account_id
-    where accounts.parent_id is null
-      ${older}
+    where accounts.parent_id is null ${q === undefined ? sql`` : matching(sql, q)} ${older}
     order by accounts.created_at desc, accounts.account_id desc limit ${limit}`;
+}
+
+function matching(sql: Sql, q: string) {
+  if (uuid.safeParse(q).success)
+    return sql`and accounts.account_id in (select coalesce(parent_id, account_id) from accounts where account_id = ${q})`;
+  return sql`and lower(accounts.name) like lower(${`%${q.normalize().replace(/[\\%_]/g, '\\$&')}%`})`;
+}
+
+/** Returns the names of accounts and sandboxes by their ids. */
+export async function selectNames(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await sql<Pick<AccountRow, 'account_id' | 'name'>[]>`
+    select account_id, name from accounts where account_id = any(${[...new Set(ids)]}::uuid[])`;
+  return new Map(rows.map(({ account_id, name }) => [account_id, name]));
 }
 
 /** Returns the name of an account's sandbox. */

@@ -6,6 +6,7 @@ export interface Change extends Pick<AuditEntry, 'action' | 'target'> {
   actor: string;
   at: Date;
   account?: string | undefined;
+  reason?: string | undefined;
 }
 
 /** The fields that a change replaced, with their values before and after; no secrets. */
@@ -25,10 +26,10 @@ export async function insertChange(
   difference: Difference,
   isCertain: boolean,
 ): Promise<string> {
-  const { account = noAccount, at, actor, action, target } = change;
+  const { account = noAccount, at, actor, action, target, reason = null } = change;
   const [row] = await sql<{ id: string }[]>`
-    insert into audit (account_id, at, actor, action, target, before, after, is_certain)
-    values (${account}, ${at}, ${actor}, ${action}, ${target}, ${json(sql, difference.before)}, ${json(sql, difference.after)}, ${isCertain})
+    insert into audit (account_id, at, actor, action, target, reason, before, after, is_certain)
+    values (${account}, ${at}, ${actor}, ${action}, ${target}, ${reason}, ${json(sql, difference.before)}, ${json(sql, difference.after)}, ${isCertain})
     returning id`;
   return row!.id;
 }
@@ -51,7 +52,7 @@ export async function selectChanges(
   { after, limit, certainSince }: { after: string | undefined; limit: number; certainSince: Date },
 ): Promise<AuditRow[]> {
   return await sql<AuditRow[]>`
-    select id, at, actor, action, nullif(account_id, ${noAccount}) as account, target, before, after from audit
+    select id, at, actor, action, nullif(account_id, ${noAccount}) as account, target, reason, before, after from audit
     where (is_certain or at < ${certainSince}) ${account ? sql`and account_id = ${account}` : sql``}
       ${actor ? sql`and actor = ${actor}` : sql``} ${after ? sql`and id < ${after}` : sql``}
     order by id desc limit ${limit}`;

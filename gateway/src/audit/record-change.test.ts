@@ -21,7 +21,9 @@ async function changeWhileBusy(target: string, work: () => Promise<{ isChanged: 
   const busy = new ApiError('rate_limited', 'Too many of your requests are in progress', {});
   const onConnection = (use: (on: typeof sql) => Promise<unknown>) => (++uses === 2 ? Promise.reject(busy) : use(sql));
   const call = { account: { name: 'Ada' }, now: new Date(), onConnection } as never;
-  const failure = await recordAround(call, { action: 'queues.pause', target }, work).catch((error: Error) => error);
+  const failure = await recordAround(call, { action: 'queues.pause', target, reason: undefined }, work).catch(
+    (error: Error) => error,
+  );
   const rows = await sql`select is_certain from audit where target = ${target}`;
   return { failure, rows: [...rows] };
 }

@@ -8,6 +8,9 @@ export interface Acting {
   account: Pick<AccountContext, 'name'>;
   now: Date;
   tx: Sql;
+  /** Either may have the reason of the change. */
+  body?: object | undefined;
+  query?: object | undefined;
 }
 
 /** A change in the words of the audit log. */
@@ -15,9 +18,15 @@ export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
   account?: string | undefined;
 }
 
-/** Records a change of the gateway's own data, in its transaction. */
+/** The same with its reason, where the change is made elsewhere. */
+export interface ChangedElsewhere extends Changed {
+  reason: string | undefined;
+}
+
+/** Records a change of the gateway's own data, in its transaction, with the reason that its call has. */
 export async function recordChange(call: Acting, changed: Changed, difference: Difference): Promise<void> {
-  await insertChange(call.tx, { ...changed, actor: call.account.name, at: call.now }, difference, true);
+  const { reason }: { reason?: string } = { ...call.query, ...call.body };
+  await insertChange(call.tx, { ...changed, reason, actor: call.account.name, at: call.now }, difference, true);
 }
 
 /** The result of a change elsewhere; `isChanged` says that there was one. */
@@ -32,7 +41,7 @@ export interface Done<Result> extends Difference {
  */
 export async function recordAround<Result>(
   call: Pick<PrefetchCall, 'account' | 'now' | 'onConnection'>,
-  changed: Changed,
+  changed: ChangedElsewhere,
   work: () => Promise<Done<Result>>,
 ): Promise<Result> {
   const { onConnection } = call;

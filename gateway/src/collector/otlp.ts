@@ -32,11 +32,13 @@ const Nanoseconds = z.coerce
   .regex(/^\d{1,20}$/, 'must be nanoseconds since 1970')
   .transform((text) => Math.min(Number(text.slice(0, -6)) + Number(text.slice(-6)) / 1e6, maxTimeMs));
 
-/** The texts among attributes, by their key. */
+const AttributeValue = z.object({ stringValue: z.string(), intValue: z.coerce.string() }).partial();
+
+/** The texts and integers among attributes, as text, by their key. */
 const Attributes = z
-  .array(z.object({ key: z.string(), value: z.object({ stringValue: z.string() }).partial().optional() }))
+  .array(z.object({ key: z.string(), value: AttributeValue.optional() }))
   .default([])
-  .transform((list) => new Map(list.map(({ key, value }) => [key, value?.stringValue])));
+  .transform((list) => new Map(list.map(({ key, value }) => [key, value?.stringValue ?? value?.intValue])));
 
 const Json = z.record(z.string(), z.unknown());
 
@@ -90,5 +92,7 @@ function toSpan(given: Record<string, unknown>) {
     requestId: attributes.get('platform.request_id'),
     account: attributes.get('platform.account'),
     operation: attributes.get('platform.operation'),
+    statusCode: Number(attributes.get('http.response.status_code')) || undefined,
+    errorCode: attributes.get('platform.error_code'),
   };
 }

@@ -17,24 +17,28 @@ const spanCost = 300;
 /** Requests of one trace that it is found by. */
 const maxRequests = 100;
 
-/** The gateway's span of a request. */
-export interface RequestSpan {
+/** A request, or a whole trace. */
+export interface Timed {
   readonly isError: boolean;
   readonly startMs: number;
   readonly endMs: number;
 }
 
+/** The gateway's span of a request. */
+export interface RequestSpan extends Timed {
+  readonly statusCode: number | undefined;
+  /** Of a refusal. */
+  readonly errorCode: string | undefined;
+}
+
 /** A trace as lists show it. */
-export interface StoredTrace {
+export interface StoredTrace extends Timed {
   readonly traceId: string;
   /** The first request of the trace; undefined where it has none, or its span has not come. */
   readonly request: RequestSpan | undefined;
   readonly requestId: string | undefined;
   readonly account: string | undefined;
   readonly operation: string | undefined;
-  readonly isError: boolean;
-  readonly startMs: number;
-  readonly endMs: number;
   readonly spans: number;
 }
 
@@ -44,6 +48,10 @@ export interface TraceFilter {
   operation?: string | undefined;
   whole?: Wanted | undefined;
   request?: Wanted | undefined;
+  /** Status codes of the request, both inclusive. */
+  statusCodes?: readonly [number, number] | undefined;
+  /** Also requests that were refused for want of a valid key. */
+  unauthenticated?: boolean | undefined;
 }
 
 interface Wanted {
@@ -163,9 +171,10 @@ export class TraceStore {
     entry.isError ||= span.isError;
     entry.startMs = Math.min(entry.startMs, span.startMs);
     entry.endMs = Math.max(entry.endMs, span.endMs);
-    const { requestId, account, operation, isError, startMs, endMs } = span;
+    const { requestId, account, operation, isError, startMs, endMs, statusCode, errorCode } = span;
     if (isOfGateway && startMs < (entry.request?.startMs ?? Number.POSITIVE_INFINITY)) {
-      Object.assign(entry, { requestId, account, operation, request: { isError, startMs, endMs } });
+      const request = { isError, startMs, endMs, statusCode, errorCode };
+      Object.assign(entry, { requestId, account, operation, request });
     }
     entry.requestId ??= requestId;
     entry.account ??= account;
@@ -192,14 +201,21 @@ export class TraceStore {
   }
 }
 
-function matches(trace: Entry, { account, operation, whole, request }: TraceFilter): boolean {
+/** Error codes of requests without a valid key; the last is also that of a key over its rate. */
+const keyless: unknown[] = ['key_required', 'invalid_key', 'rate_limited'];
+
+function matches(trace: Entry, filter: TraceFilter): boolean {
+  const { account, operation, whole, request, statusCodes, unauthenticated } = filter;
   if (account !== undefined && trace.account !== account) return false;
   if (operation !== undefined && trace.operation !== operation) return false;
+  const { statusCode = 0, errorCode } = trace.request ?? {};
+  if (!unauthenticated && trace.account === undefined && keyless.includes(errorCode)) return false;
+  if (statusCodes && (statusCode < statusCodes[0] || statusCode > statusCodes[1])) return false;
   return isWanted(trace, whole) && isWanted(trace.request, request);
 }
 
 /** Returns whether a trace, or its request, is as a filter wants it: where there is none, only for a filter that wants nothing. */
-function isWanted(timed: RequestSpan | undefined, { isError, atLeastMs }: Wanted = {}): boolean {
+function isWanted(timed: Timed | undefined, { isError, atLeastMs }: Wanted = {}): boolean {
   if (isError === undefined && atLeastMs === undefined) return true;
   if (!timed) return false;
   return (isError ?? timed.isError) === timed.isError && timed.endMs - timed.startMs >= (atLeastMs ?? 0);

@@ -4,10 +4,15 @@ import * as accounts from './accounts/accounts.ts';
 import * as members from './accounts/members.ts';
 import type { AdminResources } from './admin-operation.ts';
 import * as dead from './dead/dead-events.ts';
+import * as endpoints from './endpoints/endpoints.ts';
+import { listEndpoints } from './endpoints/list-endpoints.ts';
+import { getAccountHealth } from './health/get-account-health.ts';
+import { listAttention } from './health/list-attention.ts';
+import { resendMessages } from './health/resend-messages.ts';
 import * as keys from './keys/keys.ts';
 import { listAudit } from './list-audit.ts';
+import { listTraffic } from './list-traffic.ts';
 import * as queues from './queues/queues.ts';
-import { listEndpoints } from './services/list-endpoints.ts';
 import { listServices } from './services/list-services.ts';
 import { republishEvents } from './services/republish-events.ts';
 import * as traces from './traces/traces.ts';
@@ -20,8 +25,13 @@ export const adminOperations: Implements<typeof contract.adminOperations, AdminR
   ...dead,
   ...queues,
   ...traces,
+  ...endpoints,
   listEndpoints,
+  getAccountHealth,
+  listAttention,
+  resendMessages,
   listServices,
   listAudit,
+  listTraffic,
   republishEvents,
 };

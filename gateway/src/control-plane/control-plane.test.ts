@@ -79,8 +79,9 @@ describe('the control plane', () => {
       for (const id of [nobody, 'none']) {
         const path = operation.path.replace(/\{\w+\}/g, id);
         const refused = await platform.admin(operation.method, path, operation.body ? {} : undefined);
-        // No service is there that could say that it has no such dead event.
-        if (operation.path.includes('{dead_id}') && id === nobody) expectRefusal(refused, 503, 'service_unavailable');
+        // No service is there that could say that it has no such dead event or endpoint.
+        if (/\{(dead|endpoint)_id\}/.test(operation.path) && id === nobody)
+          expectRefusal(refused, 503, 'service_unavailable');
         else expectRefusal(refused, 404, 'not_found');
       }
     }
@@ -250,6 +251,23 @@ describe('an account', () => {
       expectRefusal(response, 400, 'invalid_request', 'starting_after');
     }
     expectRefusal(await platform.admin('GET', '/admin/accounts?limit=101'), 400, 'invalid_request', 'limit');
+  });
+
+  it('is found by a part of its name in any case and form, and by its id or that of its sandbox', async () => {
+    const cafe = await make({ name: 'Café 100%_Quokka' });
+    const other = await make({ name: 'Quokka & Co' });
+    const found = async (q: string) => {
+      const { status, body } = await platform.admin('GET', `/admin/accounts?q=${encodeURIComponent(q)}`);
+      expect([q, status]).toEqual([q, 200]);
+      return body.data.map((each: { id: string }) => each.id);
+    };
+    expect(await found('quokka')).toEqual([other.id, cafe.id]);
+    for (const q of ['CAFÉ', 'cafe\u0301', '0%_q', cafe.id.toUpperCase(), cafe.sandbox_id])
+      expect([q, await found(q)]).toEqual([q, [cafe.id]]);
+    for (const q of ['caf_', '%quokka%', '(sandbox)', '\\', nobody]) expect([q, await found(q)]).toEqual([q, []]);
+    const paged = await platform.admin('GET', `/admin/accounts?q=quokka&limit=1&starting_after=${other.id}`);
+    expect(paged.body).toMatchObject({ data: [{ id: cafe.id }], has_more: false });
+    expectRefusal(await platform.admin('GET', '/admin/accounts?q='), 400, 'invalid_request', 'q');
   });
 
   it('is known to other services under both ids, with what it may do', async () => {

@@ -1,5 +1,6 @@
 import {
   ApiError,
+  type changeRefusal,
   describeProcess,
   type InternalRequest,
   operatorRequests,
@@ -7,14 +8,14 @@ import {
   type ServiceName,
   serviceNames,
 } from '@customer-platform/contracts/core';
-import { type Bus, noAccount, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
+import { type Bus, isUnavailable, noAccount, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 
 /** Time in which a service replies, or is gone. */
-const replyMs = 1_000;
+export const replyMs = 1_000;
 /** Time in which a change is made. */
-const changeMs = 10_000;
+export const changeMs = 10_000;
 /** Time in which processes read their pauses again. */
 const spreadMs = 300;
 /** Time after which a process that is silent is not waited for any more. */
@@ -86,6 +87,26 @@ export class Services {
     for (const { instance } of replies) this.#heardAtMs.set(instance, performance.now());
     return replies;
   }
+}
+
+/** Returns what a service replies to a request, for no account; undefined where it does not within 1 s, or `timeoutMs`. */
+export async function askOrGone<Request extends InternalRequest>(
+  bus: Bus,
+  request: Request,
+  input: z.input<Request['input']>,
+  timeoutMs = replyMs,
+): Promise<z.output<Request['reply']> | undefined> {
+  try {
+    return await bus.ask(request, noAccount, input, timeoutMs);
+  } catch (error) {
+    if (isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Throws what a service refuses a change with, if it does. */
+export function throwRefusal(refusal: z.output<typeof changeRefusal>): void {
+  if (refusal) throw new ApiError(refusal.code, refusal.message, { field: refusal.field ?? undefined });
 }
 
 /** Returns the service of this name. Throws 404, which says which there are. */

@@ -4,6 +4,7 @@ import {
   activeRequests,
   httpMethod,
   markFailed,
+  meter,
   metricsEnabled,
   requestDuration,
   setHttpStatus,
@@ -12,9 +13,14 @@ import {
   traceOfRequest,
 } from '@customer-platform/service-kit';
 import { type Attributes, context, propagation, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { TrafficCounter } from '../traffic/traffic-counter.ts';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
 
 const tracer = trace.getTracer('customer-platform');
+const refusals = meter.createCounter('gateway.requests.refused', {
+  description: 'Requests that were refused, by error code.',
+});
 /** Longest path in a span. */
 const maxPathLength = 500;
 
@@ -24,7 +30,10 @@ export interface PublicCall {
   /** The client waits for 100 Continue before it sends the body. */
   readonly continues: boolean;
   operation?: RoutedOperation;
-  accountId?: string;
+  /** The client's, once it is known. */
+  address?: string;
+  /** Its key, once that is known to be one, refused or not. */
+  key?: Pick<KeyRecord, 'keyId' | 'last4' | 'account'>;
   /** Of a call with a token in its path: a secret, which no span, log or metric has. */
   hook?: { route: string; operation: string; form: RegExp };
   /** Headers that continue its trace; undefined while telemetry is off. */
@@ -39,8 +48,9 @@ export function observeRequest(
   request: IncomingMessage,
   response: ServerResponse,
   call: PublicCall,
-  { log, serve }: { log: LogRequest | undefined; serve: () => Promise<void> },
+  { log, traffic, serve }: { log: LogRequest | undefined; traffic: TrafficCounter; serve: () => Promise<void> },
 ): void {
+  const beganMs = performance.now();
   const method = httpMethod(request.method!);
   const attributes = { 'http.request.method': method, 'platform.request_id': call.requestId };
   const trace = traceRequest(method, attributes, traceOfRequest(request.headers));
@@ -48,44 +58,56 @@ export function observeRequest(
   const logged = log?.(request, response);
   const measured = metricsEnabled() ? measureRequest(method, call) : undefined;
   const span = trace?.span;
-  if (logged || measured || span) {
-    const { url } = request;
-    // One listener for all: each more is a part of what a small request costs.
-    whenServed(response, () => {
-      logged?.({ account: call.accountId, operation: operationOf(call), trace_id: trace?.id });
-      measured?.(statusOf(response));
-      if (span) endSpan(span, { method, url: url!, response, call });
-    });
-  }
+  const { url } = request;
+  // One listener for all: each more is a part of what a small request costs.
+  whenServed(response, () => {
+    const status = statusOf(response);
+    const ms = performance.now() - beganMs;
+    const code = status < 400 ? undefined : errorCodeOf(response);
+    logged?.({ account: call.key?.account.id, operation: operationOf(call), trace_id: trace?.id });
+    measured?.(status, ms);
+    if (code !== undefined) refusals.add(1, { 'platform.error_code': code });
+    if (span) endSpan(span, { method, url: url!, response, call, code });
+    const { key, address } = call;
+    traffic.count({ accountId: key?.account.id, keyId: key?.keyId, address, status, code, ms });
+  });
   void (trace ? trace.run(serve) : serve());
 }
 
 /** Counts a request as under way; returns what measures it, to be called when it has been served. */
-function measureRequest(method: string, call: PublicCall): (status: number) => void {
-  const beganMs = performance.now();
+function measureRequest(method: string, call: PublicCall): (status: number, ms: number) => void {
   activeRequests.add(1, { 'http.request.method': method });
-  return (status) => {
+  return (status, ms) => {
     activeRequests.add(-1, { 'http.request.method': method });
-    requestDuration.record((performance.now() - beganMs) / 1_000, routeAttributes(method, call, status));
+    requestDuration.record(ms / 1_000, routeAttributes(method, call, status));
   };
 }
 
 function endSpan(
   span: Span,
-  served: { method: string; url: string; response: ServerResponse; call: PublicCall },
+  served: { method: string; url: string; response: ServerResponse; call: PublicCall; code: string | undefined },
 ): void {
-  const { method, url, response, call } = served;
+  const { method, url, response, call, code } = served;
   const route = routeOf(call);
   if (route) span.updateName(`${method} ${route}`);
   span.setAttributes({
     'http.route': route,
     'platform.operation': operationOf(call),
-    'platform.account': call.accountId,
+    'platform.account': call.key?.account.id,
+    'platform.key': call.key?.last4,
+    'platform.error_code': code,
+    'client.address': call.address,
     'url.path': call.hook ? undefined : pathInSpan(url, call),
   });
   if (isClientGone(response)) markFailed(span, 'client_gone');
   else setHttpStatus(span, response.statusCode);
   span.end();
+}
+
+/** Returns the error code of a response that refuses, whoever made it. */
+function errorCodeOf(response: ServerResponse): string | undefined {
+  const code = response.getHeader('error-code');
+  return typeof code === 'string' ? code : undefined;
 }
 
 function routeOf({ hook, operation }: PublicCall): string | undefined {

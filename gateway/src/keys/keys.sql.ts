@@ -88,6 +88,15 @@ export async function findKey(sql: Sql, id: string, seen?: SeenKeys, lock = sql`
 /** Does the same, and locks it until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
 export const lockKey = (tx: Sql, id: string, seen?: SeenKeys) => findKey(tx, id, seen, tx`for update`);
 
+/** Returns what keys are called, by their ids. */
+export async function selectKeysNamed(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<Pick<KeyRow, 'id' | 'name' | 'last4'>[]> {
+  return await sql<Pick<KeyRow, 'id' | 'name' | 'last4'>[]>`
+    select id, name, last4 from keys where id = any(${[...ids]}::uuid[])`;
+}
+
 /** Ends a key at once. */
 export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<void> {
   await tx`update keys set revoked_at = ${now} where account_id = ${key.account_id} and id = ${key.id}`;

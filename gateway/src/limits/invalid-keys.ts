@@ -14,6 +14,8 @@ const [bucketMs, buckets] = [300_000, 12];
 export interface AddressWithInvalidKeys {
   address: string;
   invalidKeys: number;
+  /** Most within a minute, which begins with the first. */
+  mostInAMinute: number;
   lastAtMs: number;
 }
 
@@ -50,9 +52,11 @@ export class InvalidKeys {
     });
     const found = new Map<string, AddressWithInvalidKeys>();
     for (const [address, text] of read.flatMap(Object.entries<string>)) {
-      const [count, lastAtMs] = text.split(' ').map(Number) as [number, number];
-      const known = found.get(address) ?? { address, invalidKeys: 0, lastAtMs: 0 };
+      // Gateways of the release before write no third number.
+      const [count, lastAtMs, mostInAMinute = 0] = text.split(' ').map(Number) as [number, number, number?];
+      const known = found.get(address) ?? { address, invalidKeys: 0, mostInAMinute: 0, lastAtMs: 0 };
       known.invalidKeys += count;
+      known.mostInAMinute = Math.max(known.mostInAMinute, mostInAMinute);
       known.lastAtMs = Math.max(known.lastAtMs, lastAtMs);
       found.set(address, known);
     }

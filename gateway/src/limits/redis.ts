@@ -35,7 +35,7 @@ return states`;
 
 /**
  * Counts one more under KEYS[1], which is forgotten ARGV[1] ms after the first, and in the hash KEYS[2] for the address ARGV[2], with the time
- * ARGV[3]; the hash is kept for an hour, with 5,000 addresses. Returns the count and the milliseconds until it is forgotten.
+ * ARGV[3] and the greatest count; the hash is kept for an hour, with 5,000 addresses. Returns the count and the milliseconds until it is forgotten.
  */
 const countInvalidScript = `
 local count = redis.call('INCR', KEYS[1])
@@ -43,7 +43,8 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 local known = redis.call('HGET', KEYS[2], ARGV[2])
 if known or redis.call('HLEN', KEYS[2]) < 5000 then
   local before = known and tonumber(string.match(known, '^%d+')) or 0
-  redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %s', before + 1, ARGV[3]))
+  local most = known and tonumber(string.match(known, '^%d+ %d+ (%d+)')) or 0
+  redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %s %d', before + 1, ARGV[3], math.max(most, count)))
   redis.call('EXPIRE', KEYS[2], 3600)
 end
 return { count, redis.call('PTTL', KEYS[1]) }`;

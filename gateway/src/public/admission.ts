@@ -54,15 +54,17 @@ export function openAdmission(
 
 /**
  * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
- * response carries the rate's headers; a refusal before the rate takes nothing of it.
+ * response carries the rate's headers; a refusal before the rate takes nothing of it. `known` is called with the key once it is known, refused or not.
  */
 export async function admit(
   parts: AdmissionParts,
   request: IncomingMessage,
   response: ServerResponse,
   address: string,
+  known: (record: KeyRecord) => void,
 ): Promise<KeyRecord> {
   const record = await identify(parts, request, address);
+  known(record);
   const nowMs = parts.clock().getTime();
   if (record.expiresAtMs <= nowMs) throw await invalidKey(parts, address);
   parts.uses.note(record, nowMs);

@@ -20,6 +20,7 @@ import type { KeyRecord } from '../keys/key-record.ts';
 import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { openOwnOperations } from '../self-service/serve-own.ts';
+import type { TrafficCounter } from '../traffic/traffic-counter.ts';
 import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
 import type { InboundWebhooks } from './inbound-webhooks.ts';
 import { sendMe } from './me.ts';
@@ -41,6 +42,7 @@ export interface PublicParts extends AdmissionParts {
   shares: RequestShares;
   bodies: BodyIntake;
   streams: Pick<StreamRoutes, 'pass'>;
+  traffic: TrafficCounter;
   /** Undefined where no messaging is set up. */
   hooks: InboundWebhooks | undefined;
   addressOf(request: IncomingMessage): string;
@@ -53,6 +55,7 @@ export interface PublicParts extends AdmissionParts {
 /** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
   const log = requestLog(parts.log)?.request;
+  const { traffic } = parts;
   return (request, response, continues) => {
     const requestId = randomUUIDv7();
     response.setHeader('Request-Id', requestId);
@@ -60,7 +63,7 @@ export function publicHandler(parts: PublicParts): RequestHandler {
     const path = pathOf(request);
     // Probes come every few seconds, and say nothing.
     if (path === '/healthz' || path === '/readyz') void serve(parts, request, response, call);
-    else observeRequest(request, response, call, { log, serve: () => serve(parts, request, response, call) });
+    else observeRequest(request, response, call, { log, traffic, serve: () => serve(parts, request, response, call) });
   };
 }
 
@@ -75,6 +78,7 @@ async function serve(
   try {
     if (parts.serveHealth(request, response)) return;
     const address = parts.addressOf(request);
+    call.address = address;
     const place = parts.shares.take(networkOf(address), response);
     if (parts.serveDocs(request, response)) return;
     const hook = hookKinds.find(({ prefix }) => request.url!.startsWith(prefix));
@@ -87,8 +91,9 @@ async function serve(
     const route = path && parts.routes.find(path.segments);
     const found = route?.byMethod.get(request.method === 'HEAD' ? 'GET' : request.method!);
     if (found) call.operation = found;
-    const record = await admit(parts, request, response, address);
-    call.accountId = record.account.id;
+    const record = await admit(parts, request, response, address, (known) => {
+      call.key = known;
+    });
     place.moveTo(record.ownerId);
     if (route && request.method === 'OPTIONS') {
       sendAllow(response, route.allow);

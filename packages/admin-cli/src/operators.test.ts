@@ -259,7 +259,7 @@ describe('commands that show something', () => {
   it('lists changes that operators made, targets whole and times in UTC', async () => {
     const created_at = '2026-11-01T09:30:00.000+01:00';
     const by = { id: idOf(1), at: '2026-11-20T11:58:00.000Z', actor: 'anna' };
-    const entry = { ...by, action: 'accounts.update' as const, account: null, before: null };
+    const entry = { ...by, action: 'accounts.update' as const, account: null, reason: null, before: null };
     const change = {
       target: `accounts/${idOf(3)}`,
       before: { name: 'A', created_at },

@@ -74,6 +74,8 @@ export function trace(given: Partial<TraceSummary>): TraceSummary {
     account: null,
     request_status: null,
     request_duration_ms: null,
+    status_code: null,
+    error_code: null,
     operation: 'bookAppointment',
     status: 'error' as const,
     ...times,

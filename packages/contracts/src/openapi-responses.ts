@@ -14,6 +14,7 @@ const sentHeaders = {
   'Idempotent-Replayed': 'true if this is the stored response to an earlier request with the same Idempotency-Key.',
   'Retry-After': 'Seconds to wait before trying again.',
   'WWW-Authenticate': 'Always Bearer.',
+  'Error-Code': 'The `code` of the error, also where a response has no body.',
 };
 
 /** The headers of responses, by name: the document's `components/headers`. */
@@ -29,6 +30,7 @@ export function headersOf(status: number, method: Method): Record<string, { $ref
   const names: (keyof typeof sentHeaders)[] = ['Request-Id'];
   if (status !== 401) names.push('RateLimit', 'RateLimit-Policy');
   if (status === 401) names.push('WWW-Authenticate');
+  if (status >= 400) names.push('Error-Code');
   if ([429, 503].includes(status) || (status === 409 && takesKey(method))) names.push('Retry-After');
   if (takesKey(method) && (status < 300 || isReplayable(status, method))) names.push('Idempotent-Replayed');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -31,6 +31,7 @@ import { cancelPlan } from './plans/cancel-plan.ts';
 import { renumberPlans } from './plans/contact-numbers.sql.ts';
 import { expirePlans } from './plans/expire-plans.ts';
 import { getPlan } from './plans/get-plan.ts';
+import { handleMeasurePlans } from './plans/handle-measure-plans.ts';
 import { listPlans } from './plans/list-plans.ts';
 import { onContactMerged, onContactUnmerged } from './plans/on-contact-merged.ts';
 import { rejectPlan } from './plans/reject-plan.ts';
@@ -93,7 +94,7 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
     getWorkflowVersion,
     rollBackWorkflow,
   },
-  requests: {},
+  requests: { measurePlans: handleMeasurePlans },
   consumers: [
     contactConsumer,
     restoredContactConsumer('plans', renumberPlans),

@@ -11,7 +11,10 @@ import type { MessagingResources } from './implement.ts';
 import { UnsubscribeLinks } from './links/unsubscribe-links.ts';
 import { cancelMessage } from './messages/cancel-message.ts';
 import { getMessage } from './messages/get-message.ts';
+import { handleFindTroubledAccounts } from './messages/handle-find-troubled-accounts.ts';
 import { handleGetConversation } from './messages/handle-get-conversation.ts';
+import { handleMeasureMessages } from './messages/handle-measure-messages.ts';
+import { handleResendFailedMessages } from './messages/handle-resend-failed-messages.ts';
 import { handleTakeMessage } from './messages/handle-take-message.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { releaseScheduledMessages } from './messages/release-scheduled-messages.ts';
@@ -61,6 +64,9 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   requests: {
     takeMessage: handleTakeMessage,
     getConversation: handleGetConversation,
+    measureMessages: handleMeasureMessages,
+    findTroubledAccounts: handleFindTroubledAccounts,
+    resendFailedMessages: handleResendFailedMessages,
   },
   addRoutes(app, context) {
     addHook(app, context);

@@ -9,6 +9,7 @@ import { forgetOldReplays } from './deliveries/forget-old-replays.ts';
 import { getDelivery } from './deliveries/get-delivery.ts';
 import { getReplay } from './deliveries/get-replay.ts';
 import { handleFindDeliveries } from './deliveries/handle-find-deliveries.ts';
+import { handleReplayAnyEndpoint } from './deliveries/handle-replay-any-endpoint.ts';
 import { listDeliveries } from './deliveries/list-deliveries.ts';
 import { redeliver } from './deliveries/redeliver.ts';
 import { replayDeliveries } from './deliveries/replay-deliveries.ts';
@@ -18,6 +19,8 @@ import { announceDisabled } from './endpoints/announce-disabled.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
 import { getEndpoint } from './endpoints/get-endpoint.ts';
+import { handleEnableAnyEndpoint } from './endpoints/handle-enable-any-endpoint.ts';
+import { handleFindAnyEndpoint } from './endpoints/handle-find-any-endpoint.ts';
 import { handleListAllEndpoints } from './endpoints/handle-list-all-endpoints.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { rotateEndpointSecret } from './endpoints/rotate-endpoint-secret.ts';
@@ -64,6 +67,9 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   requests: {
     findDeliveries: handleFindDeliveries,
     listAllEndpoints: handleListAllEndpoints,
+    findAnyEndpoint: handleFindAnyEndpoint,
+    enableAnyEndpoint: handleEnableAnyEndpoint,
+    replayAnyEndpoint: handleReplayAnyEndpoint,
   },
   consumers: [onPublicEvent],
   jobs: [announceDisabled, runReplays, forgetOldReplays],

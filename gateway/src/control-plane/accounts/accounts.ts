@@ -60,12 +60,12 @@ export const createAccount = implement(adminOperations.createAccount, {
   committed: (resources) => resources.eventsCommitted(),
 });
 
-/** Lists accounts, newest first. */
+/** Lists accounts, newest first: all, or those that a text finds. */
 export const listAccounts = implement(adminOperations.listAccounts, {
   async handle({ tx, query }) {
     return await readPage(query, {
       position: uuidPosition(async (id) => (await findAccountRow(tx, id))?.parent_id === null),
-      rows: (after, limit) => selectAccounts(tx, limit, after),
+      rows: (after, limit) => selectAccounts(tx, { q: query.q, after, limit }),
       bytes: fewBytes,
       item: toAccount,
       cursor: 'account_id',

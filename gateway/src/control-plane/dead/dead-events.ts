@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { type AuditEntry, adminOperations, type DeadEvent } from '@customer-platform/contracts/accounts';
+import { adminOperations, type DeadEvent } from '@customer-platform/contracts/accounts';
 import { ApiError, type DeadRecord, type ServiceName, uuid } from '@customer-platform/contracts/core';
 import { fewBytes, type PrefetchCall, readPage } from '@customer-platform/service-kit';
-import { recordAround } from '../../audit/record-change.ts';
+import { type ChangedElsewhere, recordAround } from '../../audit/record-change.ts';
 import { implement } from '../admin-operation.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
 import { gone, noSuchQueue, requireAccount, type Services } from '../services.ts';
@@ -53,9 +53,9 @@ export const getDeadEvent = implement(adminOperations.getDeadEvent, {
 export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
   find: async ({ params, prefetch, resources: { services } }) =>
     prefetch(() => findDeadEvent(services, params.dead_id)),
-  async handle({ found, params: { dead_id: id }, prefetch, resources: { services } }) {
+  async handle({ found, params: { dead_id: id }, body: { reason }, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeDeadEvent(call, found, 'dead.requeue', () =>
+      changeDeadEvent(call, found, { action: 'dead.requeue', reason }, () =>
         services.ask(found.service, 'requeueDeadEvents', { id }, 'change'),
       ),
     );
@@ -65,10 +65,10 @@ export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
 
 /** Requeues the dead events of a queue, or those of an account in it. */
 export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
-  async handle({ body: { service, queue, account }, prefetch, resources: { services } }) {
+  async handle({ body: { service, queue, account, reason }, prefetch, resources: { services } }) {
     const matched = prefetch(async (call) => {
       await call.onConnection((sql) => requireAccount(sql, account));
-      const change = { action: 'dead.requeue' as const, target: `${service}/${queue}`, account };
+      const change = { action: 'dead.requeue' as const, target: `${service}/${queue}`, account, reason };
       return await recordAround(call, change, async () => {
         const part = { queue, ...(account && { account }) };
         const reply = await services.ask(service, 'requeueDeadEvents', part, 'change');
@@ -86,7 +86,7 @@ export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
     prefetch(() => findDeadEvent(services, params.dead_id)),
   async handle({ found, params: { dead_id: id }, body: { reason }, prefetch, resources: { services } }) {
     prefetch((call) =>
-      changeDeadEvent(call, found, 'dead.drop', async () => {
+      changeDeadEvent(call, found, { action: 'dead.drop', reason }, async () => {
         const { matched } = await services.ask(found.service, 'dropDeadEvent', { id }, 'change');
         return { matched, after: { reason } };
       }),
@@ -111,12 +111,12 @@ async function readBytes(services: Services, service: ServiceName, { id, sizeByt
 async function changeDeadEvent(
   call: PrefetchCall,
   { service, dead }: { service: ServiceName; dead: DeadRecord },
-  action: AuditEntry['action'],
+  why: Pick<ChangedElsewhere, 'action' | 'reason'>,
   change: () => Promise<{ matched: number; after?: Record<string, unknown> }>,
 ): Promise<void> {
   const { id, queue, account, kind, subject } = dead;
   const target = `${service}/${queue}`;
-  await recordAround(call, { action, target, account: account ?? undefined }, async () => {
+  await recordAround(call, { ...why, target, account: account ?? undefined }, async () => {
     const { matched, after } = await change();
     if (matched === 0) throw noSuchDeadEvent();
     return {

@@ -79,7 +79,8 @@ export const retryQueue = implement(adminOperations.retryQueue, {
     const matched = prefetch((call) =>
       changeQueue(call, { service: found, queue, body }, 'queues.retry', async (part) => {
         const reply = await services.ask(found, 'retryQueue', part, 'change');
-        return { ...reply, after: { ...body, matched: reply.matched } };
+        const { reason: _, ...of } = body;
+        return { ...reply, after: { ...of, matched: reply.matched } };
       }),
     );
     return { matched };
@@ -90,7 +91,7 @@ export const retryQueue = implement(adminOperations.retryQueue, {
 interface Named {
   service: ServiceName;
   queue: string;
-  body: { account?: string | undefined; endpoint?: string | undefined };
+  body: { account?: string | undefined; endpoint?: string | undefined; reason?: string | undefined };
 }
 
 /** A service's reply to a change. */
@@ -103,12 +104,12 @@ async function changeQueue(
   action: AuditEntry['action'],
   change: (part: QueuePart) => Promise<Reply & Pick<Done<unknown>, 'after'>>,
 ): Promise<number> {
-  const { account, endpoint } = body;
+  const { account, endpoint, reason } = body;
   await call.onConnection((sql) => requireAccount(sql, account));
-  const part: QueuePart = { queue, ...(account && { account }), ...(endpoint && { endpoint }) };
+  const of = { ...(account && { account }), ...(endpoint && { endpoint }) };
   const target = `${service}/${queue}`;
-  return await recordAround(call, { action, target, account }, async () => {
-    const { matched, queues, refusal, before, after } = await change(part);
+  return await recordAround(call, { action, target, account, reason }, async () => {
+    const { matched, queues, refusal, before, after } = await change({ queue, ...of });
     if (queues) throw noSuchQueue(service, queue, queues);
     if (refusal === 'unknown_endpoint') throw new ApiError('not_found', `There is no endpoint ${endpoint}`);
     if (refusal === 'no_endpoints') {
@@ -118,7 +119,7 @@ async function changeQueue(
     return {
       isChanged: matched > 0,
       result: matched,
-      ...(before && { before: { ...body, ...before } }),
+      ...(before && { before: { ...of, ...before } }),
       ...(after && { after }),
     };
   });

@@ -10,13 +10,13 @@ import type { Services } from '../services.ts';
  * does not respond, the others have begun all the same; a retry is harmless.
  */
 export const republishEvents = implement(adminOperations.republishEvents, {
-  async handle({ body: { since, service }, now, resources, prefetch }) {
+  async handle({ body: { since, service, reason }, now, resources, prefetch }) {
     if (since > now) return { matched: 0 };
     if (since.getTime() < now.getTime() - publishedRetentionMs) {
       const message = 'since must be at most 7 days ago; published events are kept for 7 days';
       throw new ApiError('invalid_request', message, { field: 'since' });
     }
-    const change = { action: 'events.republish' as const, target: service ?? 'all services' };
+    const change = { action: 'events.republish' as const, target: service ?? 'all services', reason };
     const matched = prefetch((call) =>
       recordAround(call, change, async () => {
         const sum = await republishOf(resources.services, since, service);

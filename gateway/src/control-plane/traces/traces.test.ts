@@ -64,6 +64,8 @@ describe('the list of traces', () => {
           operation: null,
           request_status: 'ok',
           request_duration_ms: 500,
+          status_code: null,
+          error_code: null,
           status: 'ok',
           started_at: '2026-09-21T14:13:20.002+00:00',
           duration_ms: 500,
@@ -76,6 +78,8 @@ describe('the list of traces', () => {
           operation: 'operation1',
           request_status: 'error',
           request_duration_ms: 50,
+          status_code: null,
+          error_code: null,
           status: 'error',
           started_at: '2026-09-21T14:13:20.001+00:00',
           duration_ms: 50,
@@ -88,6 +92,8 @@ describe('the list of traces', () => {
           operation: 'operation0',
           request_status: 'ok',
           request_duration_ms: 5,
+          status_code: null,
+          error_code: null,
           status: 'ok',
           started_at: '2026-09-21T14:13:20+00:00',
           duration_ms: 5,
@@ -128,6 +134,32 @@ describe('the list of traces', () => {
     expect(await ids('?request_status=ok&request_min_duration_ms=21')).toEqual([idOf(2)]);
     expect(await ids('?status=error&request_min_duration_ms=0')).toEqual([idOf(3), idOf(1)]);
     expect(await ids('?request_status=bad')).toEqual([400, 'request_status']);
+  });
+
+  it('finds refused requests by status or class, and shows those without a valid key only where they are asked for', async () => {
+    const refused = (index: number, code: string, status: number | string, of?: string) => {
+      const trace = JSON.parse(exported(index, 5).replaceAll(account, of ?? account));
+      const { attributes } = trace.resourceSpans[0].scopeSpans[0].spans[0];
+      if (!of) attributes.shift();
+      attributes.push({ key: 'http.response.status_code', value: { intValue: status } });
+      attributes.push({ key: 'platform.error_code', value: { stringValue: code } });
+      return JSON.stringify(trace);
+    };
+    const owner = '0198a1b2-0000-7000-8000-000000000004';
+    const traces = [
+      refused(5, 'rate_limited', 429, owner),
+      refused(6, 'invalid_key', '401'),
+      refused(7, 'slot_taken', 409, owner),
+    ];
+    for (const each of traces) expect((await send(each)).status).toBe(200);
+    expect(await ids(`?account=${owner}`)).toEqual([idOf(7), idOf(5)]);
+    expect(await ids('?status_code=429')).toEqual([idOf(5)]);
+    expect(await ids('?status_code=4xx')).toEqual([idOf(7), idOf(5)]);
+    expect(await ids('?status_code=4xx&unauthenticated=true')).toEqual([idOf(7), idOf(6), idOf(5)]);
+    const { body } = await platform.admin('GET', '/admin/traces?status_code=429');
+    expect(body.data[0]).toMatchObject({ status_code: 429, error_code: 'rate_limited', account: owner });
+    for (const wrong of ['42', '600', '4x', 'xxx'])
+      expect(await ids(`?status_code=${wrong}`)).toEqual([400, 'status_code']);
   });
 
   it('refuses filters and cursors that are none', async () => {

@@ -1,7 +1,7 @@
 import { adminOperations, type TraceSummary } from '@customer-platform/contracts/accounts';
 import { fewBytes, formatInstant, readPage } from '@customer-platform/service-kit';
 import type { z } from 'zod';
-import type { RequestSpan, StoredTrace, TraceFilter } from '../../collector/trace-store.ts';
+import type { StoredTrace, Timed, TraceFilter } from '../../collector/trace-store.ts';
 import { implement } from '../admin-operation.ts';
 
 /** Lists the traces that were collected, newest first. */
@@ -13,6 +13,8 @@ export const listTraces = implement(adminOperations.listTraces, {
       operation: query.operation,
       whole: { isError: isErrorOf(query.status), atLeastMs: query.min_duration_ms },
       request: { isError: isErrorOf(query.request_status), atLeastMs: query.request_min_duration_ms },
+      statusCodes: query.status_code === undefined ? undefined : codesOf(query.status_code),
+      unauthenticated: query.unauthenticated,
     };
     return await readPage(query, {
       position: (id) => thread.call('place', { id, filter }),
@@ -39,11 +41,16 @@ function isErrorOf(status: 'ok' | 'error' | undefined): boolean | undefined {
   return status === undefined ? undefined : status === 'error';
 }
 
-function statusOf({ isError }: RequestSpan): 'ok' | 'error' {
+/** Returns the bounds of a status such as 429, or of a class such as 4xx. */
+function codesOf(status: string): [number, number] {
+  return [Number(status.replace('xx', '00')), Number(status.replace('xx', '99'))];
+}
+
+function statusOf({ isError }: Timed): 'ok' | 'error' {
   return isError ? 'error' : 'ok';
 }
 
-function durationOf({ startMs, endMs }: RequestSpan): number {
+function durationOf({ startMs, endMs }: Timed): number {
   return Math.round((endMs - startMs) * 1_000) / 1_000;
 }
 
@@ -56,6 +63,8 @@ function toSummary(trace: StoredTrace): z.input<typeof TraceSummary> {
     operation: operation ?? null,
     request_status: request ? statusOf(request) : null,
     request_duration_ms: request ? durationOf(request) : null,
+    status_code: request?.statusCode ?? null,
+    error_code: request?.errorCode ?? null,
     status: statusOf(trace),
     started_at: formatInstant(new Date(startMs), 'UTC'),
     duration_ms: durationOf(trace),

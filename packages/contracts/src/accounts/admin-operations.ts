@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { text } from '../core/fields.ts';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import { operatorOperations } from './operator-operations.ts';
+import { reasonFields } from './operator-resources.ts';
 import {
   Account,
   AccountChange,
@@ -27,7 +29,7 @@ export const adminOperations = {
     scope: null,
     summary: 'Create an account',
     description: 'Creates its sandbox twin too.',
-    body: AccountInput,
+    body: AccountInput.extend(reasonFields),
     status: 201,
     response: Account,
     errors: [],
@@ -38,7 +40,11 @@ export const adminOperations = {
     scope: null,
     summary: 'List accounts',
     description: 'Newest first, without sandboxes.',
-    query: list,
+    query: list.extend({
+      q: text(200, 1)
+        .optional()
+        .meta({ description: 'Only accounts whose name has this, or whose id or sandbox it is.' }),
+    }),
     status: 200,
     response: pageOf(Account),
     errors: [],
@@ -61,7 +67,7 @@ export const adminOperations = {
     summary: 'Update an account',
     description: 'Its sandbox takes over plan, modules, status, timezone and rate limit.',
     params: accountPath,
-    body: AccountChange,
+    body: AccountChange.extend(reasonFields),
     status: 200,
     response: Account,
     errors: ['not_found', 'invalid_state'],
@@ -73,7 +79,7 @@ export const adminOperations = {
     summary: 'Create an API key',
     description: 'The key is shown only in this response.',
     params: accountPath,
-    body: KeyInput,
+    body: KeyInput.extend(reasonFields),
     status: 201,
     response: KeyWithSecret,
     respondsWithSecret: true,
@@ -99,7 +105,7 @@ export const adminOperations = {
     description:
       'Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`.',
     params: keyPath,
-    body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) }),
+    body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), ...reasonFields }),
     status: 201,
     response: KeyWithSecret,
     respondsWithSecret: true,
@@ -112,6 +118,7 @@ export const adminOperations = {
     summary: 'Revoke an API key',
     description: 'Takes effect immediately. Revoking a revoked key returns 204 as well.',
     params: keyPath,
+    query: z.object(reasonFields),
     status: 204,
     errors: ['not_found'],
   }),
@@ -122,7 +129,7 @@ export const adminOperations = {
     summary: 'Add a team member',
     description: 'A member who was removed becomes active again.',
     params: accountPath,
-    body: MemberInput,
+    body: MemberInput.extend(reasonFields),
     status: 201,
     response: Member,
     errors: ['not_found'],
@@ -146,6 +153,7 @@ export const adminOperations = {
     summary: 'Remove a team member',
     description: 'The member becomes inactive; none of their data is deleted.',
     params: memberPath,
+    query: z.object(reasonFields),
     status: 204,
     errors: ['not_found'],
   }),

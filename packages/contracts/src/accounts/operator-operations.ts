@@ -2,6 +2,15 @@ import { z } from 'zod';
 import { operationsOf } from '../core/operation.ts';
 import { pageOf, pageQuery } from '../core/page.ts';
 import {
+  AccountHealth,
+  CustomerAttention,
+  EndpointReplayInput,
+  EndpointWithDeliveries,
+  OperatorResendInput,
+  operatedEndpointPath,
+  ReasonInput,
+} from './health-resources.ts';
+import {
   AuditEntry,
   auditQuery,
   DeadEventList,
@@ -23,8 +32,9 @@ import {
   RepublishInput,
   RequeueInput,
 } from './operator-resources.ts';
-import { AddressWithInvalidKeys } from './resources.ts';
+import { AddressWithInvalidKeys, accountPath } from './resources.ts';
 import { Trace, TraceSummary, tracePath, traceQuery } from './trace-resources.ts';
+import { TrafficList, trafficQuery } from './traffic-resources.ts';
 
 const operation = operationsOf('gateway', null);
 
@@ -126,6 +136,7 @@ export const operatorOperations = {
     summary: 'Requeue a dead event',
     description: 'Its tries begin again; if it dies again, it is a new dead event.',
     params: deadPath,
+    body: ReasonInput,
     status: 204,
     errors: ['not_found'],
   }),
@@ -149,6 +160,74 @@ export const operatorOperations = {
     query: endpointsQuery,
     status: 200,
     response: OperatedEndpointList,
+    errors: [],
+  }),
+  getEndpoint: operation('getEndpoint', {
+    method: 'GET',
+    path: '/admin/endpoints/{endpoint_id}',
+    scope: null,
+    summary: 'Retrieve a webhook endpoint with its last deliveries',
+    params: operatedEndpointPath,
+    status: 200,
+    response: EndpointWithDeliveries,
+    errors: ['not_found'],
+  }),
+  enableEndpoint: operation('enableEndpoint', {
+    method: 'POST',
+    path: '/admin/endpoints/{endpoint_id}/enable',
+    scope: null,
+    summary: 'Enable a webhook endpoint',
+    description:
+      'Events are sent to it from now on; a replay sends those that it missed. Enabling what is enabled changes nothing.',
+    params: operatedEndpointPath,
+    body: ReasonInput,
+    status: 204,
+    errors: ['not_found'],
+  }),
+  replayEndpoint: operation('replayEndpoint', {
+    method: 'POST',
+    path: '/admin/endpoints/{endpoint_id}/replay',
+    scope: null,
+    summary: 'Replay the deliveries that an endpoint missed',
+    description: 'Those since `since` that failed or were skipped, in the background.',
+    params: operatedEndpointPath,
+    body: EndpointReplayInput,
+    status: 202,
+    response: Matched,
+    errors: ['not_found', 'invalid_state'],
+  }),
+  resendMessages: operation('resendMessages', {
+    method: 'POST',
+    path: '/admin/accounts/{account_id}/messages/resend',
+    scope: null,
+    summary: "Resend an account's failed messages",
+    description: 'As POST /v1/messages/resend does.',
+    params: accountPath,
+    body: OperatorResendInput,
+    status: 202,
+    response: Matched,
+    errors: ['not_found', 'invalid_state'],
+  }),
+  getAccountHealth: operation('getAccountHealth', {
+    method: 'GET',
+    path: '/admin/accounts/{account_id}/health',
+    scope: null,
+    summary: 'Report what an account meets',
+    description:
+      "The last hour's requests, failed messages and plans of a day, channels, endpoints. Services that do not reply within 1 s are in `gone`.",
+    params: accountPath,
+    status: 200,
+    response: AccountHealth,
+    errors: ['not_found'],
+  }),
+  listAttention: operation('listAttention', {
+    method: 'GET',
+    path: '/admin/attention',
+    scope: null,
+    summary: 'List what customers meet that needs attention',
+    description: 'Services that do not reply within 1 s are in `gone`.',
+    status: 200,
+    response: CustomerAttention,
     errors: [],
   }),
   listServices: operation('listServices', {
@@ -197,6 +276,18 @@ export const operatorOperations = {
     status: 200,
     response: pageOf(AuditEntry),
     errors: [],
+  }),
+  listTraffic: operation('listTraffic', {
+    method: 'GET',
+    path: '/admin/traffic',
+    scope: null,
+    summary: 'List requests by minute',
+    description:
+      'The last 24 hours, oldest first; minutes without requests are left out. Of the accounts of a minute the busiest 10,000 are there. Up to 10 s late.',
+    query: trafficQuery,
+    status: 200,
+    response: TrafficList,
+    errors: ['not_found'],
   }),
   listTraces: operation('listTraces', {
     method: 'GET',

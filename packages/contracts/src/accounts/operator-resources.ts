@@ -7,9 +7,17 @@ import { attentionText } from '../operators/queue-attention.ts';
 const service = z.enum(serviceNames);
 /** A queue's name as a path has it; which there are, the service says. */
 const queueName = text(200, 1);
-const reason = text(500, 1).refine((value) => value.trim() !== '', {
-  error: 'must be a string of 1 to 500 characters, not blank, that says why',
-});
+const reasonOf = (max: number) =>
+  text(max, 1).refine((value) => value.trim() !== '', {
+    error: `must be a string of 1 to ${max} characters, not blank, that says why`,
+  });
+/** Why something is paused or dropped: required, and longer than others, which came later. */
+const reason = reasonOf(500);
+
+/** Why an operator makes a change, as the audit log shows it: part of every change but those that require it. */
+export const reasonFields = {
+  reason: reasonOf(200).optional().meta({ description: 'Why, for the audit log.' }),
+};
 
 /** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
 const queuePart = {
@@ -114,7 +122,7 @@ export const queueQuery = z.object({
   history,
 });
 export const PauseInput = z.object({ ...queuePart, reason });
-export const QueuePart = z.object(queuePart);
+export const QueuePart = z.object({ ...queuePart, ...reasonFields });
 export const Matched = z.object({ matched: z.int() });
 
 /** An event that no consumer could take or the bus would not carry. */
@@ -151,7 +159,7 @@ export const deadQuery = z.object({
   account: uuid.optional(),
   ...pageQuery,
 });
-export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account });
+export const RequeueInput = z.object({ service, queue: queueName, account: queuePart.account, ...reasonFields });
 export const DropInput = z.object({ reason });
 
 /** A webhook endpoint of any account, as operators see it. */
@@ -212,6 +220,7 @@ export const LiveProcessList = z.object({ data: z.array(LiveProcess), ...goneFie
 export const RepublishInput = z.object({
   since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
   service: service.optional().meta({ description: 'The service whose events are published again; default: all.' }),
+  ...reasonFields,
 });
 
 /** Actions that the audit log records. */
@@ -229,6 +238,9 @@ export const auditActions = [
   'keys.revoke',
   'members.add',
   'members.remove',
+  'endpoints.enable',
+  'endpoints.replay',
+  'messages.resend',
 ] as const;
 
 /** A change that an operator, or a customer's API key, made. */
@@ -243,6 +255,7 @@ export const AuditEntry = z
     action: z.enum(auditActions),
     account: z.guid().nullable(),
     target: z.string().meta({ examples: ['webhooks/deliveries', 'accounts/0198a1b2-…'] }),
+    reason: z.string().nullable().meta({ description: 'Why, in the words of whoever made it.' }),
     before: z.record(z.string(), z.unknown()).nullable(),
     after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'What changed, without secrets.' }),
   })

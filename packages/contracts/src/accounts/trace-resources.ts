@@ -16,6 +16,11 @@ export const TraceSummary = z
         'Status of the request itself: that of its span at the gateway. Null where the trace has no request.',
     }),
     request_duration_ms: z.number().nullable().meta({ description: 'Time that the request took.' }),
+    status_code: z
+      .int()
+      .nullable()
+      .meta({ description: 'Status of the response; null where the trace has no request.' }),
+    error_code: z.string().nullable().meta({ description: 'Error code of a request that was refused.' }),
     status: spanStatus.meta({ description: '`error` where any span of the trace has this status.' }),
     started_at: timestamp,
     duration_ms: z.number().meta({
@@ -40,6 +45,15 @@ export const traceQuery = z.object({
   request_min_duration_ms: leastMs.meta({ description: 'Only traces of requests that took this long.' }),
   status: spanStatus.optional().meta({ description: 'Only traces with this status as a whole.' }),
   min_duration_ms: leastMs.meta({ description: 'Only traces that lasted this long as a whole.' }),
+  status_code: z
+    .string()
+    .regex(/^[1-5](\d\d|xx)$/, 'must be a status such as 429, or a class such as 4xx')
+    .optional()
+    .meta({ description: 'Only traces of requests with this status, such as 429, or of this class, such as 4xx.' }),
+  unauthenticated: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Also requests without a valid key, which are left out otherwise.' }),
   ...pageQuery,
 });
 /** A trace id, or the id of a request. */

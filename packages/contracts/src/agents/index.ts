@@ -5,5 +5,6 @@ export * from './knowledge-operations.ts';
 export * from './operations.ts';
 export * from './plan-operations.ts';
 export * from './plans.ts';
+export * from './requests.ts';
 export * from './usage.ts';
 export * from './workflow.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ServiceName } from './modules.ts';
 
 /** A request from one service to another over the bus: the service that replies, the input and the reply. */
@@ -29,3 +29,8 @@ export function internalRequest<const Key extends string, Input extends z.ZodTyp
 ): InternalRequest<Key, Input, Reply> {
   return Object.freeze({ key, service, input, reply });
 }
+
+/** Why a change that operators ask for is refused, as its customer would be: part of its reply, null where it was made. */
+export const changeRefusal = z
+  .object({ code: z.enum(['invalid_request', 'invalid_state']), message: z.string(), field: z.string().nullable() })
+  .nullable();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
 import { timestamp } from '../core/fields.ts';
-import { internalRequest } from '../core/request.ts';
+import { changeRefusal, internalRequest } from '../core/request.ts';
 
 /**
  * Stores a message to a contact, to be sent on one channel. `key` makes it idempotent: a caller without a reply repeats the request
@@ -47,4 +47,59 @@ export const getConversation = internalRequest(
     channels: z.array(channel),
     written_on: z.array(channel).default([]),
   }),
+);
+
+/** Messages of an account that failed or were refused, by channel and reason. */
+const failedMessages = z.object({
+  channel,
+  code: z.string(),
+  count: z.int(),
+  last_at: z.iso.datetime(),
+  last_error: z.string(),
+});
+
+/**
+ * Returns what failed of an account's messages in the last 24 hours and was not sent again, most first, 100 at most, and its channels. Of more than 50,000
+ * messages the newest are counted.
+ */
+export const measureMessages = internalRequest(
+  'measureMessages',
+  'messaging',
+  z.object({ account: z.guid() }),
+  z.object({
+    failed: z.array(failedMessages),
+    channels: z.array(
+      z.object({ channel, provider: z.string(), status: z.enum(['ready', 'failing']), error: z.string().nullable() }),
+    ),
+  }),
+);
+
+/**
+ * Returns, over all accounts, the channels that are failing, longest first, and the accounts with more than `failed` messages that failed in the last hour and
+ * were not sent again, live ones first, most first; 100 of each.
+ */
+export const findTroubledAccounts = internalRequest(
+  'findTroubledAccounts',
+  'messaging',
+  z.object({ failed: z.int() }),
+  z.object({
+    channels: z.array(
+      z.object({
+        account: z.guid(),
+        channel,
+        provider: z.string(),
+        error: z.string().nullable(),
+        failing_since: z.iso.datetime(),
+      }),
+    ),
+    accounts: z.array(z.object({ account: z.guid(), failed: z.int() })),
+  }),
+);
+
+/** Sends an account's failed messages of a period again, as its customer can. */
+export const resendFailedMessages = internalRequest(
+  'resendFailedMessages',
+  'messaging',
+  z.object({ since: z.iso.datetime(), until: z.iso.datetime().optional(), code: z.string().optional() }),
+  z.object({ matched: z.int(), refusal: changeRefusal }),
 );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { internalRequest } from '../core/request.ts';
+import { changeRefusal, internalRequest } from '../core/request.ts';
 import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
@@ -56,6 +56,8 @@ const anyEndpoint = z.object({
   last_error: z.string().nullable(),
   last_error_at: z.iso.datetime().nullable(),
   last_error_trace_id: z.string().nullish(),
+  /** Deliveries that were given up in the last day, 1,000 where there are more; only where one account is asked for. */
+  failed_24h: z.number().nullish(),
 });
 export type AnyEndpoint = z.infer<typeof anyEndpoint>;
 
@@ -65,10 +67,55 @@ export const listAllEndpoints = internalRequest(
   'webhooks',
   z.object({
     failing: z.boolean().optional(),
+    /** Only those that the platform switched off since then. */
+    disabled_since: z.iso.datetime().optional(),
     account: z.guid().optional(),
     endpoint: z.guid().optional(),
     after: z.guid().optional(),
     limit: z.int(),
   }),
   z.object({ endpoints: z.array(anyEndpoint) }).nullable(),
+);
+
+/** A delivery as operators see it. */
+const anyDelivery = z.object({
+  id: z.guid(),
+  event: z.string(),
+  event_id: z.guid(),
+  status: deliveryStatus,
+  tries: z.int(),
+  at: z.iso.datetime(),
+  response_status: z.int().nullable(),
+  error: z.string().nullable(),
+  response: z.string().nullable(),
+  trace_id: z.string().nullable(),
+});
+
+/** Returns an endpoint of any account with its last 50 deliveries, newest first; null where there is none. */
+export const findAnyEndpoint = internalRequest(
+  'findAnyEndpoint',
+  'webhooks',
+  z.object({ endpoint: z.guid() }),
+  z
+    .object({
+      endpoint: anyEndpoint.extend({ description: z.string(), events: z.array(z.string()) }),
+      deliveries: z.array(anyDelivery),
+    })
+    .nullable(),
+);
+
+/** Switches an endpoint of an account on again; `matched` is 0 where it was on. Null where there is none. */
+export const enableAnyEndpoint = internalRequest(
+  'enableAnyEndpoint',
+  'webhooks',
+  z.object({ endpoint: z.guid() }),
+  z.object({ matched: z.int(), disabled_reason: z.string().nullable() }).nullable(),
+);
+
+/** Begins a replay of what an endpoint of an account missed since a time, as its customer can; null where there is none. */
+export const replayAnyEndpoint = internalRequest(
+  'replayAnyEndpoint',
+  'webhooks',
+  z.object({ endpoint: z.guid(), since: z.iso.datetime() }),
+  z.object({ matched: z.int(), refusal: changeRefusal }).nullable(),
 );

@@ -90,13 +90,14 @@ export function retrySoon(): string {
   return `retry: ${Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest))}\n\n`;
 }
 
-/** Sends a refusal's envelope; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
+/** Sends a refusal's envelope, with its code as a header too, for HEAD and the logs of proxies; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
 export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   for (const name in refusal.headers) response.setHeader(name, refusal.headers[name]!);
+  response.setHeader('Error-Code', refusal.code);
   send(response, refusal.status, JSON.stringify(refusal.toBody()));
 }
 

@@ -1,4 +1,4 @@
-import type { InternalRequest, RequestsIn } from '@customer-platform/contracts/core';
+import { ApiError, type changeRefusal, type InternalRequest, type RequestsIn } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
@@ -33,6 +33,21 @@ export function handleRequest<Request extends InternalRequest, Resources = unkno
   handle: (call: RequestCall<Resources>, input: z.output<Request['input']>) => Promise<z.input<Request['reply']>>,
 ): BoundRequest<Resources, Request['key']> {
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
+}
+
+/** Returns the reply to a change that operators ask for: what it matched, or why it is refused, as its customer would be. */
+export async function matchedOrRefusal(
+  change: () => Promise<{ matched: number }>,
+): Promise<{ matched: number; refusal: z.input<typeof changeRefusal> }> {
+  try {
+    const { matched } = await change();
+    return { matched, refusal: null };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message, field = null } = error;
+    if (code !== 'invalid_request' && code !== 'invalid_state') throw error;
+    return { matched: 0, refusal: { code, message, field } };
+  }
 }
 
 /** Handles requests from the bus for as long as it is connected, each with one of the connections that its account may have. */

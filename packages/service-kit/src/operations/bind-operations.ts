@@ -1,4 +1,4 @@
-import type { Deprecation } from '@customer-platform/contracts/core';
+import type { Deprecation, ErrorEnvelope } from '@customer-platform/contracts/core';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { serviceUnavailable } from '../database/database-errors.ts';
 import { bodyReader } from '../http/bodies/request-body.ts';
@@ -108,6 +108,8 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     }
     const served = await context.clocks.by(account.id, () => write(steps, request, account));
     if (served.isReplay) response.setHeader('Idempotent-Replayed', 'true');
+    // A refusal that is stored under a key is sent as it is stored: without its headers.
+    if (served.status >= 400) response.setHeader('Error-Code', (JSON.parse(served.body!) as ErrorEnvelope).error.code);
     send(response, served.status, served.body);
     return served.status;
   } finally {

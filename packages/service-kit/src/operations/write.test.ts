@@ -68,6 +68,18 @@ it('a key is stored for a path of any length', async () => {
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
 });
 
+it('a refusal has its code in a header, also where it is stored under a key, and where it is a replay', async () => {
+  const account = await platform.account();
+  const send = (headers: Record<string, string>) =>
+    account.request('POST', '/v1/cdp/contacts', { body: { name: 1 }, headers });
+  const keyed = { 'idempotency-key': 'refused' };
+  const refused = [await send({}), await send(keyed), await send(keyed)];
+  expect(refused.map(({ status, headers }) => [status, headers.get('error-code')])).toEqual(
+    Array(3).fill([400, 'invalid_request']),
+  );
+  expect(refused[2]!.headers.get('idempotent-replayed')).toBe('true');
+});
+
 it('a key is held by a number that PostgreSQL’s own hash gives no text: whoever calculates that backwards could hold a lock of a service', async () => {
   const [accountId, method, path, key] = [randomUUID(), 'POST', '/v1/cdp/contacts', 'kAAA1{eFV9$IQpP'];
   const claim = { accountId, method, path, key, fingerprint: Buffer.alloc(32), seal: undefined };

@@ -26,7 +26,7 @@ export async function changePlans<Outcome>(
   tx: Sql,
   rows: readonly PlanRow[],
   change: (row: PlanRow) => Outcome,
-  timezoneOf: (row: PlanRow) => string,
+  { timezoneOf, now }: { timezoneOf: (row: PlanRow) => string; now: Date },
 ): Promise<(PlanChange & { row: PlanRow; outcome: Outcome })[]> {
   const changed = rows.map((row) => {
     const former = toPlan(row, timezoneOf(row));
@@ -34,19 +34,19 @@ export async function changePlans<Outcome>(
     const plan = toPlan(row, timezoneOf(row));
     return { row, outcome, plan, previous: previousWithin(plan, changedValues(former, plan) ?? {}) };
   });
-  if (changed.length > 0) await savePlans(tx, rows);
+  if (changed.length > 0) await savePlans(tx, rows, now);
   return changed;
 }
 
 /** Changes locked plans like `changePlans`, in work that no request started, and emits their outcomes in their traces. */
 export async function changePlansAtWork(
-  { tx, emit, findAccounts }: WorkCall<unknown>,
+  { tx, now, emit, findAccounts }: WorkCall<unknown>,
   rows: readonly PlanRow[],
   change: (row: PlanRow) => PlanOutcome | undefined,
 ): Promise<void> {
   const accounts = findAccounts(rows.map(({ account_id }) => account_id));
   const timezoneOf = (row: PlanRow) => accounts.get(row.account_id)?.timezone ?? 'UTC';
-  for (const { row, outcome, plan, previous } of await changePlans(tx, rows, change, timezoneOf)) {
+  for (const { row, outcome, plan, previous } of await changePlans(tx, rows, change, { timezoneOf, now })) {
     const account = accounts.get(row.account_id);
     if (outcome && account) emit(planEvents[outcome], account, { plan, previous }, row.trace ?? undefined);
   }

@@ -24,7 +24,7 @@ export async function decidePlan(
     const decided = decide(plan, { by: 'api', note: body.note, now });
     return 'refusal' in decided ? call.fail('invalid_state', decided.refusal) : decided.became;
   };
-  const [change] = await changePlans(tx, [row], take, () => account.timezone);
+  const [change] = await changePlans(tx, [row], take, { timezoneOf: () => account.timezone, now });
   const { plan, previous, outcome } = change!;
   if (outcome) call.emit(planEvents[outcome], { plan, previous });
   return plan;

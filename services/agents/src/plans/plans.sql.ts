@@ -255,9 +255,9 @@ export async function insertSteps(
 
 /**
  * Writes the state of locked plans and of their steps, in one statement per table. A step that runs on keeps its row: who runs it extends its lease without
- * the plan's lock.
+ * the plan's lock. One that has failed by this failed at `now`.
  */
-export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<void> {
+export async function savePlans(tx: Sql, plans: readonly PlanRow[], now: Date): Promise<void> {
   const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
   const rows = plans.map(
     ({ account_id, id, status, decided_by, decision_note, lapses_at, last_error, planning_due_at }) => {
@@ -267,7 +267,8 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[]): Promise<voi
   const statements = [
     tx`
       update plans p set status = new.status, decided_by = new.decided_by, decision_note = new.decision_note,
-        lapses_at = new.lapses_at, last_error = new.last_error, planning_due_at = new.planning_due_at
+        lapses_at = new.lapses_at, last_error = new.last_error, planning_due_at = new.planning_due_at,
+        failed_at = case when new.status = 'failed' and p.status <> 'failed' then ${now} else p.failed_at end
       from jsonb_to_recordset(${json(tx, rows)}) as new (account_id uuid, id bigint, status text, decided_by text,
         decision_note text, lapses_at timestamptz, last_error text, planning_due_at timestamptz)
       where p.account_id = new.account_id and p.id = new.id`,
@@ -290,4 +291,14 @@ export async function updateStepParams(tx: Sql, accountId: string, { id, params,
 
 function json(tx: Sql, value: object) {
   return tx.json(value as unknown as JsonValue);
+}
+
+/** Returns how many of an account's plans failed since a time, and the error of the last. */
+export async function measureFailed(sql: Sql, accountId: string, since: Date) {
+  const [row] = await sql<{ failed: number; last_error: string | null }[]>`
+    with failed as (
+      select failed_at, last_error from plans where account_id = ${accountId} and failed_at >= ${since}
+    )
+    select (select count(*)::int from failed) as failed, (select last_error from failed order by failed_at desc limit 1) as last_error`;
+  return row!;
 }

@@ -21,6 +21,19 @@ export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]
   return rows.map(({ channel }) => channel);
 }
 
+/** The state of a channel, without its settings. */
+interface ChannelState extends Pick<ChannelRow, 'channel' | 'provider'> {
+  status: 'ready' | 'failing';
+  error: string | null;
+}
+
+/** Returns how the channels of an account are, by name. */
+export async function channelStates(sql: Sql, accountId: string): Promise<ChannelState[]> {
+  return await sql<ChannelState[]>`
+    select channel, provider, case when failing_since is null then 'ready' else 'failing' end as status, failure as error
+    from channels where account_id = ${accountId} order by channel`;
+}
+
 /** Returns at most `limit` channels by name, after the channel `after`. */
 export async function selectChannels(
   sql: Sql,

@@ -57,6 +57,20 @@ export async function markReady(tx: Sql, taken: readonly ChannelTry[], now: Date
     returning c.*`;
 }
 
+/** A failing channel of any account. */
+interface FailingChannel extends Pick<ChannelRow, 'channel' | 'provider'> {
+  account: string;
+  error: string | null;
+  failing_since: Date;
+}
+
+/** Returns the failing channels of all accounts, longest failing first. */
+export async function selectFailingChannels(sql: Sql, limit: number): Promise<FailingChannel[]> {
+  return await sql<FailingChannel[]>`
+    select account_id as account, channel, provider, failure as error, failing_since from channels
+    where failing_since is not null order by failing_since, account_id, channel limit ${limit}`;
+}
+
 /** Has a held message try each failing channel that is due, and releases what ready ones hold; returns whether more may be due. */
 export async function workOnChannels(tx: Sql, scope: Scope, now: Date): Promise<boolean> {
   const channels = await tx`

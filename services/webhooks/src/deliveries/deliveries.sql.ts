@@ -113,6 +113,42 @@ export async function selectDeliveriesOf(
     order by d.created_at, d.id limit ${limit}`;
 }
 
+/** A delivery as operators see it: when it was last told, why the last try failed, the beginning of the last response. */
+interface LastDelivery extends Pick<DeliveryRow, 'id' | 'event' | 'event_id' | 'status' | 'response_status'> {
+  tries: number;
+  at: Date;
+  error: string | null;
+  response: string | null;
+  trace_id: string | null;
+}
+
+/** Characters of a response that operators see in the list. */
+const shownOfResponse = 500;
+
+/** Reads the last deliveries to an endpoint that were made after `oldest`, newest first. */
+export async function selectLastDeliveries(
+  sql: Sql,
+  { accountId, endpointId }: QueueKey,
+  oldest: Date,
+  limit: number,
+): Promise<LastDelivery[]> {
+  return await sql<LastDelivery[]>`
+    select d.id, d.event, d.event_id, d.status, d.tries_made as tries, coalesce(t.at, d.created_at) as at, d.response_status,
+      left(d.response_body, ${shownOfResponse}) as response, ${traceIdOf(sql)} as trace_id,
+      case when d.status <> 'delivered' and t.status between 200 and 299 is not true then coalesce(t.error, 'HTTP ' || t.status) end as error
+    from (
+      select * from deliveries where account_id = ${accountId} and endpoint_id = ${endpointId} and created_at > ${oldest}
+      order by created_at desc, id desc limit ${firstOf(sql, limit)}
+    ) as d
+    left join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
+    left join events v on v.account_id = d.account_id and v.id = d.event_id
+    order by d.created_at desc, d.id desc`;
+}
+
+/** The trace of event `v`, where it is recorded. */
+export const traceIdOf = (sql: Sql) =>
+  sql`substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$')`;
+
 /** Adds the delivery of an event to one endpoint of its account, due now; skipped where the endpoint is off. */
 export async function insertDelivery(
   tx: Sql,

@@ -1,5 +1,5 @@
 import type { AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
-import type { Sql } from '@customer-platform/service-kit';
+import { dayMs, type Sql } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { lastError } from '../sending/queued-deliveries.sql.ts';
 
@@ -8,27 +8,37 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
   last_error_at: Date | null;
 };
 
+/** Deliveries of an endpoint that were given up and are looked at for whether it was in the last day, and for how long one may take until it is. */
+const [mostGivenUp, longestTriedMs] = [1_000, 7 * dayMs];
+
 /**
- * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there.
+ * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there. Those of one account
+ * have the number of deliveries that were given up in the last day.
  */
 export async function selectAllEndpoints(
   sql: Sql,
-  { failing, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
+  { failing, disabled_since, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
+  now: Date,
 ): Promise<AnyEndpoint[] | null> {
   const last = after && (await selectPlace(sql, after));
   if (after !== undefined && !last) return null;
   const isFailing = { true: sql`and failing_since is not null`, false: sql`and failing_since is null` };
   const isAfter =
     last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::text::timestamptz, ${last.id}::uuid)`;
+  // What the platform switched off has changed last by that, or by its customer since.
+  const isDisabled =
+    disabled_since && sql`and disabled_reason is not null and updated_at >= ${new Date(disabled_since)}`;
   const rows = await sql<Row[]>`
     select e.id, e.account_id as account, e.url, e.active, e.disabled_reason, e.failing_since, last.error as last_error,
       last.at as last_error_at, last.trace_id as last_error_trace_id, (
         select count(*)::float8 from deliveries d
         where d.account_id = e.account_id and d.endpoint_id = e.id and d.status = 'pending') as pending,
       exists (
-        select from queue_pauses where queue = 'deliveries' and endpoint_id = e.id) as paused
+        select from queue_pauses where queue = 'deliveries' and endpoint_id = e.id) as paused,
+      ${account ? givenUp(sql, now) : sql`null`} as failed_24h
     from (
       select * from endpoints where true ${failing === undefined ? sql`` : isFailing[`${failing}`]} ${isAfter ?? sql``}
+        ${isDisabled ?? sql``}
         ${account ? sql`and account_id = ${account}` : sql``} ${endpoint ? sql`and id = ${endpoint}` : sql``}
       order by coalesce(failing_since, 'infinity'), id limit ${limit}
     ) as e left join lateral (${lastError(sql)}) as last on true
@@ -39,6 +49,18 @@ export async function selectAllEndpoints(
     last_error_at: last_error_at?.toISOString() ?? null,
   }));
 }
+
+/** Counts the deliveries of endpoint `e` that were given up in the last day: those that were made in it, or tried last. */
+const givenUp = (sql: Sql, now: Date) => sql`(
+  select count(*)::float8 from (
+    select * from deliveries
+    where account_id = e.account_id and endpoint_id = e.id and status = 'failed' and created_at > ${new Date(now.getTime() - longestTriedMs)}
+    order by created_at desc, id desc limit (select ${mostGivenUp}::integer)
+  ) as d
+  -- Their tries are looked up of those alone that are older.
+  where case when d.created_at > ${new Date(now.getTime() - dayMs)} then true else (
+    select t.at > ${new Date(now.getTime() - dayMs)} from tries t
+    where t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made) end)`;
 
 /** The place of an endpoint in the list: its time as text, since a Date has no microseconds. */
 interface Place {

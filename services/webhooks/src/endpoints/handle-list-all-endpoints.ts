@@ -1,9 +1,13 @@
 import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import { handleRequest } from '@customer-platform/service-kit';
+import type { WebhookResources } from '../implement.ts';
 import { selectAllEndpoints } from './all-endpoints.sql.ts';
 
 /** Returns endpoints of all accounts to operators. */
-export const handleListAllEndpoints = handleRequest(listAllEndpoints, async ({ sql }, input) => {
-  const endpoints = await selectAllEndpoints(sql, input);
-  return endpoints && { endpoints };
-});
+export const handleListAllEndpoints = handleRequest<typeof listAllEndpoints, WebhookResources>(
+  listAllEndpoints,
+  async ({ sql, resources }, input) => {
+    const endpoints = await selectAllEndpoints(sql, input, resources.clocks.real());
+    return endpoints && { endpoints };
+  },
+);

@@ -3,9 +3,9 @@ import * as contract from '@customer-platform/contracts/webhooks';
 import { refusePrivateTarget } from '@customer-platform/outbound';
 import { withGiven } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
-import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
+import { changeEndpoint } from './change-endpoint.ts';
 import { toEndpoint } from './endpoint.ts';
-import { type EndpointValues, findEndpoint, updateEndpointRow } from './endpoints.sql.ts';
+import { type EndpointValues, findEndpoint } from './endpoints.sql.ts';
 
 /**
  * Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. Pausing one keeps them
@@ -21,12 +21,7 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url)
       refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });
-    const row = await updateEndpointRow(tx, account.id, { ...values, id: found.id }, now);
-    if (row.url !== url || row.active !== active || row.paused !== paused) {
-      const isPaused = row.active && row.paused;
-      await noteEndpointChanged(tx, { accountId: account.id, endpointId: found.id, isPaused }, now);
-    }
-    return toEndpoint(row, account);
+    return toEndpoint(await changeEndpoint(tx, account.id, { found, values }, now), account);
   },
   committed: (resources) => resources.dispatcher.wake(),
 });

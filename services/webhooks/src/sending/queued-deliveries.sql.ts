@@ -1,5 +1,6 @@
 import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
+import { traceIdOf } from '../deliveries/deliveries.sql.ts';
 import { makeDue } from './dispatch.sql.ts';
 
 /**
@@ -53,8 +54,7 @@ export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise
 
 /** Selects the last failed try of what is pending at endpoint `e`, with the id of its trace where that is recorded. */
 export const lastError = (sql: Sql) => sql`
-  select coalesce(t.error, 'HTTP ' || t.status) as error, t.at,
-    substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$') as trace_id
+  select coalesce(t.error, 'HTTP ' || t.status) as error, t.at, ${traceIdOf(sql)} as trace_id
   from (
     select account_id, id, event_id, tries_made from deliveries
     where account_id = e.account_id and endpoint_id = e.id and status = 'pending' and step > 0

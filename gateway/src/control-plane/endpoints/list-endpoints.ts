@@ -1,19 +1,11 @@
-import { adminOperations, type OperatedEndpoint } from '@customer-platform/contracts/accounts';
+import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import { type AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
-import {
-  type Bus,
-  fewBytes,
-  isUnavailable,
-  noAccount,
-  readPage,
-  uuidCursor,
-  withGiven,
-} from '@customer-platform/service-kit';
+import { type Bus, fewBytes, readPage, uuidCursor, withGiven } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
-import { timestampOrNull } from '../queues/queue-shape.ts';
-import { gone as goneRefusal } from '../services.ts';
+import { askOrGone, gone as goneRefusal } from '../services.ts';
+import { toOperatedEndpoint } from './endpoint-shape.ts';
 
 /** Time in which webhooks replies, or is gone: it counts what is pending. Less than the tool's live view waits for a response. */
 const timeoutMs = 4_000;
@@ -40,7 +32,7 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
         return endpoints ?? [];
       },
       bytes: fewBytes,
-      item: toEndpoint,
+      item: toOperatedEndpoint,
       cursor: 'id',
     });
     return { ...page, gone };
@@ -49,19 +41,6 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
 
 /** Returns endpoints as webhooks lists them; undefined where it does not reply. */
 async function ask(bus: Bus, input: Input): Promise<AnyEndpoint[] | undefined> {
-  try {
-    return (await bus.ask(listAllEndpoints, noAccount, input, timeoutMs))?.endpoints ?? [];
-  } catch (error) {
-    if (isUnavailable(error)) return undefined;
-    throw error;
-  }
-}
-
-function toEndpoint(endpoint: AnyEndpoint): OperatedEndpoint {
-  return {
-    ...endpoint,
-    failing_since: timestampOrNull(endpoint.failing_since),
-    last_error_at: timestampOrNull(endpoint.last_error_at),
-    last_error_trace_id: endpoint.last_error_trace_id ?? null,
-  };
+  const reply = await askOrGone(bus, listAllEndpoints, input, timeoutMs);
+  return reply === undefined ? undefined : (reply?.endpoints ?? []);
 }

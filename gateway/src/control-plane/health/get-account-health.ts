@@ -1,0 +1,70 @@
+import { type AccountHealth, adminOperations } from '@customer-platform/contracts/accounts';
+import { measurePlans } from '@customer-platform/contracts/agents';
+import { moduleNames, type ServiceName } from '@customer-platform/contracts/core';
+import { measureMessages } from '@customer-platform/contracts/messaging';
+import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
+import type { Sql } from '@customer-platform/service-kit';
+import { findAccountRow } from '../../accounts/accounts.sql.ts';
+import { selectKeysNamed } from '../../keys/keys.sql.ts';
+import { selectMinutes } from '../../traffic/traffic.sql.ts';
+import { type KeyUse, sumOf } from '../../traffic/traffic-counter.ts';
+import { implement } from '../admin-operation.ts';
+import { toOperatedEndpoint } from '../endpoints/endpoint-shape.ts';
+import { toTimestamp } from '../queues/queue-shape.ts';
+import { askOrGone } from '../services.ts';
+
+const hourMs = 3_600_000;
+/** Endpoints that are shown: more than an account may have. */
+const mostEndpoints = 100;
+const mostKeys = 50;
+
+/** Reports what an account meets. */
+export const getAccountHealth = implement(adminOperations.getAccountHealth, {
+  find: ({ tx, params }) => findAccountRow(tx, params.account_id),
+  async handle({ tx, found, now, resources: { bus } }) {
+    const account = found.account_id;
+    const [minutes, messages, endpoints, plans] = await Promise.all([
+      selectMinutes(tx, account, new Date(now.getTime() - hourMs)),
+      askOrGone(bus, measureMessages, { account }),
+      askOrGone(bus, listAllEndpoints, { account, limit: mostEndpoints }),
+      askOrGone(bus, measurePlans, { account }),
+    ]);
+    const { requests, codes, keys } = sumOf(minutes);
+    const replies = { messaging: messages, webhooks: endpoints, agents: plans };
+    const names = Object.keys(replies) as (keyof typeof replies)[];
+    return {
+      requests: { last_hour: { total: requests, by_code: codes } },
+      keys: await toKeys(tx, keys),
+      messages: {
+        failed_24h: messages?.failed.map((group) => ({ ...group, last_at: toTimestamp(group.last_at) })) ?? [],
+        channels: messages?.channels ?? [],
+      },
+      endpoints: endpoints?.endpoints.map(toEndpoint) ?? [],
+      plans: { failed_24h: plans?.failed ?? 0, last_error: plans?.last_error ?? null },
+      modules_off: moduleNames.filter((name) => !found.plan_modules.includes(name) || found.modules_off.includes(name)),
+      suspended: found.status === 'suspended',
+      gone: names.filter((name): name is ServiceName & typeof name => replies[name] === undefined),
+    };
+  },
+});
+
+/** Returns the keys that were used most, as they are named. */
+async function toKeys(tx: Sql, uses: Record<string, KeyUse>): Promise<AccountHealth['keys']> {
+  const used = Object.entries(uses)
+    .sort(([, one], [, other]) => other.requests - one.requests)
+    .slice(0, mostKeys);
+  const rows = await selectKeysNamed(
+    tx,
+    used.map(([id]) => id),
+  );
+  const named = new Map(rows.map((row) => [row.id, row]));
+  return used.flatMap(([id, use]) => {
+    const key = named.get(id);
+    return key ? [{ ...key, ...use }] : [];
+  });
+}
+
+function toEndpoint(endpoint: Parameters<typeof toOperatedEndpoint>[0]): AccountHealth['endpoints'][number] {
+  const { id, url, active, paused, disabled_reason, failing_since, pending } = toOperatedEndpoint(endpoint);
+  return { id, url, active, paused, disabled_reason, failing_since, pending, failed_24h: endpoint.failed_24h ?? 0 };
+}

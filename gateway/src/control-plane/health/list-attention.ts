@@ -1,0 +1,88 @@
+import { adminOperations, type CustomerAttention } from '@customer-platform/contracts/accounts';
+import { findTroubledAccounts } from '@customer-platform/contracts/messaging';
+import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
+import { dayMs, formatInstant, isUnavailable, type Sql } from '@customer-platform/service-kit';
+import { selectNames } from '../../accounts/accounts.sql.ts';
+import type { InvalidKeys } from '../../limits/invalid-keys.ts';
+import { selectRefused } from '../../traffic/traffic.sql.ts';
+import { implement } from '../admin-operation.ts';
+import { toOperatedEndpoint } from '../endpoints/endpoint-shape.ts';
+import { toTimestamp } from '../queues/queue-shape.ts';
+import { askOrGone } from '../services.ts';
+
+const hourMs = 3_600_000;
+const limit = 100;
+/** More of them in the last hour need attention. */
+const [mostFailed, mostRefusedShare, leastRequests] = [20, 0.05, 50];
+/** More in a minute need attention. */
+const mostInvalidKeys = 100;
+
+type TroubledAccount = CustomerAttention['accounts'][number];
+
+/** Lists what customers meet that somebody should look at. */
+export const listAttention = implement(adminOperations.listAttention, {
+  async handle({ tx, now, resources: { bus, invalidKeys } }) {
+    const [messaging, webhooks, addresses] = await Promise.all([
+      askOrGone(bus, findTroubledAccounts, { failed: mostFailed }),
+      askOrGone(bus, listAllEndpoints, { disabled_since: new Date(now.getTime() - dayMs).toISOString(), limit }),
+      addressesOf(invalidKeys),
+    ]);
+    const accounts = await accountsOf(tx, messaging?.accounts ?? [], now);
+    const channels = messaging?.channels ?? [];
+    const names = await selectNames(
+      tx,
+      [...accounts, ...channels].map(({ account }) => account),
+    );
+    // What belongs to no account is of a database that was restored from another time.
+    const named = <Item extends { account: string }>(items: readonly Item[]) =>
+      items.flatMap((item) => {
+        const account_name = names.get(item.account);
+        return account_name === undefined ? [] : [{ ...item, account_name }];
+      });
+    return {
+      channels: named(channels).map((channel) => ({ ...channel, failing_since: toTimestamp(channel.failing_since) })),
+      accounts: named(accounts).slice(0, limit),
+      // Processes of the release before return others too.
+      endpoints: (webhooks?.endpoints ?? []).filter((one) => one.disabled_reason !== null).map(toOperatedEndpoint),
+      addresses,
+      gone: [...(messaging ? [] : (['messaging'] as const)), ...(webhooks ? [] : (['webhooks'] as const))],
+    };
+  },
+});
+
+/** Returns the accounts with failed messages, then those with refused requests, each once, with both counts. */
+async function accountsOf(
+  tx: Sql,
+  failed: readonly { account: string; failed: number }[],
+  now: Date,
+): Promise<Omit<TroubledAccount, 'account_name'>[]> {
+  const rows = await selectRefused(tx, new Date(now.getTime() - hourMs), {
+    accounts: failed.map(({ account }) => account),
+    share: mostRefusedShare,
+    leastRequests,
+    limit,
+  });
+  const traffic = new Map(rows.map((row) => [row.account, row]));
+  const ofMessages = new Map(failed.map((one) => [one.account, one.failed]));
+  return [...new Set([...ofMessages.keys(), ...traffic.keys()])].map((account) => {
+    const { requests = 0, refused = 0, isRefused = false } = traffic.get(account) ?? {};
+    const failed_messages = ofMessages.get(account) ?? 0;
+    const reasons: TroubledAccount['reasons'] = failed_messages > mostFailed ? ['messages'] : [];
+    if (isRefused) reasons.push('refusals');
+    return { account, failed_messages, requests, refused, reasons };
+  });
+}
+
+/** Returns the addresses with too many invalid keys in a minute; none while Redis, which counts them, is unavailable. */
+async function addressesOf(invalidKeys: InvalidKeys): Promise<CustomerAttention['addresses']> {
+  const listed = await invalidKeys.list().catch((error: unknown) => {
+    if (isUnavailable(error)) return [];
+    throw error;
+  });
+  const found = listed.filter(({ mostInAMinute }) => mostInAMinute > mostInvalidKeys).slice(0, limit);
+  return found.map(({ address, invalidKeys: invalid_keys, lastAtMs }) => ({
+    address,
+    invalid_keys,
+    last_at: formatInstant(new Date(lastAtMs), 'UTC'),
+  }));
+}

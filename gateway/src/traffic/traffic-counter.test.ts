@@ -1,0 +1,76 @@
+import { expect, it } from '@jest/globals';
+import { allAccounts, p99Ms, sumOf, TrafficCounter } from './traffic-counter.ts';
+
+const accountOf = (index: number) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+const request = { keyId: undefined, address: undefined, status: 200, code: undefined, ms: 1 };
+
+function counterAt(start: string) {
+  let now = Date.parse(start);
+  const counter = new TrafficCounter(() => new Date(now));
+  return { counter, pass: (ms: number) => (now += ms) };
+}
+
+it('the busiest 10,000 accounts of a minute are saved, and all requests together', () => {
+  const { counter } = counterAt('2026-11-30T12:00:00Z');
+  for (let index = 0; index < 41_000; index++) counter.count({ ...request, accountId: accountOf(index) });
+  for (let index = 100; index < 10_100; index++) counter.count({ ...request, accountId: accountOf(index) });
+  const saved = counter.unsaved();
+  expect(saved).toHaveLength(10_001);
+  expect(saved.find(({ accountId }) => accountId === allAccounts)!.requests).toBe(51_000);
+  expect(saved.filter(({ requests }) => requests === 2)).toHaveLength(10_000);
+});
+
+it('a minute that has not changed is not saved again, and one that is over is saved whole', () => {
+  const { counter, pass } = counterAt('2026-11-30T12:00:00Z');
+  counter.count({ ...request, accountId: accountOf(1) });
+  expect(counter.unsaved()).toHaveLength(2);
+  counter.saved();
+  expect(counter.unsaved()).toEqual([]);
+  counter.count({ ...request, accountId: accountOf(1) });
+  pass(60_000);
+  counter.count({ ...request, accountId: accountOf(2) });
+  const minutes = counter
+    .unsaved()
+    .map(({ accountId, minute, requests }) => [accountId, minute.getMinutes(), requests]);
+  expect(minutes).toEqual(
+    expect.arrayContaining([
+      [accountOf(1), 0, 2],
+      [allAccounts, 0, 2],
+      [accountOf(2), 1, 1],
+      [allAccounts, 1, 1],
+    ]),
+  );
+});
+
+it('classes, codes and the use of keys are summed over gateways', () => {
+  const gateways = ['203.0.113.1', '203.0.113.2'].map((address) => {
+    const { counter } = counterAt('2026-11-30T12:00:00Z');
+    const used = { ...request, accountId: accountOf(1), keyId: 'key', address };
+    counter.count(used);
+    counter.count({ ...used, status: 429, code: 'rate_limited' });
+    counter.count({ ...used, status: 404, code: 'module_off' });
+    counter.count({ ...used, status: 503, code: 'service_unavailable', ms: 40 });
+    return counter.unsaved().find(({ accountId }) => accountId === accountOf(1))!;
+  });
+  expect(sumOf(gateways)).toMatchObject({
+    requests: 8,
+    s2xx: 2,
+    s4xx: 4,
+    s404: 2,
+    s5xx: 2,
+    limited: 2,
+    codes: { rate_limited: 2, module_off: 2, service_unavailable: 2 },
+    keys: { key: { requests: 8, limited: 2, addresses: ['203.0.113.1', '203.0.113.2'] } },
+  });
+});
+
+it.each([
+  [[1, 1, 1], 1],
+  [[...Array<number>(99).fill(4), 900], 5],
+  [[...Array<number>(98).fill(4), 900, 900], 1_000],
+  [[60_000], 30_000],
+])('99 of 100 requests did not take longer: %#', (durations, expected) => {
+  const { counter } = counterAt('2026-11-30T12:00:00Z');
+  for (const ms of durations) counter.count({ ...request, accountId: undefined, ms });
+  expect(p99Ms(counter.unsaved()[0]!)).toBe(expected);
+});

@@ -1,0 +1,67 @@
+import type { Sql } from '@customer-platform/service-kit';
+import { allAccounts, type Counted, type CountedMinute } from './traffic-counter.ts';
+
+/** Saves the minutes of a gateway: each replaces what it had of the same minute. */
+export async function saveMinutes(sql: Sql, instance: string, minutes: readonly CountedMinute[]): Promise<void> {
+  await sql`
+    insert into traffic (account_id, minute, instance, requests, s2xx, s4xx, s404, s5xx, limited, durations, codes, keys)
+    select "accountId", minute, ${instance}, requests, s2xx, s4xx, s404, s5xx, limited, durations, codes, keys
+    from jsonb_to_recordset(${JSON.stringify(minutes)}::text::jsonb) as m (
+      "accountId" uuid, minute timestamptz, requests integer, s2xx integer, s4xx integer, s404 integer, s5xx integer, limited integer,
+      durations integer[], codes jsonb, keys jsonb)
+    order by 1, 2
+    on conflict (account_id, minute, instance) do update set
+      requests = excluded.requests, s2xx = excluded.s2xx, s4xx = excluded.s4xx, s404 = excluded.s404, s5xx = excluded.s5xx,
+      limited = excluded.limited, durations = excluded.durations, codes = excluded.codes, keys = excluded.keys`;
+}
+
+/** Returns the minutes of an account since a time, oldest first, one for each gateway that served it. */
+export async function selectMinutes(sql: Sql, accountId: string, since: Date): Promise<(Counted & { minute: Date })[]> {
+  return await sql`
+    select minute, requests, s2xx, s4xx, s404, s5xx, limited, durations, codes, keys from traffic
+    where account_id = ${accountId} and minute >= ${since} order by minute`;
+}
+
+/** The requests of an account since a time; refused ones have a status of 4xx other than 404. */
+interface RefusedRow {
+  account: string;
+  requests: number;
+  refused: number;
+  /** More than the share was refused, of requests enough. */
+  isRefused: boolean;
+}
+
+/**
+ * Returns the requests since a time of accounts of which more than a `share` was refused, live accounts first, most refused first, at most `limit`; and those of
+ * the `accounts` named.
+ */
+export async function selectRefused(
+  sql: Sql,
+  since: Date,
+  {
+    accounts,
+    share,
+    leastRequests,
+    limit,
+  }: { accounts: string[]; share: number; leastRequests: number; limit: number },
+): Promise<RefusedRow[]> {
+  return await sql<RefusedRow[]>`
+    with counted as (
+      select account_id, sum(requests)::float8 as requests, sum(s4xx - s404)::float8 as refused from traffic
+      where minute >= ${since} and account_id <> ${allAccounts} group by account_id
+    ), judged as (
+      select *, requests >= ${leastRequests} and refused > ${share}::float8 * requests as is_refused,
+        account_id = any(${accounts}::uuid[]) as is_named from counted
+    )
+    select account_id as account, requests, refused, is_refused as "isRefused"
+    from judged join accounts a using (account_id) where is_refused or is_named
+    order by is_named desc, a.parent_id is not null, refused desc, account_id limit ${limit + accounts.length}`;
+}
+
+/** Deletes at most `limit` minutes from before a time; returns their number. */
+export async function deleteMinutes(sql: Sql, before: Date, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from traffic where (account_id, minute, instance) in (
+      select account_id, minute, instance from traffic where minute < ${before} order by minute limit ${limit})`;
+  return count;
+}

@@ -1,0 +1,13 @@
+import { measureMessages } from '@customer-platform/contracts/messaging';
+import { dayMs, handleRequest } from '@customer-platform/service-kit';
+import { channelStates } from '../channels/channels.sql.ts';
+import { groupFailed } from './failed-messages.sql.ts';
+
+/** Returns to operators what failed of an account's messages in the last day, and how its channels are. */
+export const handleMeasureMessages = handleRequest(measureMessages, async ({ sql, now }, { account }) => {
+  const [failed, channels] = await Promise.all([
+    groupFailed(sql, account, new Date(now.getTime() - dayMs)),
+    channelStates(sql, account),
+  ]);
+  return { failed: failed.map((group) => ({ ...group, last_at: group.last_at.toISOString() })), channels };
+});

@@ -1,0 +1,12 @@
+import { resendFailedMessages } from '@customer-platform/contracts/messaging';
+import { handleRequest, matchedOrRefusal } from '@customer-platform/service-kit';
+import { beginResend } from './begin-resend.ts';
+
+/** Sends failed messages of an account again for an operator, as its customer can. */
+export const handleResendFailedMessages = handleRequest(
+  resendFailedMessages,
+  async ({ accountId, change }, { since, until, code }) => {
+    const asked = { since: new Date(since), until: until === undefined ? undefined : new Date(until), code };
+    return await matchedOrRefusal(() => change((call) => beginResend(call, accountId, asked)));
+  },
+);
