@@ -13,7 +13,6 @@ import {
   traceOfRequest,
 } from '@customer-platform/service-kit';
 import { type Attributes, context, propagation, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
-import type { KeyRecord } from '../keys/key-record.ts';
 import type { TrafficCounter } from '../traffic/traffic-counter.ts';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
 
@@ -33,7 +32,7 @@ export interface PublicCall {
   /** The client's, once it is known. */
   address?: string;
   /** Its key, once that is known to be one, refused or not. */
-  key?: Pick<KeyRecord, 'keyId' | 'last4' | 'account'>;
+  key?: { readonly keyId: string; readonly last4: string; readonly account: { readonly id: string } };
   /** Of a call with a token in its path: a secret, which no span, log or metric has. */
   hook?: { route: string; operation: string; form: RegExp };
   /** Headers that continue its trace; undefined while telemetry is off. */

@@ -1,6 +1,7 @@
 import type { Delivery, DeliveryStatus, DeliveryTry } from '@customer-platform/contracts/webhooks';
 import { type OutboxRow, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 import type { QueueKey } from '../sending/dispatch.sql.ts';
+import { traceIdOf } from '../sending/queued-deliveries.sql.ts';
 
 export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' | 'status' | 'reason' | 'url'> {
   endpoint_id: string;
@@ -144,10 +145,6 @@ export async function selectLastDeliveries(
     left join events v on v.account_id = d.account_id and v.id = d.event_id
     order by d.created_at desc, d.id desc`;
 }
-
-/** The trace of event `v`, where it is recorded. */
-export const traceIdOf = (sql: Sql) =>
-  sql`substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$')`;
 
 /** Adds the delivery of an event to one endpoint of its account, due now; skipped where the endpoint is off. */
 export async function insertDelivery(

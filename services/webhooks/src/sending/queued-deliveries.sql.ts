@@ -1,6 +1,5 @@
 import type { OwnerDepth, QueuePart } from '@customer-platform/contracts/core';
 import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platform/service-kit';
-import { traceIdOf } from '../deliveries/deliveries.sql.ts';
 import { makeDue } from './dispatch.sql.ts';
 
 /**
@@ -51,6 +50,10 @@ export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise
     };
   });
 }
+
+/** The trace of event `v`, where it is recorded. */
+export const traceIdOf = (sql: Sql) =>
+  sql`substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$')`;
 
 /** Selects the last failed try of what is pending at endpoint `e`, with the id of its trace where that is recorded. */
 export const lastError = (sql: Sql) => sql`

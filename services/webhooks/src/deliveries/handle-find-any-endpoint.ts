@@ -1,10 +1,10 @@
 import { findAnyEndpoint } from '@customer-platform/contracts/webhooks';
 import { handleRequest } from '@customer-platform/service-kit';
-import { selectLastDeliveries } from '../deliveries/deliveries.sql.ts';
+import { selectAllEndpoints } from '../endpoints/all-endpoints.sql.ts';
+import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
-import { selectAllEndpoints } from './all-endpoints.sql.ts';
-import { findEndpoint } from './endpoints.sql.ts';
+import { selectLastDeliveries } from './deliveries.sql.ts';
 
 const mostDeliveries = 50;
 

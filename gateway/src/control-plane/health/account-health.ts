@@ -3,11 +3,11 @@ import { measurePlans } from '@customer-platform/contracts/agents';
 import { moduleNames, type ServiceName } from '@customer-platform/contracts/core';
 import { measureMessages } from '@customer-platform/contracts/messaging';
 import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
-import type { Sql } from '@customer-platform/service-kit';
+import { formatInstant, type Sql } from '@customer-platform/service-kit';
 import { findAccountRow } from '../../accounts/accounts.sql.ts';
 import { selectKeysNamed } from '../../keys/keys.sql.ts';
 import { selectMinutes } from '../../traffic/traffic.sql.ts';
-import { type KeyUse, sumOf } from '../../traffic/traffic-counter.ts';
+import { allAccounts, type KeyUse, p99Ms, sumOf, trafficKeptMs } from '../../traffic/traffic-counter.ts';
 import { implement } from '../admin-operation.ts';
 import { toOperatedEndpoint } from '../endpoints/endpoint-shape.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
@@ -17,6 +17,22 @@ const hourMs = 3_600_000;
 /** Endpoints that are shown: more than an account may have. */
 const mostEndpoints = 100;
 const mostKeys = 50;
+
+/** Lists the requests of an account, or of all, by minute. */
+export const listTraffic = implement(adminOperations.listTraffic, {
+  async handle({ tx, query: { account }, now, fail }) {
+    if (account !== undefined && !(await findAccountRow(tx, account)))
+      return fail('not_found', 'No account has this id');
+    const rows = await selectMinutes(tx, account ?? allAccounts, new Date(now.getTime() - trafficKeptMs));
+    const minutes = Map.groupBy(rows, ({ minute }) => minute.getTime());
+    const data = [...minutes].map(([minute, counts]) => {
+      const { requests, s2xx, s4xx, s5xx, limited, durations } = sumOf(counts);
+      const p99_ms = p99Ms({ requests, durations })!;
+      return { minute: formatInstant(new Date(minute), 'UTC'), requests, s2xx, s4xx, s5xx, limited, p99_ms };
+    });
+    return { data };
+  },
+});
 
 /** Reports what an account meets. */
 export const getAccountHealth = implement(adminOperations.getAccountHealth, {
