@@ -32,7 +32,7 @@ export interface PublicCall {
   /** The client's, once it is known. */
   address?: string;
   /** Its key, once that is known to be one, refused or not. */
-  key?: { keyId: string; last4: string; account: { id: string } };
+  key?: { readonly keyId: string; readonly last4: string; readonly account: { readonly id: string } };
   /** Of a call with a token in its path: a secret, which no span, log or metric has. */
   hook?: { route: string; operation: string; form: RegExp };
   /** Headers that continue its trace; undefined while telemetry is off. */
