@@ -40,6 +40,14 @@ const shape = baseConfig.extend({
     description:
       'Tokens of the control plane by the names of their holders, under which changes are recorded: anna:<token>,ben:<token>.',
   }),
+  ENVIRONMENT_NAME: z
+    .string()
+    .regex(/^[\w .-]{0,40}$/, { error: 'must be at most 40 letters, digits, spaces, dots, hyphens or underscores' })
+    .default('')
+    .meta({
+      description:
+        'Name of this installation, such as production or staging-eu: the console shows it, red for production and amber for staging.',
+    }),
   TRACE_TOKEN: z.string().min(32).optional().meta({
     description:
       'Bearer token of exporters of spans, 32 characters at least: with it the control plane collects traces at /v1/traces (OTLP/JSON over HTTP), in 64 MiB of memory.',

@@ -17,7 +17,7 @@ import type { PublicParts } from '../public/public-handler.ts';
 import type { GatewayConfig } from '../settings.ts';
 import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
-import { serveConsole } from './console/console.ts';
+import { consoleServer } from './console/console.ts';
 
 /** Header in which the name of a token's holder is passed on, whatever the client sent in it. */
 const actorHeader = 'admin-actor';
@@ -46,7 +46,8 @@ export function controlPlane(
   resources: AdminResources,
   options: Pick<PublicParts, 'serveHealth' | 'addressOf'> & { tokens: AdminTokens },
 ) {
-  const { log } = foundation;
+  const { log, config } = foundation;
+  const serveConsole = consoleServer(config.ENVIRONMENT_NAME);
   const app = createApp();
   const wrongTokens = new WrongTokens();
   const lines = requestLog(log);

@@ -1,7 +1,7 @@
-import type { Scope } from '@customer-platform/contracts/core';
+import type { ModuleName, Scope } from '@customer-platform/contracts/core';
 import { call, type Output } from './api.ts';
 import { scopes } from './scopes.ts';
-import type { Action } from './ui/action.tsx';
+import { type Action, reasonField, reasonIn } from './ui/action.tsx';
 import { Copyable } from './ui/copy.tsx';
 import { countOf, shortId } from './ui/format.ts';
 
@@ -38,7 +38,9 @@ export function createKeyAction(account: Account): Action {
         label: 'Allowed addresses',
         hint: 'IP addresses or CIDR ranges with commas between; empty: any.',
       },
+      reasonField,
     ],
+    isShownOnce: true,
     run: async (values) => {
       const addresses = String(values.get('addresses'))
         .split(',')
@@ -48,6 +50,7 @@ export function createKeyAction(account: Account): Action {
         mode: values.get('mode') === 'test' ? ('test' as const) : ('live' as const),
         scopes: values.getAll('scopes') as (Scope | '*')[],
         allowed_addresses: addresses.filter((each) => each !== ''),
+        ...reasonIn(values),
       };
       const { key } = await call('POST /admin/accounts/{account_id}/keys', {
         params: { account_id: account.id },
@@ -75,9 +78,11 @@ export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
         isRequired: true,
         hint: 'How long both keys work: up to 604800, a week.',
       },
+      reasonField,
     ],
+    isShownOnce: true,
     run: async (values) => {
-      const body = { overlap_seconds: Number(values.get('overlap_seconds')) };
+      const body = { overlap_seconds: Number(values.get('overlap_seconds')), ...reasonIn(values) };
       const { key } = await call('POST /admin/keys/{key_id}/rotate', { params: { key_id: id }, body });
       return <NewKey secret={key} told={`Created the successor of “${name}”.`} />;
     },
@@ -94,8 +99,9 @@ export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): A
     confirm: 'Revoke',
     isDangerous: true,
     touches: `One ${mode} key, which ends in ${last4}. ${use} Every request with it is refused within 1 s; this cannot be reversed.`,
-    run: async () => {
-      await call('DELETE /admin/keys/{key_id}', { params: { key_id: id } });
+    fields: [reasonField],
+    run: async (values) => {
+      await call('DELETE /admin/keys/{key_id}', { params: { key_id: id }, query: reasonIn(values) });
       return `Revoked the key “${name}”.`;
     },
   };
@@ -110,9 +116,10 @@ export function addMemberAction(account: Account): Action {
     fields: [
       { name: 'name', label: 'Name', maxLength: 120, isRequired: true },
       { name: 'email', label: 'Email', type: 'email', isRequired: true },
+      reasonField,
     ],
     run: async (values) => {
-      const body = { name: String(values.get('name')), email: String(values.get('email')) };
+      const body = { name: String(values.get('name')), email: String(values.get('email')), ...reasonIn(values) };
       const member = await call('POST /admin/accounts/{account_id}/members', {
         params: { account_id: account.id },
         body,
@@ -129,9 +136,10 @@ export function removeMemberAction(account: Account, { id, name, email }: Member
     confirm: 'Remove',
     isDangerous: true,
     touches: `One member of ${named(account)}: ${email} becomes inactive. None of their data is deleted.`,
-    run: async () => {
+    fields: [reasonField],
+    run: async (values) => {
       const params = { account_id: account.id, member_id: id };
-      await call('DELETE /admin/accounts/{account_id}/members/{member_id}', { params });
+      await call('DELETE /admin/accounts/{account_id}/members/{member_id}', { params, query: reasonIn(values) });
       return `Removed ${name}.`;
     },
   };
@@ -148,13 +156,18 @@ export function statusAction(account: Account, keys: number): Action {
     touches: isActive
       ? `Requests of ${touched} are refused within 1 s: those with ${countOf(keys, 'key')} that is shown here, and any other.`
       : `Requests of ${touched} are taken again within 1 s.`,
-    run: async () => {
-      const body = { status: isActive ? ('suspended' as const) : ('active' as const) };
+    fields: [reasonField],
+    run: async (values) => {
+      const body = { status: isActive ? ('suspended' as const) : ('active' as const), ...reasonIn(values) };
       const changed = await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
       return `${changed.name} is ${changed.status}.`;
     },
   };
 }
+
+/** Every module, to choose from: the contract's list as a value would bring its schemas along. */
+const moduleNames: Record<ModuleName, true> = { calendar: true, agents: true, cdp: true, catalogue: true, crm: true };
+const modules = Object.keys(moduleNames) as ModuleName[];
 
 /** Changes an account's name and rate limit. */
 export function editAction(account: Account): Action {
@@ -168,12 +181,73 @@ export function editAction(account: Account): Action {
       { name: 'name', label: 'Name', value: account.name, maxLength: 200, isRequired: true },
       { name: 'per_minute', label: 'Requests per minute', value: per_minute, ...limit },
       { name: 'burst', label: 'Burst', value: burst, ...limit },
+      reasonField,
     ],
     run: async (values) => {
       const rate_limit = { per_minute: Number(values.get('per_minute')), burst: Number(values.get('burst')) };
-      const body = { name: String(values.get('name')), rate_limit };
+      const body = { name: String(values.get('name')), rate_limit, ...reasonIn(values) };
       await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
       return `Saved ${body.name}.`;
+    },
+  };
+}
+
+/** Changes what an account's plan includes. */
+export function planAction(account: Account): Action {
+  const { plan } = account;
+  return {
+    title: `Plan of ${named(account)}`,
+    confirm: 'Save',
+    touches: 'What the plan includes. Operations of a module that is not in it get 404 module_off within 1 s.',
+    fields: [
+      { name: 'name', label: 'Name', value: plan.name, maxLength: 120, isRequired: true },
+      {
+        name: 'api',
+        label: 'API',
+        options: ['included', 'not included'],
+        value: plan.api ? 'included' : 'not included',
+      },
+      { name: 'modules', label: 'Modules', options: modules, values: plan.modules, isList: true },
+      reasonField,
+    ],
+    run: async (values) => {
+      const changed = {
+        name: String(values.get('name')),
+        api: values.get('api') === 'included',
+        modules: values.getAll('modules') as ModuleName[],
+      };
+      const body = { plan: changed, ...reasonIn(values) };
+      await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
+      return `${account.name} has the plan ${changed.name}.`;
+    },
+  };
+}
+
+/** Switches modules of an account's plan on and off. */
+export function modulesAction(account: Account): Action {
+  const inPlan = account.plan.modules;
+  return {
+    title: `Modules of ${named(account)}`,
+    confirm: 'Save',
+    touches:
+      'Operations of a module that is off get 404 module_off within 1 s, in the sandbox too. No data is deleted.',
+    fields: [
+      {
+        name: 'on',
+        label: 'On',
+        options: inPlan,
+        values: inPlan.filter((name) => account.modules[name]?.on !== false),
+        isList: true,
+        hint: 'Modules that are not listed are not in the plan.',
+      },
+      reasonField,
+    ],
+    run: async (values) => {
+      const on = values.getAll('on');
+      const switches = Object.fromEntries(inPlan.map((name) => [name, { on: on.includes(name) }]));
+      const body = { modules: switches, ...reasonIn(values) };
+      await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
+      return `Modules of ${account.name} that are on: ${on.join(', ') || 'none'}.`;
     },
   };
 }

@@ -1,12 +1,10 @@
-import type { OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
+import type { CustomerAttention, OperatedEndpoint, Queue } from '@customer-platform/contracts/accounts';
 import {
   type AttentionReason,
   attentionOf,
-  attentionReasons,
   type GoneText,
   goneText,
   isBusGone,
-  type ProcessAttention,
   processAttentionOf,
   runbookOf,
   runbookOfReason,
@@ -14,14 +12,22 @@ import {
 } from '@customer-platform/contracts/operators';
 import { processPollMs, type SeenProcess, useProcesses } from './processes.ts';
 import { deliveries, queueName, useQueues } from './queues.ts';
-import { type Listed, useLastError, useList } from './ui/lists.tsx';
+import { type Listed, useLastError, useList, useResource } from './ui/lists.tsx';
+
+export type FailingChannel = CustomerAttention['channels'][number];
+export type TroubledAccount = CustomerAttention['accounts'][number];
+export type Stranger = CustomerAttention['addresses'][number];
 
 /** Something that a person on call should look at. */
 export type AttentionItem = { key: string; runbook: string } & (
   | { kind: 'gone'; service: string; text: GoneText }
-  | { kind: 'waiting'; process: SeenProcess; text: ProcessAttention['text'] }
-  | { kind: AttentionReason; queue: Queue }
-  | { kind: 'failing'; endpoint: OperatedEndpoint }
+  | { kind: 'blocked'; text: string; processes: SeenProcess[] }
+  | { kind: 'late' | 'retrying' | 'paused'; queue: Queue }
+  | { kind: 'dead'; queue: Queue }
+  | { kind: 'failing' | 'disabled'; endpoint: OperatedEndpoint }
+  | { kind: 'channel'; channel: FailingChannel; account: TroubledAccount | undefined }
+  | { kind: 'messages' | 'refusals'; account: TroubledAccount }
+  | { kind: 'stranger'; address: Stranger }
 );
 
 function goneItems(gone: string[]): AttentionItem[] {
@@ -35,37 +41,87 @@ function goneItems(gone: string[]): AttentionItem[] {
   });
 }
 
-/** Returns an item for each reason for which a process needs attention; what one waited for that is gone since is no news. */
-function processItems(processes: SeenProcess[]): AttentionItem[] {
-  return processes
-    .filter(({ gone }) => !gone)
-    .flatMap((process) =>
-      processAttentionOf(process).map(({ text, runbook }, index): AttentionItem => {
-        return { kind: 'waiting', key: `waiting ${process.instance} ${index}`, process, text, runbook };
-      }),
-    );
+/** Returns an item for each thing that processes wait for, with all that do: that it is missing is one fact, however many it stops. */
+function blockedItems(processes: SeenProcess[]): AttentionItem[] {
+  const reasons = processes
+    .filter(({ state }) => state === 'live')
+    .flatMap((process) => processAttentionOf(process).map(({ text, runbook }) => ({ process, text, runbook })));
+  return [...Map.groupBy(reasons, ({ text }) => text)].map(([text, each]) => ({
+    kind: 'blocked',
+    key: `blocked ${text}`,
+    text,
+    processes: each.map(({ process }) => process),
+    runbook: each[0]!.runbook,
+  }));
 }
 
-/** Returns an item for each reason for which a queue needs attention: the late ones by their lag. */
-function queueItems(queues: Queue[], reasons: readonly AttentionReason[]): AttentionItem[] {
-  const latestFirst = queues.toSorted((one, other) => other.lag_seconds - one.lag_seconds);
-  return reasons.flatMap((kind) =>
-    (kind === 'lag' ? latestFirst : queues)
-      .filter((queue) => attentionOf(queue).includes(kind))
-      .map((queue): AttentionItem => {
-        return { kind, key: `${kind} ${queueName(queue)}`, queue, runbook: runbookOfReason(kind, queue.queue) };
-      }),
-  );
+/**
+ * Returns one item for a queue whose work does not move, whatever the reasons: one that is paused is late because of that. Dead events are
+ * another fact, see `deadItems`. What retries at endpoints that are listed is not said again by their queue.
+ */
+function queueItems(queues: Queue[], hasFailingEndpoints: boolean): AttentionItem[] {
+  return queues
+    .toSorted((one, other) => other.lag_seconds - one.lag_seconds)
+    .flatMap((queue): AttentionItem[] => {
+      const isDeliveries = queue.service === deliveries.service && queue.queue === deliveries.queue;
+      const reasons = attentionOf(queue).filter(
+        (reason) => reason !== 'dead' && !(reason === 'failed' && isDeliveries && hasFailingEndpoints),
+      );
+      const [first] = reasons;
+      if (first === undefined) return [];
+      const kinds: Record<Exclude<AttentionReason, 'dead'>, 'late' | 'retrying' | 'paused'> = {
+        lag: 'late',
+        failed: 'retrying',
+        paused: 'paused',
+      };
+      const kind = reasons.includes('paused') ? 'paused' : kinds[first as Exclude<AttentionReason, 'dead'>];
+      return [{ kind, key: `queue ${queueName(queue)}`, queue, runbook: runbookOfReason(first, queue.queue) }];
+    });
 }
+
+function deadItems(queues: Queue[]): AttentionItem[] {
+  return queues
+    .filter((queue) => attentionOf(queue).includes('dead'))
+    .map((queue) => ({ kind: 'dead', key: `dead ${queueName(queue)}`, queue, runbook: runbookOf.dead }));
+}
+
+/** Returns what customers meet: messages that fail for their account's failing channel are part of that channel's item. */
+function customerItems({ channels, accounts, endpoints, addresses }: CustomerAttention): AttentionItem[] {
+  const troubled = new Map(accounts.map((account) => [account.account, account]));
+  const hasFailingChannel = new Set(channels.map(({ account }) => account));
+  return [
+    ...channels.map((channel): AttentionItem => {
+      const key = `channel ${channel.account} ${channel.channel}`;
+      return { kind: 'channel', key, channel, account: troubled.get(channel.account), runbook: runbookOf.channel };
+    }),
+    ...accounts.flatMap((account) =>
+      account.reasons
+        .filter((reason) => reason !== 'messages' || !hasFailingChannel.has(account.account))
+        .map((kind): AttentionItem => {
+          return { kind, key: `${kind} ${account.account}`, account, runbook: runbookOf[kind] };
+        }),
+    ),
+    ...endpoints.map((endpoint): AttentionItem => {
+      return { kind: 'disabled', key: `disabled ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
+    }),
+    ...addresses.map((address): AttentionItem => {
+      return { kind: 'stranger', key: `stranger ${address.address}`, address, runbook: runbookOf.stranger };
+    }),
+  ];
+}
+
+/** Poll interval in milliseconds of what customers meet, for which services are asked over all accounts. */
+const customersPollMs = 10_000;
 
 interface Known {
   gone: string[];
   queues: Queue[];
   processes: SeenProcess[];
   endpoints: Listed<OperatedEndpoint>;
+  customers: CustomerAttention | undefined;
 }
 
-function itemsOf({ gone, queues, processes, endpoints }: Known): AttentionItem[] {
+function itemsOf({ gone, queues, processes, endpoints, customers }: Known): AttentionItem[] {
   const silent = silentText(
     endpoints.gone.filter((service) => !isBusGone(gone) && !gone.includes(service)),
     'endpoints',
@@ -73,23 +129,29 @@ function itemsOf({ gone, queues, processes, endpoints }: Known): AttentionItem[]
   const onlyEndpoints: AttentionItem[] = silent
     ? [{ kind: 'gone', key: 'gone endpoints', service: deliveries.service, text: silent, runbook: silent.runbook }]
     : [];
-  const failing = endpoints.items.map((endpoint): AttentionItem => {
-    return { kind: 'failing', key: `failing ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
-  });
-  const others = attentionReasons.filter((reason) => reason !== 'lag');
+  const disabled = new Set(customers?.endpoints.map(({ id }) => id));
+  const failing = endpoints.items
+    .filter(({ id }) => !disabled.has(id))
+    .map((endpoint): AttentionItem => {
+      return { kind: 'failing', key: `failing ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
+    });
+  const stuck = queueItems(queues, failing.length > 0);
   return [
     ...goneItems(gone),
     ...onlyEndpoints,
-    ...processItems(processes),
-    ...queueItems(queues, ['lag']),
+    ...blockedItems(processes),
+    ...stuck.filter(({ kind }) => kind === 'late'),
     ...failing,
-    ...queueItems(queues, others),
+    ...(customers ? customerItems(customers) : []),
+    ...deadItems(queues),
+    ...stuck.filter(({ kind }) => kind !== 'late'),
   ];
 }
 
 /**
- * Everything that needs attention now, as far as its sources respond, the most urgent first. `failing` can load more of the endpoints; the
- * error of a source says nothing about the others. `checkedAt` is the time in milliseconds at which the source that responded longest ago did.
+ * Everything that needs attention now, as far as its sources respond, the most urgent first; one fact is one item. `failing` can load more of
+ * the endpoints; the error of a source says nothing about the others. `checkedAt` is the time in milliseconds at which the source that
+ * responded longest ago did.
  */
 export function useAttention() {
   const queues = useQueues();
@@ -97,12 +159,20 @@ export function useAttention() {
   const processes = useProcesses(processPollMs);
   const processesError = useLastError('processes', processes);
   const failing = useList('GET /admin/endpoints', { query: { failing: true } });
+  const customers = useResource('GET /admin/attention', {}, customersPollMs);
   const { data = [], gone = [] } = queues.data ?? {};
   return {
-    items: itemsOf({ gone, queues: data, processes: processes.data?.data ?? [], endpoints: failing }),
+    items: itemsOf({
+      gone,
+      queues: data,
+      processes: processes.data?.data ?? [],
+      endpoints: failing,
+      customers: customers.data,
+    }),
     queues: { isLoaded: queues.data !== undefined, error: queuesError },
     processes: { isLoaded: processes.data !== undefined, error: processesError },
+    customers: { isLoaded: customers.data !== undefined, error: customers.error },
     failing,
-    checkedAt: Math.min(queues.dataUpdatedAt, processes.dataUpdatedAt, failing.loadedAt),
+    checkedAt: Math.min(queues.dataUpdatedAt, processes.dataUpdatedAt, failing.loadedAt, customers.loadedAt),
   };
 }

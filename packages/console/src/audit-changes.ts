@@ -14,12 +14,14 @@ const maxChars = 80;
 /** Objects within objects whose fields are told apart; what is deeper is shown as JSON. */
 const maxDepth = 3;
 
-/** Returns the fields that differ, reasons first, without what the entry says elsewhere: its account. */
-export function changesOf({ account, before, after }: Pick<AuditEntry, 'account' | 'before' | 'after'>): Change[] {
+/** Returns the fields that differ, reasons first, without what the entry says elsewhere: its account and its reason. */
+export function changesOf(entry: Pick<AuditEntry, 'account' | 'reason' | 'before' | 'after'>): Change[] {
+  const { account, reason, before, after } = entry;
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   // What was there before and is not named after is what the change was made to, not the change.
   const isOnlyBefore = after === null;
   return [...new Set(after ? is.keys() : was.keys())]
+    .filter((name) => name !== 'reason' || is.get(name) !== reason)
     .map((name) => ({ name, from: was.get(name), to: is.get(name) }))
     .filter(({ from = nothing, to = nothing }) => (isOnlyBefore ? from !== nothing : from !== to && to !== account))
     .toSorted((one, other) => Number(other.name === 'reason') - Number(one.name === 'reason'));

@@ -1,7 +1,7 @@
 import type { DeadEvent } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
 import { queueName } from './queues.ts';
-import { type Action, reasonField } from './ui/action.tsx';
+import { type Action, reasonField, reasonIn, requiredReasonField } from './ui/action.tsx';
 import { bytes, countOf } from './ui/format.ts';
 import { serviceNamed } from './ui/services.ts';
 
@@ -16,8 +16,9 @@ export function requeueAction(event: DeadEvent): Action {
     title: 'Requeue dead event',
     confirm: 'Requeue',
     touches: `${describe(event)} Its tries begin again; if it dies again, it is a new dead event.`,
-    run: async () => {
-      await call('POST /admin/dead/{dead_id}/requeue', { params: { dead_id: event.id } });
+    fields: [reasonField],
+    run: async (values) => {
+      await call('POST /admin/dead/{dead_id}/requeue', { params: { dead_id: event.id }, body: reasonIn(values) });
       return `Requeued 1 event for ${queueName(event)}.`;
     },
   };
@@ -30,7 +31,7 @@ export function dropAction(event: DeadEvent): Action {
     confirm: 'Drop',
     isDangerous: true,
     touches: `${describe(event)} Its bytes are deleted; this cannot be reversed.`,
-    fields: [reasonField],
+    fields: [requiredReasonField],
     run: async (values) => {
       const body = { reason: String(values.get('reason')) };
       await call('POST /admin/dead/{dead_id}/drop', { params: { dead_id: event.id }, body });
@@ -52,10 +53,11 @@ export function requeueAllAction(of: {
     title: `Requeue all of ${queueName(of)}`,
     confirm: 'Requeue all',
     touches: `${countOf(dead, 'dead event')} of the queue${owner ? `; only those${owner} are requeued` : ''}. Their tries begin again.`,
-    run: async () => {
+    fields: [reasonField],
+    run: async (values) => {
       const service = serviceNamed(of.service)!;
       const { matched } = await call('POST /admin/dead/requeue', {
-        body: { service, queue, ...(account ? { account } : {}) },
+        body: { service, queue, ...(account ? { account } : {}), ...reasonIn(values) },
       });
       return `Requeued ${countOf(matched, 'event')} of ${queueName(of)}.`;
     },

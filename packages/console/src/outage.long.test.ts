@@ -3,14 +3,19 @@ import { join } from 'node:path';
 import { serviceNames } from '@customer-platform/contracts/core';
 import { needsAttention } from '@customer-platform/contracts/operators';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { account, id, northwind, processes, queues } from '../test/fixtures.ts';
 import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
 const suite = startSuite();
+/** Returns the texts of rows, with single spaces. */
+const textsOf = async (rows: Locator) =>
+  (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
 const rowsOf = (page: Page, table = 'What needs attention') =>
   page.getByRole('table', { name: table }).locator('tbody').getByRole('row');
+/** Nothing that customers meet. */
+const nobody = { channels: [], accounts: [], endpoints: [], addresses: [] };
 const repository = join(import.meta.dirname, '../../..');
 
 afterEach(() => {
@@ -23,13 +28,13 @@ describe('Attention', () => {
     const page = await suite.open('/');
     await page.getByText('Failing endpoints are unknown: webhooks does not respond').waitFor();
     await page.getByRole('row', { name: /^Dead calendar/ }).waitFor();
-    await page.getByRole('row', { name: /^Lag webhooks/ }).waitFor();
+    await page.getByRole('row', { name: /^Late webhooks/ }).waitFor();
     expect(await page.getByText('Loading…').count()).toBe(0);
   });
 
   it('does not say that nothing needs attention where not everything responded', async () => {
     const { state } = suite.standIn;
-    Object.assign(state, { queues: [], processes: [], endpoints: [], gone: [] });
+    Object.assign(state, { queues: [], processes: [], endpoints: [], customers: nobody, gone: [] });
     state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
     const page = await suite.open('/');
     const unknown = page.getByText('Nothing is known to need attention, but not everything responded.');
@@ -41,41 +46,89 @@ describe('Attention', () => {
     await unknown.waitFor();
   });
 
-  it('has a row, which the menu counts, for each process that waits, with the runbook of what it waits for', async () => {
+  it('has a row, which the menu counts, for each thing that processes wait for, with its runbook and all who do', async () => {
     const { state } = suite.standIn;
     const [gateway, crm, webhooks] = processes().map((one) => ({ ...one, pool: { size: 10, used: 10, waiting: 0 } }));
     const waiting = [
       { ...gateway!, waiting_for: 'PostgreSQL, Redis', host: 'node-1', pid: 4001 },
-      { ...crm!, waiting_for: null, pool: { size: 10, used: 10, waiting: 3 } },
+      { ...crm!, waiting_for: 'Redis', host: 'node-2', pid: 4002, pool: { size: 10, used: 10, waiting: 3 } },
       { ...webhooks!, waiting_for: null },
     ];
-    Object.assign(state, { queues: [], endpoints: [], gone: [], processes: waiting });
+    Object.assign(state, { queues: [], endpoints: [], customers: nobody, gone: [], processes: waiting });
     const page = await suite.open('/');
     const rows = rowsOf(page);
     await rows.first().waitFor();
-    const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
-    expect(texts).toEqual([
-      'Waiting gateway on node-1, pid 4001 Waits for PostgreSQL. docs/runbooks/pool-exhausted.md',
-      'Waiting gateway on node-1, pid 4001 Waits for Redis. docs/runbooks/redis-fallback.md',
-      expect.stringMatching(/ 3 wait for one of its 10 connections to PostgreSQL\. \S+\/pool-exhausted\.md$/),
+    expect(await textsOf(rows)).toEqual([
+      'Blocked gateway Waits for PostgreSQL: gateway on node-1, pid 4001. docs/runbooks/pool-exhausted.md Services',
+      'Blocked 2 processes Waits for Redis: gateway on node-1, pid 4001; calendar on node-2, pid 4002. docs/runbooks/redis-fallback.md Services',
+      'Blocked calendar 3 wait for one of its 10 connections to PostgreSQL: calendar on node-2, pid 4002. docs/runbooks/pool-exhausted.md Services',
     ]);
-    await page.getByRole('link', { name: 'Attention 3' }).waitFor();
+    await page.getByRole('link', { name: 'Overview 3' }).waitFor();
+  });
+
+  it('says one fact once: a failing endpoint, a channel whose messages fail, a pause that makes a queue late', async () => {
+    const { state } = suite.standIn;
+    const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
+    state.gone = [];
+    state.processes = [];
+    state.queues = queues().map((queue) => {
+      if (queue.queue === 'deliveries') return { ...queue, lag_seconds: 2 };
+      if (queue.queue === 'messages') return { ...queue, lag_seconds: 300, paused: true, pauses: [pause] };
+      return { ...queue, dead: 0 };
+    });
+    const page = await suite.open('/');
+    await page
+      .getByRole('row', { name: /^Paused messaging\/messages/ })
+      .filter({ hasText: '“a test”' })
+      .filter({ hasText: '5 min old' })
+      .waitFor();
+    const named = (await textsOf(rowsOf(page))).map((text) => text.split(' ').slice(0, 2).join(' '));
+    expect(named).toEqual([
+      'Failing hooks.northwind.example',
+      'Failing whatsapp',
+      'Failed Northwind',
+      'Refused Northwind',
+      'Disabled old.contoso.example',
+      'Invalid keys',
+      'Paused messaging/messages',
+    ]);
+  });
+
+  it('has beside each row what can be done about it', async () => {
+    const { state } = suite.standIn;
+    const page = await suite.open('/');
+    const enable = page.getByRole('button', { name: 'Enable https://old.contoso.example/hook' });
+    await enable.click();
+    state.customers.endpoints = [];
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('status').getByText('Enabled https://old.contoso.example/hook.').waitFor();
+    await enable.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Resend failed messages of Northwind' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
+    await page.getByRole('status').getByText('31 messages are sent again.').waitFor();
+    await page
+      .getByRole('row', { name: /^Refused/ })
+      .getByRole('link', { name: 'Requests', exact: true })
+      .click();
+    await page.getByRole('row', { name: /429 rate_limited/ }).waitFor();
+    expect(await page.getByRole('row', { name: /^bookAppointment/ }).count()).toBe(0);
   });
 
   it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {
     suite.standIn.state.gone = [...serviceNames];
+    suite.standIn.state.customers = nobody;
     const page = await suite.open('/');
     const rows = rowsOf(page);
     await page.getByText('NATS does not respond (or PostgreSQL, if processes are listed)').waitFor();
     await expect(rows.first().innerText()).resolves.toContain('docs/runbooks/outbox-stuck.md');
     await expect(rows.allInnerTexts()).resolves.toHaveLength(1);
     suite.standIn.state.gone = ['gateway', 'crm'];
-    await page.getByRole('link', { name: 'Services' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Services' }).click();
     await page.getByRole('status').getByText('NATS does not respond: services may be well.').waitFor();
     await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
   });
 
-  it('names the queues that the filter of Queues leaves, which are those of the control plane’s own', async () => {
+  it('names the queues that Queues has first, which are those of the control plane’s own', async () => {
     const { state } = suite.standIn;
     const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.gone = [];
@@ -92,11 +145,11 @@ describe('Attention', () => {
     const needing = state.queues.filter(needsAttention).map(({ service, queue }) => `${service}/${queue}`);
     const links = (label: string) => page.getByRole('table', { name: label }).locator('tbody a:has(.service)');
     const page = await suite.open('/');
-    await page.getByRole('row', { name: /^Failed .*3 entries wait for another try/ }).waitFor();
+    await page.getByRole('row', { name: /^Retrying .*3 entries wait for another try/ }).waitFor();
     expect([...(await links('What needs attention').allInnerTexts())].sort()).toEqual([...needing].sort());
-    await page.goto('/#/queues?only=attention');
-    await links('Queues').first().waitFor();
-    expect(await links('Queues').allInnerTexts()).toEqual(needing);
+    await page.goto('/#/queues');
+    await links('Queues that need attention').first().waitFor();
+    expect(await links('Queues that need attention').allInnerTexts()).toEqual(needing);
     expect(needing).toHaveLength(4);
   });
 
@@ -106,15 +159,14 @@ describe('Attention', () => {
     state.queues = queues().map((queue) => ({ ...queue, lag_seconds: 70, pauses: [pause], dead: 1 }));
     const page = await suite.open('/');
     const rows = rowsOf(page);
-    await page.getByRole('row', { name: /^Failing/ }).waitFor();
+    await page.getByRole('row', { name: /^Failing hooks/ }).waitFor();
     const texts = await rows.allInnerTexts();
     const named = texts.map((text) => /docs\/runbooks\/[a-z-]+\.md/.exec(text)?.[0] ?? text);
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
     expect(new Set(named).size).toBeGreaterThan(6);
     expect(texts).toContainEqual(expect.stringMatching(/failing for\s+2 h 3\d min/));
     const runbookOf = (row: RegExp) => page.getByRole('row', { name: row }).locator('.runbook').innerText();
-    await expect(runbookOf(/^Failed webhooks\/deliveries/)).resolves.toBe('docs/runbooks/endpoint-failing.md');
-    await expect(runbookOf(/^Lag webhooks\/deliveries/)).resolves.toBe('docs/runbooks/deliveries-late.md');
+    await expect(runbookOf(/^Paused webhooks\/deliveries/)).resolves.toBe('docs/runbooks/deliveries-late.md');
   });
 });
 
@@ -130,7 +182,7 @@ describe('while services are gone', () => {
     await none.waitFor();
     await page.goto('/#/queues');
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
-    await none.waitFor();
+    await none.first().waitFor();
     await page.goto('/#/dead?service=cdp&queue=outbox');
     await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
     await none.waitFor();
@@ -142,10 +194,15 @@ describe('while services are gone', () => {
     const page = await suite.open('/');
     await page.waitForResponse((response) => response.url().endsWith('/admin/services'));
     suite.standIn.state.gone = ['crm'];
-    await page.getByRole('link', { name: 'Services' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Services' }).click();
     const row = page.getByRole('row', { name: /^crm gone last seen \d\d:\d\d:\d\d/ });
     await row.waitFor();
     await expect(row.innerText()).resolves.toContain('node-3');
+    // Without the bus nobody can be asked: they may be well.
+    suite.standIn.state.gone = [...serviceNames];
+    await page.getByRole('row', { name: /^crm unknown last seen/ }).waitFor();
+    await page.getByRole('row', { name: /^gateway unknown last seen/ }).waitFor();
+    expect(await page.getByRole('row', { name: / gone last seen/ }).count()).toBe(0);
     suite.standIn.state.gone = [];
     await row.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^crm waits for Redis/ }).waitFor();
@@ -208,35 +265,65 @@ describe('a person on call', () => {
     expect(await page.getByLabel('State').locator('option').allInnerTexts()).toEqual(['All', 'Failing', 'Not failing']);
   });
 
-  it('leaves a finished dialog behind with its page', async () => {
+  it('leaves a dialog behind with its page', async () => {
     const page = await suite.open('/queues');
-    const link = page.getByRole('link', { name: /deliveries/ }).first();
-    await link.click();
-    await page.getByRole('button', { name: 'Retry failed' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Retry now' }).click();
-    await page.getByRole('dialog').getByRole('status').waitFor();
+    await page
+      .getByRole('link', { name: /deliveries/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Retry', exact: true }).first().click();
+    await page.getByRole('dialog').waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('sees only the queues that need attention, and which errors are over', async () => {
+  it('sees the queues that need attention first, unfolds the others, and sees which errors are over', async () => {
     const page = await suite.open('/queues');
-    const rows = rowsOf(page, 'Queues');
-    await rows.first().waitFor();
-    const count = await rows.count();
-    const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
-    await expect(over.innerText()).resolves.toMatch(/statement timeout, 2 h ago$/);
-    const deliveries = page.getByRole('row', { name: /^webhooks\/deliveries/ });
-    expect(await deliveries.locator('.past').count()).toBe(0);
-    await page.getByRole('link', { name: 'only what needs attention (2)' }).click();
-    await over.waitFor({ state: 'detached' });
-    await expect(rows.allInnerTexts()).resolves.toEqual([
+    const needy = rowsOf(page, 'Queues that need attention');
+    await needy.first().waitFor();
+    await expect(needy.allInnerTexts()).resolves.toEqual([
       expect.stringContaining('calendar-contacts'),
       expect.stringContaining('deliveries'),
     ]);
-    await page.getByRole('link', { name: `all (${count})` }).click();
-    await over.waitFor();
+    expect(await needy.locator('.past').count()).toBe(0);
+    const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
+    expect(await over.count()).toBe(0);
+    await page.getByText('1 running, 12 waiting').click();
+    await expect(over.innerText()).resolves.toMatch(/statement timeout, 2 h ago$/);
+    await page.getByRole('button', { name: 'Unfold all' }).click();
+    await page.getByRole('row', { name: /^gateway\/outbox/ }).waitFor();
+    await page.getByRole('button', { name: 'Fold all' }).click();
+    await over.waitFor({ state: 'detached' });
+  });
+
+  it('reads the value of a chart under the cursor, and a gap where nobody saw the queue', async () => {
+    const page = await suite.open('/queues/webhooks/deliveries');
+    const chart = page.getByRole('figure');
+    const legend = chart.locator('.legend');
+    await chart.getByText('last hour').waitFor();
+    const box = (await chart.locator('.u-over').boundingBox())!;
+    const pointAt = (share: number) => page.mouse.move(box.x + box.width * share, box.y + box.height / 2);
+    // Half an hour ago the queue was twice as deep; the oldest sample is 59 minutes old.
+    await pointAt(29.1 / 59);
+    await chart.getByText(/^at \d\d:\d\d$/).waitFor();
+    await expect(legend.innerText()).resolves.toMatch(/2,4\d\d\s+due\s+6,620\s+waiting/);
+    await pointAt(19 / 60);
+    await legend.getByText('–').first().waitFor();
+    await page.mouse.move(0, 0);
+    await chart.getByText('last hour').waitFor();
+    await expect(legend.innerText()).resolves.toMatch(/1,220\s+due\s+3,310\s+waiting/);
+  });
+
+  it('sees at each page for which environment it is', async () => {
+    suite.standIn.state.environment = 'production-eu';
+    const page = await suite.open('/audit');
+    const header = page.getByRole('banner').first();
+    await header.getByText('production-eu').waitFor();
+    await header.getByText('1.0.0').waitFor();
+    await expect(header.getAttribute('class')).resolves.toBe('bar production');
+    await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+    expect(await page.title()).toBe('Audit · production-eu · Customer Platform');
   });
 
   it('reads in one line what an operator changed, and all of it on request', async () => {
@@ -244,10 +331,16 @@ describe('a person on call', () => {
     const lines = page.getByRole('table', { name: 'Changes by operators' }).locator('summary');
     await lines.first().waitFor();
     await expect(lines.allInnerTexts()).resolves.toEqual([
-      'reason: their server is down',
+      'no more than the target',
       'status: suspended → active',
       'rate_limit.per_minute: 600 → 1200',
+      'active: false → true',
     ]);
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'queues.pause' })
+      .filter({ hasText: 'their server is down' })
+      .waitFor();
     await lines.first().click();
     await page.locator('pre').getByText(`"account": "${northwind}"`).waitFor();
   });

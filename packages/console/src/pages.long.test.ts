@@ -4,7 +4,7 @@ import { serviceNames } from '@customer-platform/contracts/core';
 import { describe, expect, it } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { id, northwind } from '../test/fixtures.ts';
+import { failingEndpoint, id, northwind } from '../test/fixtures.ts';
 import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 import { traceId } from '../test/trace-fixture.ts';
@@ -13,12 +13,13 @@ import { traceId } from '../test/trace-fixture.ts';
 const pages: [path: string, shows: string][] = [
   ['/', 'table.data'],
   ['/queues', 'table.data canvas'],
-  ['/queues?only=attention', 'table.data canvas'],
   ['/queues/webhooks/deliveries?by=endpoint', 'table.data'],
   ['/dead', 'table.data'],
   [`/dead/${id(40)}`, 'pre'],
   [`/dead/${id(41)}`, 'pre.hex'],
   ['/endpoints', 'table.data'],
+  [`/endpoints/${failingEndpoint}`, 'table.data'],
+  [`/endpoints/${id(33)}`, '.notice'],
   ['/accounts', 'table.data'],
   [`/accounts/${northwind}`, 'table.data'],
   ['/services', 'table.data'],
@@ -67,9 +68,17 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     },
   );
 
-  it('a dialog has nothing that axe finds', async () => {
+  it.each(['Create key', 'Plan', 'Modules'])('the dialog of %s has nothing that axe finds', async (name) => {
     const page = await suite.open(`/accounts/${northwind}`, { scheme });
-    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await expectAccessible(page);
+  });
+
+  it.each(['Control+k', '?'])('what %s opens has nothing that axe finds', async (key) => {
+    const page = await suite.open('/', { scheme });
+    await page.locator('table.data').first().waitFor();
+    await page.keyboard.press(key);
     await page.getByRole('dialog').waitFor();
     await expectAccessible(page);
   });
@@ -78,7 +87,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
 /** Numbers that are measurements or settings: they count nothing that could be shown. */
 const measured = ['Up', 'Loop lag', 'Memory', 'Connections', 'Duration', 'Rate', 'starts at', 'took'];
 /** Counts that nothing but the count is kept of, and numbers that count nothing. */
-const countedOnly = ['Invalid keys', 'http.response.status_code'];
+const countedOnly = ['Failed', 'http.response.status_code'];
 
 it.each(pages)('every number of %s leads to what it counts', async (path, shows) => {
   const page = await suite.open(path);
@@ -103,5 +112,26 @@ describe.each([390, 800, 1024])('at %d px', (width) => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     expect(await page.evaluate(cut)).toEqual([]);
     expect(failures).toEqual([]);
+  });
+});
+
+describe('on a phone', () => {
+  it('filters are behind a button, which says how many apply', async () => {
+    const page = await suite.open('/traces?status_code=4xx', { width: 390 });
+    const opener = page.getByRole('button', { name: 'Filters (1)' });
+    await opener.waitFor();
+    expect(await page.getByLabel('Operation').isVisible()).toBe(false);
+    await opener.click();
+    await page.getByLabel('Response').selectOption('');
+    await page.getByRole('button', { name: 'Filters', exact: true }).waitFor();
+    await page.getByRole('row', { name: /bookAppointment/ }).waitFor();
+  });
+
+  it('the menu leads to every page, and is closed there', async () => {
+    const page = await suite.open('/', { width: 390 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
   });
 });

@@ -1,9 +1,13 @@
 import type { LiveProcess } from '@customer-platform/contracts/accounts';
+import { isBusGone } from '@customer-platform/contracts/operators';
 import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
-/** A process as it was seen last. `gone` says that its service has no process any more. */
-export type SeenProcess = LiveProcess & { seen_at: number; gone: boolean };
+/**
+ * A process as it was seen last. It is gone where its service has no process any more, and unknown where the bus does not respond: then
+ * nobody can be asked, and it may be well.
+ */
+export type SeenProcess = LiveProcess & { seen_at: number; state: 'live' | 'gone' | 'unknown' };
 
 /** Poll interval of processes in milliseconds, whatever page is open: where one ran is known only if it was asked while it lived. */
 export const processPollMs = 5_000;
@@ -21,8 +25,9 @@ export function useProcesses(everyMs: number) {
       const { data, gone } = await call('GET /admin/services', { signal });
       const now = Date.now();
       const before = client.getQueryData<{ data: SeenProcess[] }>(queryKey)?.data ?? [];
-      const lost = before.filter(({ service }) => gone.includes(service)).map((one) => ({ ...one, gone: true }));
-      const seen = data.map((one): SeenProcess => ({ ...one, seen_at: now, gone: false }));
+      const state = isBusGone(gone) ? ('unknown' as const) : ('gone' as const);
+      const lost = before.filter(({ service }) => gone.includes(service)).map((one) => ({ ...one, state }));
+      const seen = data.map((one): SeenProcess => ({ ...one, seen_at: now, state: 'live' }));
       return { data: [...lost, ...seen], gone };
     },
     refetchInterval: everyMs,

@@ -1,7 +1,7 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { call } from './api.ts';
 import type { NamedQueue } from './queues.ts';
-import { type Action, reasonField } from './ui/action.tsx';
+import { type Action, reasonField, reasonIn, requiredReasonField } from './ui/action.tsx';
 import { count, countOf } from './ui/format.ts';
 
 /** A queue, or what of it belongs to an account or one of its endpoints; `of` says so in words. */
@@ -32,7 +32,7 @@ export function pauseAction(target: QueueTarget, depth: TargetDepth): Action {
     title: `Pause ${target.of}`,
     confirm: 'Pause',
     touches: `Holds back ${countOf(ready + waiting, 'entry', 'entries')} and whatever is added (${count(ready)} ready, ${count(waiting)} waiting). ${countOf(running, 'running entry ends', 'running entries end')} as usual. Nothing fails or is lost; what is due ages until it is resumed.`,
-    fields: [reasonField],
+    fields: [requiredReasonField],
     run: async (values) => {
       const body = { ...part, reason: String(values.get('reason')) };
       await call('POST /admin/queues/{service}/{queue}/pause', { params, body });
@@ -49,8 +49,9 @@ export function resumeAction(target: QueueTarget, pause: QueuePause, depth: Targ
     title: `Resume ${target.of}`,
     confirm: 'Resume',
     touches: `${released}Lifts the pause that ${pause.actor} made: “${pause.reason}”. Other pauses of this queue stay.`,
-    run: async () => {
-      await call('POST /admin/queues/{service}/{queue}/resume', { params, body: part });
+    fields: [reasonField],
+    run: async (values) => {
+      await call('POST /admin/queues/{service}/{queue}/resume', { params, body: { ...part, ...reasonIn(values) } });
       return `Resumed ${target.of}. Every process takes it up within 1 s.`;
     },
   };
@@ -65,8 +66,10 @@ export function retryAction(target: QueueTarget, { waiting, failed_waiting: fail
     title: `Retry ${target.of}`,
     confirm: 'Retry now',
     touches: `Of ${ofWaiting}, ${those} that ${failed === 1 ? 'waits' : 'wait'} after a failure become${failed === 1 ? 's' : ''} due now, at the usual pace. Entries that wait for their time stay as they are.`,
-    run: async () => {
-      const { matched } = await call('POST /admin/queues/{service}/{queue}/retry', { params, body: part });
+    fields: [reasonField],
+    run: async (values) => {
+      const body = { ...part, ...reasonIn(values) };
+      const { matched } = await call('POST /admin/queues/{service}/{queue}/retry', { params, body });
       return `${countOf(matched, 'entry is', 'entries are')} due now.`;
     },
   };

@@ -6,16 +6,27 @@ import { call } from './api.ts';
 export const queuePollMs = 2_000;
 const historyMs = 3_600_000;
 
-/** Depth of a queue over the last hour: times in seconds, and entries at each. */
+/** Depth of a queue over the last hour: times in seconds, and entries at each, null where nobody has seen the queue. */
 export interface DepthHistory {
   times: number[];
-  depths: number[];
+  /** Entries that were ready or running. */
+  due: (number | null)[];
+  waiting: (number | null)[];
+}
+
+/** Depth of a queue at one time, in seconds. */
+interface DepthPoint {
+  time: number;
+  due: number;
+  waiting: number;
 }
 
 /** Depths by queue: those that the gateway sampled, and those that this page has seen since; at most an hour of each. */
-const histories = new Map<string, DepthHistory>();
+const histories = new Map<string, DepthPoint[]>();
 /** Time without polls after which the gateway is asked for its samples again: the page slept, or was just opened. */
 const gapMs = 90_000;
+/** Time between two samples of the gateway in seconds. */
+const stepSeconds = 60;
 let lastPollMs = Number.NEGATIVE_INFINITY;
 
 /** The queue of webhooks' deliveries, the one that has endpoints. */
@@ -45,23 +56,45 @@ export function hasFailed(queue: Depths): boolean {
   return queue.dead > 0 || (queue.failed_waiting ?? depthOf(queue)) > 0;
 }
 
-/** Returns the depths of a queue, oldest first. */
+/** Returns the depths of a queue, oldest first, with gaps where it was not seen. */
 export function depthHistory(name: string): DepthHistory {
-  return histories.get(name) ?? { times: [], depths: [] };
+  const history: DepthHistory = { times: [], due: [], waiting: [] };
+  const add = (time: number, due: number | null, waiting: number | null) => {
+    history.times.push(time);
+    history.due.push(due);
+    history.waiting.push(waiting);
+  };
+  let last = Number.POSITIVE_INFINITY;
+  for (const { time, due, waiting } of histories.get(name) ?? []) {
+    for (const lost of lostBetween(last, time)) add(lost, null, null);
+    add(time, due, waiting);
+    last = time;
+  }
+  return history;
+}
+
+/** Returns the times in seconds between two samples at which one is missing. One sample that is late is no gap. */
+function lostBetween(from: number, to: number): number[] {
+  const steps = (to - from) / stepSeconds;
+  if (steps <= 2.2) return [];
+  return Array.from({ length: Math.ceil(steps) - 1 }, (_, index) => from + (index + 1) * stepSeconds);
 }
 
 /** Adds a poll to the depths, and the gateway's samples where it has them. */
 function remember(queues: Queue[], now: number): void {
   for (const queue of queues) {
     const name = queueName(queue);
-    const { times, depths } = depthHistory(name);
-    const seen = times.map((time, index) => ({ time, depth: depths[index]! }));
-    const sampled = (queue.history ?? []).map((each) => ({ time: Date.parse(each.at) / 1_000, depth: depthOf(each) }));
-    const points = [...seen, ...sampled, { time: now / 1_000, depth: depthOf(queue) }].filter(
+    const pointOf = (time: number, { ready, running, waiting }: Pick<Queue, 'ready' | 'running' | 'waiting'>) => ({
+      time,
+      due: ready + running,
+      waiting,
+    });
+    const sampled = (queue.history ?? []).map((each) => pointOf(Date.parse(each.at) / 1_000, each));
+    const points = [...(histories.get(name) ?? []), ...sampled, pointOf(now / 1_000, queue)].filter(
       ({ time }) => time * 1_000 >= now - historyMs,
     );
     if (sampled.length > 0) points.sort((one, other) => one.time - other.time);
-    histories.set(name, { times: points.map(({ time }) => time), depths: points.map(({ depth }) => depth) });
+    histories.set(name, points);
   }
 }
 

@@ -63,13 +63,25 @@ function inDialog(name: string) {
   return page.getByRole('dialog').getByRole('button', { name, exact: true });
 }
 
-/** Confirms the open dialog's action, and returns what it says that it did. */
+/** Confirms the open dialog's action, and returns what a toast says that it did. */
 async function confirm(button: string): Promise<string> {
   await inDialog(button).click();
-  const result = await page.getByRole('dialog').getByRole('status').innerText();
-  await inDialog('Done').click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const toast = page.locator('.toast');
+  const result = await toast.locator('div').innerText();
+  await toast.getByRole('button', { name: 'Dismiss' }).click();
+  await toast.waitFor({ state: 'detached' });
   return result;
+}
+
+/** Opens the queue of deliveries from that of all, wherever it is among them. */
+async function openDeliveries(): Promise<void> {
+  await page.getByRole('button', { name: 'Unfold all' }).click();
+  await row(/^webhooks\/deliveries/)
+    .getByRole('link', { name: /deliveries/ })
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: 'webhooks/deliveries' }).waitFor();
 }
 
 it('shows what fails and what is dead', async () => {
@@ -82,17 +94,16 @@ it('shows what fails and what is dead', async () => {
 it('pauses deliveries and resumes them', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('q');
-  await row(/webhooks\/deliveries/)
-    .getByRole('link', { name: /deliveries/ })
-    .first()
-    .click();
-  await page.getByRole('heading', { level: 1, name: 'webhooks/deliveries' }).waitFor();
+  await openDeliveries();
   await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
   await expect(page.getByRole('dialog').innerText()).resolves.toMatch(/Holds back [\d,]+ entr(?:y|ies)/);
   await page.getByLabel('Reason').fill('their server is down');
   expect(await confirm('Pause')).toContain('Paused webhooks/deliveries');
   await page.getByRole('table', { name: 'Pauses' }).getByText('their server is down').waitFor();
-  await page.getByRole('link', { name: /^Attention/ }).click();
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Overview/ })
+    .click();
   await page
     .getByText(/The whole queue is paused by [^(]{1,80}\([^)]{0,40}\d\d:\d\d:\d\d\): “their server is down”/)
     .waitFor();
@@ -105,7 +116,10 @@ it('pauses deliveries and resumes them', async () => {
 });
 
 it('requeues a dead event', async () => {
-  await page.getByRole('link', { name: /^Attention/ }).click();
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Overview/ })
+    .click();
   await row(/^Dead/)
     .getByRole('link', { name: /dead events?$/ })
     .first()
@@ -133,11 +147,8 @@ it('opens a trace from a delivery', async () => {
     const { data } = (await response.json()) as { data: { status: string }[] };
     return data[0]?.status === 'error';
   });
-  await page.getByRole('link', { name: 'Queues' }).click();
-  await row(/webhooks\/deliveries/)
-    .getByRole('link')
-    .first()
-    .click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Queues' }).click();
+  await openDeliveries();
   await row(/^Northwind/)
     .getByRole('link', { name: 'Traces' })
     .click();
@@ -149,23 +160,56 @@ it('opens a trace from a delivery', async () => {
     .getByRole('button', { name: /^webhooks POST/ })
     .last()
     .click();
-  await page.getByText('127.0.0.1', { exact: true }).waitFor();
+  await page.locator('.waterfall .facts').getByText('127.0.0.1', { exact: true }).waitFor();
 });
 
-it('opens the trace of a failed try from its endpoint', async () => {
-  await page.getByRole('link', { name: /^Attention/ }).click();
-  await row(/^Failing/)
-    .locator('a[href*="endpoint="]')
+it('opens an endpoint with its deliveries, and the trace of a failed try', async () => {
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Overview/ })
     .click();
-  const endpoints = page.getByRole('table', { name: 'Webhook endpoints' });
-  await endpoints.getByRole('link', { name: 'trace', exact: true }).click();
+  await row(/^Failing/)
+    .locator('a[href*="/endpoints/"]')
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: receiver.url }).waitFor();
+  const delivery = page.getByRole('table', { name: 'Last deliveries' }).getByRole('row', { name: /^contact\.created/ });
+  await delivery.getByText('503', { exact: true }).first().waitFor();
+  await delivery.getByRole('link', { name: 'trace', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Trace of createContact' }).waitFor();
   await page.getByRole('term').filter({ hasText: 'Errors' }).locator('..').getByRole('button').click();
-  expect(await page.evaluate('document.activeElement.textContent')).toContain('error');
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('503');
 });
 
+it('finds an endpoint by a part of its URL, and an account by a part of its name', async () => {
+  const find = async (text: string) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Account name/ }).fill(text);
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('Enter');
+  };
+  await find(new URL(receiver.url).host);
+  await page.getByRole('heading', { level: 1, name: receiver.url }).waitFor();
+  await find('NORTHW');
+  await page.getByRole('heading', { level: 1, name: 'Northwind' }).waitFor();
+});
+
+it('switches a module off, and has the reason among the last changes', async () => {
+  await page.getByRole('button', { name: 'Modules' }).click();
+  await page.getByRole('dialog').getByLabel('crm').uncheck();
+  await page.getByLabel('Reason').fill('they cancelled it, ticket 4711');
+  expect(await confirm('Save')).toMatch(/^Modules of Northwind that are on: .*cdp/);
+  await page.getByRole('term').filter({ hasText: 'Modules off' }).locator('..').getByText('crm').waitFor();
+  await page.getByRole('table', { name: 'Last changes' }).getByText('they cancelled it, ticket 4711').waitFor();
+});
+
+it('shows the requests of an account by minute', async () => {
+  const requests = page.getByRole('figure').filter({ hasText: 'Requests a minute' });
+  await requests.getByRole('img', { name: /requests now \d+, at most [1-9]/ }).waitFor({ timeout: 90_000 });
+}, 120_000);
+
 it('makes a key and revokes it', async () => {
-  await page.getByRole('link', { name: 'Accounts' }).click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Accounts' }).click();
   await page.getByRole('link', { name: 'Northwind', exact: true }).click();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByLabel('Name').fill('On call');

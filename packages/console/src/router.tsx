@@ -3,12 +3,13 @@ import { Frame } from './frame.tsx';
 import { AccountPage } from './pages/account.tsx';
 import { AccountsPage } from './pages/accounts.tsx';
 import { AddressesPage } from './pages/addresses.tsx';
-import { AttentionPage } from './pages/attention.tsx';
 import { AuditPage } from './pages/audit.tsx';
 import { DeadEventPage } from './pages/dead-event.tsx';
 import { DeadEventsPage } from './pages/dead-events.tsx';
+import { EndpointPage } from './pages/endpoint.tsx';
 import { EndpointsPage } from './pages/endpoints.tsx';
 import { EventsPage } from './pages/events.tsx';
+import { OverviewPage } from './pages/overview.tsx';
 import { QueuePage } from './pages/queue.tsx';
 import { QueuesPage } from './pages/queues.tsx';
 import { ServicesPage } from './pages/services.tsx';
@@ -31,13 +32,6 @@ const root = createRootRoute({ component: Frame, notFoundComponent: UnknownPage 
 const at = <Path extends string>(path: Path, component: () => React.ReactNode) =>
   createRoute({ getParentRoute: () => root, path, component });
 
-const queuesRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/queues',
-  validateSearch: (search: Search): { only?: 'attention' } =>
-    search.only === 'attention' ? { only: 'attention' } : {},
-  component: () => <QueuesPage only={queuesRoute.useSearch().only} />,
-});
 export const queueRoute = createRoute({
   getParentRoute: () => root,
   path: '/queues/$service/$queue',
@@ -60,8 +54,19 @@ const deadEventRoute = createRoute({
 const endpointsRoute = createRoute({
   getParentRoute: () => root,
   path: '/endpoints',
-  validateSearch: texts('failing', 'account', 'endpoint'),
+  validateSearch: texts('failing', 'url', 'account', 'endpoint'),
   component: () => <EndpointsPage filters={endpointsRoute.useSearch()} />,
+});
+const endpointRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/endpoints/$id',
+  component: () => <EndpointPage id={endpointRoute.useParams().id} />,
+});
+const accountsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/accounts',
+  validateSearch: texts('q'),
+  component: () => <AccountsPage filters={accountsRoute.useSearch()} />,
 });
 const accountRoute = createRoute({
   getParentRoute: () => root,
@@ -84,6 +89,8 @@ const tracesRoute = createRoute({
     'request_min_duration_ms',
     'status',
     'min_duration_ms',
+    'status_code',
+    'unauthenticated',
   ),
   component: () => <TracesPage filters={tracesRoute.useSearch()} />,
 });
@@ -94,13 +101,14 @@ const traceRoute = createRoute({
 });
 
 const routeTree = root.addChildren([
-  at('/', AttentionPage),
-  queuesRoute,
+  at('/', OverviewPage),
+  at('/queues', QueuesPage),
   queueRoute,
   deadRoute,
   deadEventRoute,
   endpointsRoute,
-  at('/accounts', AccountsPage),
+  endpointRoute,
+  accountsRoute,
   accountRoute,
   at('/services', ServicesPage),
   at('/addresses', AddressesPage),

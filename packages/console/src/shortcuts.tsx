@@ -1,19 +1,23 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { Fragment, useEffect, useRef } from 'react';
+import { words } from './language.ts';
 import { Dialog } from './ui/dialog.tsx';
+
+/** Groups of the navigation's pages, the first without a name. */
+export const groups = ['', 'Customers', 'Work', 'Records'] as const;
 
 /** Pages of the navigation, each with the key that leads to it after `g`. */
 export const destinations = [
-  { to: '/', label: 'Attention', key: 'a' },
-  { to: '/queues', label: 'Queues', key: 'q' },
-  { to: '/dead', label: 'Dead events', key: 'd' },
-  { to: '/endpoints', label: 'Endpoints', key: 'e' },
-  { to: '/traces', label: 'Traces', key: 't' },
-  { to: '/services', label: 'Services', key: 's' },
-  { to: '/accounts', label: 'Accounts', key: 'c' },
-  { to: '/addresses', label: 'Addresses', key: 'b' },
-  { to: '/audit', label: 'Audit', key: 'l' },
-  { to: '/events', label: 'Republish', key: 'p' },
+  { to: '/', label: 'Overview', key: 'o', group: '' },
+  { to: '/accounts', label: 'Accounts', key: 'c', group: 'Customers' },
+  { to: '/endpoints', label: 'Endpoints', key: 'e', group: 'Customers' },
+  { to: '/traces', label: 'Traces', key: 't', group: 'Customers' },
+  { to: '/addresses', label: 'Addresses', key: 'b', group: 'Customers' },
+  { to: '/queues', label: 'Queues', key: 'q', group: 'Work' },
+  { to: '/dead', label: 'Dead events', key: 'd', group: 'Work' },
+  { to: '/services', label: 'Services', key: 's', group: 'Work' },
+  { to: '/events', label: 'Republish', key: 'p', group: 'Work' },
+  { to: '/audit', label: 'Audit', key: 'l', group: 'Records' },
 ] as const;
 
 /** Time within which the second key of a pair follows, in milliseconds. */
@@ -25,59 +29,76 @@ function isTyping(event: KeyboardEvent): boolean {
   return isInput || event.ctrlKey || event.metaKey || event.altKey;
 }
 
-/** Listens for the shortcuts, but not where somebody types or while a dialog is open. */
-export function useShortcuts(showHelp: () => void): void {
+/**
+ * Listens for the shortcuts, but not where somebody types or while a dialog is open; Ctrl-K (on a Mac also Cmd-K) finds something wherever no
+ * dialog is open.
+ */
+export function useShortcuts(showHelp: () => void, showPalette: () => void): void {
   const navigate = useNavigate();
   const goPressedAt = useRef(Number.NEGATIVE_INFINITY);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || document.querySelector('dialog[open]')) return;
+      if (document.querySelector('dialog[open]')) return;
+      const finds = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k';
+      if (!finds && isTyping(event)) return;
       const goes = event.timeStamp - goPressedAt.current < pairMs;
       goPressedAt.current = event.key === 'g' && !goes ? event.timeStamp : Number.NEGATIVE_INFINITY;
       const destination = goes && destinations.find(({ key }) => key === event.key);
-      if (destination) void navigate({ to: destination.to });
+      if (finds) showPalette();
+      else if (destination) void navigate({ to: destination.to });
       else if (event.key === '?') showHelp();
-      else if (event.key === '/') document.querySelector<HTMLElement>('.filters input, .filters select')?.focus();
+      else if (event.key === '/') document.querySelector<HTMLElement>('.filters .fields :is(input, select)')?.focus();
       else return;
       event.preventDefault();
     };
     document.addEventListener('keydown', press);
     return () => document.removeEventListener('keydown', press);
-  }, [navigate, showHelp]);
+  }, [navigate, showHelp, showPalette]);
 }
 
-/** List of the shortcuts. */
-export function ShortcutHelp({ close }: { close: () => void }) {
+const otherKeys: [keys: string[], does: string][] = [
+  [['Ctrl', 'K'], 'Find an account, endpoint, request or page'],
+  [['/'], 'Filters of the page'],
+  [['Esc'], 'Close a dialog'],
+  [['?'], 'This list'],
+];
+
+/** List of the shortcuts, and of what words mean. */
+export function Help({ close }: { close: () => void }) {
   return (
-    <Dialog title="Keyboard" close={close}>
-      <dl className="shortcuts">
-        {destinations.map(({ key, label }) => (
-          <div key={key}>
-            <dt>
-              <kbd>g</kbd> <kbd>{key}</kbd>
-            </dt>
-            <dd>{label}</dd>
-          </div>
-        ))}
+    <Dialog title="Help" className="wide" close={close}>
+      <div className="columns">
         <div>
-          <dt>
-            <kbd>/</kbd>
-          </dt>
-          <dd>Filters of the page</dd>
+          <h3>Keys</h3>
+          <dl className="help">
+            {[...destinations.map(({ key, label }) => [['g', key], label] as const), ...otherKeys].map(
+              ([keys, does]) => (
+                <Fragment key={does}>
+                  <dt>
+                    {keys.map((key) => (
+                      <Fragment key={key}>
+                        <kbd>{key}</kbd>{' '}
+                      </Fragment>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </Fragment>
+              ),
+            )}
+          </dl>
         </div>
         <div>
-          <dt>
-            <kbd>Esc</kbd>
-          </dt>
-          <dd>Close a dialog</dd>
+          <h3>Words</h3>
+          <dl className="help">
+            {Object.entries(words).map(([word, meaning]) => (
+              <Fragment key={word}>
+                <dt>{word}</dt>
+                <dd>{meaning}</dd>
+              </Fragment>
+            ))}
+          </dl>
         </div>
-        <div>
-          <dt>
-            <kbd>?</kbd>
-          </dt>
-          <dd>This list</dd>
-        </div>
-      </dl>
+      </div>
       <footer>
         <button type="button" className="primary" onClick={close}>
           Close

@@ -1,4 +1,6 @@
 import { type FormEvent, useState } from 'react';
+import { EnvironmentTag, Logo } from './brand.tsx';
+import { environment, product } from './platform.ts';
 import { startSession, useSession } from './session.ts';
 
 /** Form for the admin token, with the refusal of the last one. */
@@ -12,7 +14,10 @@ export function SignIn() {
   return (
     <main className="sign-in">
       <form onSubmit={submit}>
-        <h1>Console</h1>
+        <p className="product">
+          <Logo /> {product} {environment !== '' && <EnvironmentTag />}
+        </p>
+        <h1>Sign in to the console</h1>
         {message && (
           <p className="notice bad" role="alert">
             {message}

@@ -68,5 +68,5 @@ export async function startBrowser(): Promise<TestBrowser> {
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Admin token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { level: 1, name: /^Attention/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
 }

@@ -28,6 +28,7 @@ const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
   ['catalogue', ['outbox', 'handovers']],
   ['crm', ['outbox', 'crm-contacts']],
   ['webhooks', ['outbox', 'public-events', 'deliveries', 'replays']],
+  ['messaging', ['outbox', 'messages', 'fallbacks', 'receipts']],
 ];
 
 /** Queues of which no entry waits by itself after a failure. */
@@ -53,6 +54,7 @@ export function queues(): Item<'listQueues'>[] {
     'calendar/calendar-contacts': { dead: 2, last_error: 'contact has no phone number', last_error_at: ago(5_400) },
     'agents/planning': { running: 3, ready: 4, lag_seconds: 2, oldest_due_at: ago(2) },
     'calendar/reminders': { waiting: 18_442, oldest_due_at: ago(-600) },
+    'messaging/messages': { ready: 3, running: 2, waiting: 140 },
     'cdp/audiences': {
       waiting: 12,
       running: 1,
@@ -69,15 +71,156 @@ export function queues(): Item<'listQueues'>[] {
   );
 }
 
-/** The last hour of a queue, which was twice as deep half an hour ago. */
+/** The last hour of a queue, which was twice as deep half an hour ago, and was not seen for a while before that. */
 export function history({ ready, running, waiting, dead }: Item<'listQueues'>): Shape<'getQueue'>['history'] {
   return Array.from({ length: 60 }, (_, index) => ({
     at: ago((60 - index) * 60),
-    ready: index === 30 ? 2 * ready : ready,
+    ready: index === 30 ? 2 * ready : Math.round(ready * waveAt(index)),
     running,
-    waiting: index === 30 ? 2 * waiting : waiting,
+    waiting: index === 30 ? 2 * waiting : Math.round(waiting * waveAt(index)),
     dead,
-  }));
+  })).filter((_, index) => index < 16 || index > 22);
+}
+
+/** A share between 0.6 and 1 that goes up and down with the minutes. */
+function waveAt(index: number): number {
+  return 0.8 + 0.14 * Math.sin(index / 5) + 0.06 * Math.sin(index * 1.7);
+}
+
+/** Requests of the last hour by minute: of a quiet account fewer, and none in some minutes. */
+export function traffic(account: string | undefined): Item<'listTraffic'>[] {
+  const perMinute = account === undefined ? 5_400 : 310;
+  const thisMinute = Math.floor(Date.now() / 60_000) * 60_000;
+  return Array.from({ length: 61 }, (_, index) => {
+    const requests = Math.round(perMinute * waveAt(index));
+    const isRough = index > 40 && index < 48;
+    const limited = isRough ? Math.round(requests * 0.05) : 0;
+    const s4xx = limited + Math.round(requests * 0.012 * waveAt(index * 3));
+    const s5xx = isRough ? Math.round(requests * 0.006) : 0;
+    const minute = new Date(thisMinute - (60 - index) * 60_000).toISOString();
+    const p99_ms = isRough ? 180 : 50 + 25 * (index % 3);
+    return { minute, requests, s2xx: requests - s4xx - s5xx, s4xx, s5xx, limited, p99_ms };
+  }).filter((_, index) => account === undefined || index % 10 < 8);
+}
+
+/** What customers meet: a refused credential, failed messages, refused requests, an endpoint that was switched off, and a stranger. */
+export function customerAttention(gone: Shape<'listAttention'>['gone']): Shape<'listAttention'> {
+  return {
+    channels: [
+      {
+        account: contoso,
+        account_name: 'Contoso',
+        channel: 'whatsapp',
+        provider: 'whatsapp_cloud',
+        error: 'HTTP 401: the access token has expired',
+        failing_since: ago(1_900),
+      },
+    ],
+    accounts: [
+      {
+        account: contoso,
+        account_name: 'Contoso',
+        failed_messages: 25,
+        requests: 410,
+        refused: 4,
+        reasons: ['messages'],
+      },
+      {
+        account: northwind,
+        account_name: 'Northwind',
+        failed_messages: 31,
+        requests: 18_400,
+        refused: 2_310,
+        reasons: ['messages', 'refusals'],
+      },
+    ],
+    endpoints: [endpoints()[2]!],
+    addresses: [{ address: '203.0.113.77', invalid_keys: 480, last_at: ago(45) }],
+    gone,
+  };
+}
+
+/** What an account meets: a key that is used beyond its limit, failed messages, a module that is off. */
+export function health(accountId: string): Shape<'getAccountHealth'> {
+  const isNorthwind = accountId === northwind;
+  return {
+    requests: {
+      last_hour: {
+        total: 18_400,
+        by_code: isNorthwind ? { rate_limited: 2_204, invalid_request: 106, module_off: 12 } : {},
+      },
+    },
+    keys: [
+      {
+        id: id(50),
+        name: 'Website',
+        last4: 'x7Qa',
+        requests: 16_200,
+        limited: 2_204,
+        addresses: ['203.0.113.77', '198.51.100.4'],
+      },
+    ],
+    messages: {
+      failed_24h: isNorthwind
+        ? [
+            {
+              channel: 'sms',
+              code: 'invalid_number',
+              count: 31,
+              last_at: ago(240),
+              last_error: 'The number +49 30 0 is not a mobile number',
+            },
+          ]
+        : [],
+      channels: [
+        { channel: 'sms', provider: 'twilio', status: 'ready', error: null },
+        {
+          channel: 'whatsapp',
+          provider: 'whatsapp_cloud',
+          status: isNorthwind ? 'ready' : 'failing',
+          error: isNorthwind ? null : 'HTTP 401: the access token has expired',
+        },
+      ],
+    },
+    endpoints: endpoints()
+      .filter(({ account: owner }) => owner === accountId)
+      .map(({ id: endpointId, url, active, paused, disabled_reason, failing_since, pending }) => ({
+        id: endpointId,
+        url,
+        active,
+        paused,
+        disabled_reason,
+        failing_since,
+        pending,
+        failed_24h: failing_since ? 117 : 0,
+      })),
+    plans: isNorthwind
+      ? { failed_24h: 3, last_error: 'the model did not respond within 60 s' }
+      : { failed_24h: 0, last_error: null },
+    modules_off: ['agents'],
+    suspended: false,
+    gone: [],
+  };
+}
+
+/** The last deliveries of an endpoint: those of one that fails, then those before that. */
+export function operatedDeliveries(endpoint: Item<'listEndpoints'>): Shape<'getEndpoint'>['deliveries'] {
+  return Array.from({ length: 12 }, (_, index) => {
+    const isFailing = endpoint.failing_since !== null && index < 8;
+    const isGivenUp = isFailing && index > 5;
+    return {
+      id: id(200 + index),
+      event: index % 3 === 0 ? 'appointment.booked' : 'contact.updated',
+      event_id: id(300 + index),
+      status: isGivenUp ? 'failed' : isFailing ? 'pending' : 'delivered',
+      tries: isGivenUp ? 10 : isFailing ? 4 : 1,
+      at: ago(20 + index * 340),
+      response_status: isFailing ? 503 : 200,
+      error: isFailing ? 'HTTP 503' : null,
+      response: isFailing ? '{"error":"the database is read-only"}' : null,
+      trace_id: index === 0 ? traceId : null,
+    };
+  });
 }
 
 /** Parts of the deliveries' queue. */
@@ -261,6 +404,7 @@ export const audit: Item<'listAudit'>[] = [
     action: 'queues.pause',
     target: 'webhooks/deliveries',
     account: northwind,
+    reason: 'their server is down',
     before: null,
     after: { account: northwind, reason: 'their server is down' },
   },
@@ -271,6 +415,7 @@ export const audit: Item<'listAudit'>[] = [
     action: 'accounts.update',
     target: `accounts/${contoso}`,
     account: contoso,
+    reason: 'the invoice is paid',
     before: { status: 'suspended' },
     after: { status: 'active' },
   },
@@ -281,7 +426,19 @@ export const audit: Item<'listAudit'>[] = [
     action: 'accounts.update',
     target: `accounts/${northwind}`,
     account: northwind,
+    reason: null,
     before: { rate_limit: { per_minute: 600, burst: 100 } },
     after: { rate_limit: { per_minute: 1_200, burst: 100 } },
+  },
+  {
+    id: id(74),
+    at: ago(9_000),
+    actor: 'anna',
+    action: 'endpoints.enable',
+    target: `endpoints/${failingEndpoint}`,
+    account: northwind,
+    reason: 'their server is back, ticket 4711',
+    before: { active: false },
+    after: { active: true },
   },
 ];

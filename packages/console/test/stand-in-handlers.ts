@@ -4,16 +4,20 @@ import {
   addresses,
   audit,
   contoso,
+  customerAttention,
   deadEvents,
   endpoints,
+  health,
   history,
   id,
   key,
   members,
   northwind,
+  operatedDeliveries,
   processes,
   queues,
   shares,
+  traffic,
 } from './fixtures.ts';
 import { bookingTrace, traceId } from './trace-fixture.ts';
 
@@ -25,8 +29,11 @@ export interface State {
   dead: ReturnType<typeof deadEvents>;
   endpoints: ReturnType<typeof endpoints>;
   accounts: ReturnType<typeof account>[];
+  customers: Omit<ReturnType<typeof customerAttention>, 'gone'>;
   processes: ReturnType<typeof processes>;
   gone: ServiceName[];
+  /** Name of the environment, empty where it has none. */
+  environment: string;
   /** Operations that are refused with 503, by key, with the message. */
   refused: Map<string, string>;
   /** Operations that get no response until their promise is fulfilled, by key. */
@@ -42,8 +49,10 @@ export function stateOf(): State {
     dead: deadEvents(),
     endpoints: endpoints(),
     accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
+    customers: customerAttention([]),
     processes: processes(),
     gone: ['messaging'],
+    environment: 'staging',
     refused: new Map(),
     held: new Map(),
   };
@@ -125,28 +134,74 @@ export const handlers: Record<string, (call: Call) => unknown> = {
         (each) =>
           !state.gone.includes('webhooks') &&
           (query.failing === undefined || (each.failing_since !== null) === (query.failing === 'true')) &&
+          (!query.url || each.url.includes(query.url)) &&
           (!query.account || each.account === query.account) &&
           (!query.endpoint || each.id === query.endpoint),
       ),
     ),
   }),
+  getEndpoint: ({ state, params }) => {
+    const found = state.endpoints.find((each) => each.id === params.endpoint_id);
+    return found && { ...found, description: '', events: ['*'], deliveries: operatedDeliveries(found) };
+  },
+  enableEndpoint: ({ state, params }) => {
+    const found = state.endpoints.find((each) => each.id === params.endpoint_id);
+    if (found) Object.assign(found, { active: true, disabled_reason: null });
+    return found && {};
+  },
+  replayEndpoint: () => ({ matched: 42 }),
+  resendMessages: () => ({ matched: 31 }),
+  getAccountHealth: ({ params }) => health(params.account_id!),
+  listAttention: ({ state }) => ({ ...state.customers, gone: state.gone }),
+  listTraffic: ({ query }) => ({ data: traffic(query.account) }),
+  updateAccount: ({ state, params, body }) => {
+    const found = state.accounts.find((each) => each.id === params.account_id);
+    const { reason: _reason, ...change } = body;
+    if (found) Object.assign(found, { ...change, plan: { ...found.plan, ...(change.plan as Entry) } });
+    return found;
+  },
   listServices: ({ state }) => ({ data: ofLiving(state, state.processes), gone: state.gone }),
   listAddresses: () => pageOf(addresses()),
-  listAudit: ({ query }) => pageOf(audit.filter(({ actor }) => !query.actor || actor === query.actor)),
+  listAudit: ({ query }) =>
+    pageOf(
+      audit.filter(
+        ({ actor, account: owner }) =>
+          (!query.actor || actor === query.actor) && (!query.account || owner === query.account),
+      ),
+    ),
   listTraces: ({ query }) => {
     const started_at = new Date(Date.now() - 40_000).toISOString();
-    const common = { request_id: id(90), account: northwind, request_status: 'ok', started_at };
-    const failed = { trace_id: traceId, operation: 'bookAppointment', status: 'error', spans: 7 };
-    const other = { trace_id: `${traceId.slice(0, -1)}7`, operation: 'listContacts', status: 'ok', spans: 2 };
+    const common = { request_id: id(90), account: northwind, request_status: 'ok', error_code: null, started_at };
+    const failed = { trace_id: traceId, operation: 'bookAppointment', status: 'error', spans: 7, status_code: 201 };
+    const other = { operation: 'listContacts', status: 'ok', spans: 2, status_code: 200 };
+    const limited = { ...other, status_code: 429, error_code: 'rate_limited', spans: 1 };
+    const stranger = { ...limited, account: null, operation: null, status_code: 401, error_code: 'invalid_key' };
+    const traceIdOf = (last: number) => `${traceId.slice(0, -1)}${last}`;
     const traces = [
       { ...common, ...failed, request_duration_ms: 38.2, duration_ms: 5_371 },
-      { ...common, ...other, request_duration_ms: 8.4, duration_ms: 8.4 },
+      { ...common, ...other, trace_id: traceIdOf(7), request_duration_ms: 8.4, duration_ms: 8.4 },
+      { ...common, ...limited, trace_id: traceIdOf(8), request_duration_ms: 0.6, duration_ms: 0.6 },
+      { ...common, ...stranger, trace_id: traceIdOf(9), request_duration_ms: 0.4, duration_ms: 0.4 },
     ];
-    return pageOf(traces.filter(({ status }) => !query.status || status === query.status));
+    const isOf = (status: number) =>
+      !query.status_code || String(status).startsWith(query.status_code.replace('xx', ''));
+    return pageOf(
+      traces.filter(
+        ({ status, status_code, error_code }) =>
+          (!query.status || status === query.status) &&
+          isOf(status_code) &&
+          (error_code !== 'invalid_key' || query.unauthenticated === 'true'),
+      ),
+    );
   },
   getTrace: ({ state, params }) =>
     !state.elsewhere && [traceId, id(90)].includes(params.trace_id!) ? bookingTrace(northwind, id(90)) : undefined,
   listAccounts: ({ state, query }) => {
+    const { q } = query;
+    if (q)
+      return pageOf(
+        state.accounts.filter(({ id: own, name }) => own === q || name.toLowerCase().includes(q.toLowerCase())),
+      );
     if (query.limit !== undefined) return pageOf(state.accounts);
     const from = Number(query.starting_after ?? 0);
     const next = from + accountsPerPage;

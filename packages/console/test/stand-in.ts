@@ -49,8 +49,12 @@ async function serve(
   { token, state }: Pick<StandIn, 'token' | 'state'>,
 ) {
   const { pathname, searchParams } = new URL(request.url!, 'http://stand-in');
+  if (pathname === '/healthz') {
+    send(response, 200, { status: 'ok', service: 'gateway', version: '1.0.0' });
+    return;
+  }
   if (!pathname.startsWith('/admin/')) {
-    sendFile(response, pathname);
+    sendFile(response, pathname, state.environment);
     return;
   }
   if (request.headers.authorization !== `Bearer ${token}`) {
@@ -102,12 +106,23 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function sendFile(response: ServerResponse, pathname: string): void {
+/** Sends a file of the console; its page has the environment's name, as the gateway writes it. */
+function sendFile(response: ServerResponse, pathname: string, environment: string): void {
   const file = join(dist, pathname === '/' ? 'index.html' : pathname);
   if (!file.startsWith(dist) || !existsSync(file)) {
     response.writeHead(404).end();
     return;
   }
   const type = types[extname(file)] ?? 'text/html; charset=utf-8';
-  response.writeHead(200, { 'Content-Type': type, 'Content-Security-Policy': policy }).end(readFileSync(file));
+  response
+    .writeHead(200, { 'Content-Type': type, 'Content-Security-Policy': policy })
+    .end(pathname === '/' ? pageOf(file, environment) : readFileSync(file));
+}
+
+function pageOf(file: string, environment: string): string {
+  return readFileSync(file, 'utf8').replace(environmentMeta(''), environmentMeta(environment));
+}
+
+function environmentMeta(name: string): string {
+  return `<meta name="environment" content="${name}">`;
 }

@@ -67,7 +67,11 @@ export function bookingTrace(account: string, requestId: string): { resourceSpan
       from: 70 + index * 5_200,
       to: 131 + index * 5_240,
       kind: 3,
-      attributes: { 'server.address': host, 'http.response.status_code': status(code) },
+      attributes: {
+        'server.address': host,
+        'http.request.method': text('POST'),
+        'http.response.status_code': status(code),
+      },
       ...(code === 503 ? { error: 'HTTP 503' } : {}),
     }),
   );

@@ -13,7 +13,7 @@ describe('files of a console', () => {
 
   /** Starts a server of a directory's files, which responds 401 to all else. */
   async function serve(from: string): Promise<string> {
-    const serveFile = consoleServer(from);
+    const serveFile = consoleServer('staging-eu', from);
     const server = createServer((request, response) => {
       if (!serveFile(request, response)) response.writeHead(401).end();
     });
@@ -24,7 +24,10 @@ describe('files of a console', () => {
 
   beforeAll(() => {
     mkdirSync(join(directory, 'assets'));
-    writeFileSync(join(directory, 'index.html'), '<!doctype html><title>Console</title>');
+    writeFileSync(
+      join(directory, 'index.html'),
+      '<!doctype html><title>Console</title><meta name="environment" content="">',
+    );
     writeFileSync(join(directory, 'assets/index-abc.js'), 'console.log(1);');
     writeFileSync(join(directory, '.bootstrap-hash'), 'x');
   });
@@ -37,7 +40,7 @@ describe('files of a console', () => {
   it('have their types and a policy that keeps every load to this origin; assets are immutable', async () => {
     const url = await serve(directory);
     const page = await fetch(url);
-    expect(await page.text()).toContain('<title>Console</title>');
+    expect(await page.text()).toContain('<title>Console</title><meta name="environment" content="staging-eu">');
     const { headers } = page;
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(headers.get('cache-control')).toBe('no-cache');

@@ -37,31 +37,37 @@ interface ConsoleFile extends StaticFile {
 }
 
 /**
- * Returns a function that serves the files of a directory, `index.html` at the root, and returns whether the request
- * was for one of them. They are read once, at the first request, so that no path of a request reaches the disk.
+ * Returns a function that serves the files of a directory, `index.html` at the root with the environment's name in it, and returns whether
+ * the request was for one of them. They are read once, at the first request, so that no path of a request reaches the disk.
  */
-export function consoleServer(directory: string) {
+export function consoleServer(environment: string, directory = distDirectory) {
   let files: Map<string, ConsoleFile> | undefined;
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
-    files ??= readFiles(directory);
+    files ??= readFiles(directory, environment);
     const file = files.get(pathOf(request));
     if (file) sendStaticFile(request, response, file, { ...headers, 'Cache-Control': file.cacheControl });
     return file !== undefined;
   };
 }
 
-/** Serves the console's page and its assets, which need no token: they hold no data. */
-export const serveConsole = consoleServer(distDirectory);
-
-function readFiles(directory: string): Map<string, ConsoleFile> {
+function readFiles(directory: string, environment: string): Map<string, ConsoleFile> {
   if (!existsSync(join(directory, 'index.html'))) {
     return new Map([['/', fileOf('index.html', Buffer.from(missingPage))]]);
   }
   const names = globSync('**', { cwd: directory }).filter((name) => extname(name) in contentTypes);
-  return new Map(
-    names.map((name) => [name === 'index.html' ? '/' : `/${name}`, fileOf(name, readFileSync(join(directory, name)))]),
+  const files = new Map(names.map((name) => [`/${name}`, fileOf(name, readFileSync(join(directory, name)))]));
+  files.delete('/index.html');
+  const page = readFileSync(join(directory, 'index.html'), 'utf8');
+  return files.set(
+    '/',
+    fileOf('index.html', Buffer.from(page.replace(environmentMeta(''), environmentMeta(environment)))),
   );
+}
+
+/** The place of the environment's name in the page: its setting allows no character that would have to be escaped. */
+function environmentMeta(name: string): string {
+  return `<meta name="environment" content="${name}">`;
 }
 
 function fileOf(name: string, bytes: Buffer): ConsoleFile {

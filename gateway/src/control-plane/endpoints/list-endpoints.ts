@@ -15,8 +15,8 @@ type Input = z.input<typeof listAllEndpoints.input>;
 /** Lists the endpoints of all accounts, those that have been failing longest first; none where webhooks is gone. */
 export const listEndpoints = implement(adminOperations.listEndpoints, {
   async handle({ query, resources: { bus } }) {
-    const { failing, account, endpoint } = query;
-    const filter = withGiven<Partial<Input>>({}, { failing, account, endpoint });
+    const { failing, url, account, endpoint } = query;
+    const filter = withGiven<Partial<Input>>({}, { failing, url, account, endpoint });
     let gone: ServiceName[] = [];
     const page = await readPage(query, {
       async position(cursor) {

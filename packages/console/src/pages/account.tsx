@@ -1,34 +1,36 @@
+import type { AccountHealth } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
-import {
-  type Account,
-  addMemberAction,
-  createKeyAction,
-  editAction,
-  type Key,
-  type Member,
-  removeMemberAction,
-  revokeKeyAction,
-  rotateKeyAction,
-  statusAction,
-} from '../account-actions.tsx';
+import { type Account, editAction, modulesAction, planAction, statusAction } from '../account-actions.tsx';
 import { ActionButton } from '../ui/action.tsx';
+import { Id } from '../ui/copy.tsx';
 import { count } from '../ui/format.ts';
-import { type Listed, Loading, More, useList, useResource } from '../ui/lists.tsx';
-import { Facts, Page } from '../ui/page.tsx';
-import { type Column, DataTable } from '../ui/table.tsx';
+import { Loading, useList, useResource } from '../ui/lists.tsx';
+import { Facts, Page, Section } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
+import { TrafficCharts } from '../ui/traffic-charts.tsx';
+import { AccountEndpoints, Channels, FailedMessages, Plans, Refusals } from './account-health.tsx';
+import { Keys } from './account-keys.tsx';
+import { Members } from './account-members.tsx';
+import { AuditTable } from './audit-table.tsx';
 
-/** One account with its keys and members. */
+/** Changes that the page shows. */
+const changes = 8;
+
+/** One account: what it is, what it meets, and what can be changed. */
 export function AccountPage({ id }: { id: string }) {
   const params = { account_id: id };
   const { data, isLoading, error } = useResource('GET /admin/accounts/{account_id}', { params });
+  const health = useResource('GET /admin/accounts/{account_id}/health', { params });
   const keys = useList('GET /admin/accounts/{account_id}/keys', { params });
   const members = useList('GET /admin/accounts/{account_id}/members', { params });
+  const audit = useList('GET /admin/audit', { query: { account: id, limit: changes } });
   const isSandbox = data?.sandbox_id === null;
   const usable = keys.items.filter(({ revoked_at }) => revoked_at === null).length;
   const actions = data && !isSandbox && (
     <>
       <ActionButton make={() => editAction(data)}>Edit</ActionButton>
+      <ActionButton make={() => planAction(data)}>Plan</ActionButton>
+      <ActionButton make={() => modulesAction(data)}>Modules</ActionButton>
       <ActionButton isDangerous={data.status === 'active'} make={() => statusAction(data, usable)}>
         {data.status === 'active' ? 'Suspend' : 'Activate'}
       </ActionButton>
@@ -39,25 +41,62 @@ export function AccountPage({ id }: { id: string }) {
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
-          <AccountFacts account={data} />
-          {!isSandbox && <Keys account={data} keys={keys} />}
+          <AccountFacts account={data} health={health.data} />
+          <TrafficCharts account={id} />
+          {!error && <Loading isLoading={false} error={health.error} />}
+          {health.data && (
+            <div className="pair">
+              <Refusals account={data} health={health.data} />
+              <Channels health={health.data} />
+            </div>
+          )}
+          {!isSandbox && <Keys account={data} keys={keys} health={health.data} />}
+          {health.data && (
+            <>
+              <AccountEndpoints account={data} health={health.data} />
+              <FailedMessages account={data} health={health.data} />
+              <Plans account={data} health={health.data} />
+            </>
+          )}
           <Members account={data} members={members} />
+          <Section
+            title="Last changes"
+            actions={
+              <Link to="/audit" search={{ account: id }}>
+                All changes
+              </Link>
+            }
+          >
+            <Loading {...audit} />
+            {audit.isLoaded && (
+              <AuditTable
+                isOfOneAccount
+                label="Last changes"
+                rows={audit.items}
+                empty="Nobody changed anything of this account yet."
+              />
+            )}
+          </Section>
         </>
       )}
     </Page>
   );
 }
 
-function AccountFacts({ account }: { account: Account }) {
+function AccountFacts({ account, health }: { account: Account; health: AccountHealth | undefined }) {
   const { id, status, plan, modules, rate_limit, sandbox_id } = account;
   const on = plan.modules.filter((name) => modules[name]?.on !== false);
   const { per_minute, burst } = rate_limit;
   return (
     <Facts
       facts={{
-        Status: status === 'active' ? status : <span className="tag warn">{status}</span>,
+        Status:
+          status === 'active' ? <span className="tag good">active</span> : <span className="tag bad">{status}</span>,
         Plan: `${plan.name}${plan.api ? '' : ', without the API'}`,
         'Modules on': on.join(', ') || 'none',
+        ...(health && health.modules_off.length > 0
+          ? { 'Modules off': <span className="warn-text">{health.modules_off.join(', ')}</span> }
+          : {}),
         Rate: `${count(per_minute)}/min, burst ${count(burst)}`,
         Timezone: account.timezone,
         Created: <Time at={account.created_at} />,
@@ -66,14 +105,8 @@ function AccountFacts({ account }: { account: Account }) {
             <Link to="/traces" search={{ account: id }}>
               traces
             </Link>{' '}
-            <Link to="/endpoints" search={{ account: id }}>
-              endpoints
-            </Link>{' '}
             <Link to="/dead" search={{ account: id }}>
               dead events
-            </Link>{' '}
-            <Link to="/audit" search={{ account: id }}>
-              audit
             </Link>{' '}
             {sandbox_id && (
               <Link to="/accounts/$id" params={{ id: sandbox_id }}>
@@ -82,112 +115,8 @@ function AccountFacts({ account }: { account: Account }) {
             )}
           </span>
         ),
-        Id: <code>{id}</code>,
+        Id: <Id value={id} />,
       }}
     />
-  );
-}
-
-function KeyState({ value }: { value: Key }) {
-  if (value.revoked_at)
-    return (
-      <>
-        revoked <Time at={value.revoked_at} />
-      </>
-    );
-  if (!value.expires_at) return <>valid</>;
-  const hasEnded = Date.parse(value.expires_at) <= Date.now();
-  return (
-    <>
-      {hasEnded ? 'expired' : 'expires'} <Time at={value.expires_at} />
-    </>
-  );
-}
-
-const keyColumns: Column<Key>[] = [
-  { id: 'name', header: 'Key', cell: ({ name }) => name },
-  { id: 'mode', header: 'Mode', cell: ({ mode }) => mode },
-  { id: 'last4', header: 'Ends in', cell: ({ last4 }) => <code>{last4}</code> },
-  { id: 'scopes', header: 'Scopes', kind: 'wide', cell: ({ scopes }) => scopes.join(', ') },
-  { id: 'addresses', header: 'Addresses', cell: (key) => key.allowed_addresses.join(', ') || 'any' },
-  { id: 'used', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-  { id: 'state', header: 'State', cell: (key) => <KeyState value={key} /> },
-  {
-    id: 'actions',
-    header: '',
-    kind: 'actions',
-    cell: (key) =>
-      key.revoked_at ? null : (
-        <>
-          <ActionButton label={`Rotate ${key.name}`} make={() => rotateKeyAction(key)}>
-            Rotate
-          </ActionButton>
-          <ActionButton isDangerous label={`Revoke ${key.name}`} make={() => revokeKeyAction(key)}>
-            Revoke
-          </ActionButton>
-        </>
-      ),
-  },
-];
-
-function Keys({ account, keys }: { account: Account; keys: Listed<Key> }) {
-  return (
-    <section>
-      <div className="section-head">
-        <h2>Keys</h2>
-        <ActionButton make={() => createKeyAction(account)}>Create key</ActionButton>
-      </div>
-      <Loading {...keys} />
-      {keys.isLoaded && (
-        <DataTable
-          label="Keys"
-          columns={keyColumns}
-          rows={keys.items}
-          rowKey={({ id }) => id}
-          empty="The account has no key."
-          rowClass={({ revoked_at }) => (revoked_at ? 'ended' : undefined)}
-        />
-      )}
-      <More list={keys} />
-    </section>
-  );
-}
-
-function Members({ account, members }: { account: Account; members: Listed<Member> }) {
-  const columns: Column<Member>[] = [
-    { id: 'name', header: 'Member', cell: ({ name }) => name },
-    { id: 'email', header: 'Email', kind: 'wide', cell: ({ email }) => email },
-    { id: 'state', header: 'State', cell: ({ active }) => (active ? 'active' : 'inactive') },
-    {
-      id: 'actions',
-      header: '',
-      kind: 'actions',
-      cell: (member) =>
-        member.active && (
-          <ActionButton isDangerous label={`Remove ${member.name}`} make={() => removeMemberAction(account, member)}>
-            Remove
-          </ActionButton>
-        ),
-    },
-  ];
-  return (
-    <section>
-      <div className="section-head">
-        <h2>Members</h2>
-        <ActionButton make={() => addMemberAction(account)}>Add member</ActionButton>
-      </div>
-      <Loading {...members} />
-      {members.isLoaded && (
-        <DataTable
-          label="Members"
-          columns={columns}
-          rows={members.items}
-          rowKey={({ id }) => id}
-          empty="The account has no member."
-          rowClass={({ active }) => (active ? undefined : 'ended')}
-        />
-      )}
-      <More list={members} />
-    </section>
   );
 }

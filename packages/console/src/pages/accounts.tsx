@@ -1,8 +1,9 @@
-import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { Link } from '@tanstack/react-router';
 import { call, type Output } from '../api.ts';
-import { type Action, ActionButton } from '../ui/action.tsx';
-import { count, shortId } from '../ui/format.ts';
+import { type Action, ActionButton, reasonField, reasonIn } from '../ui/action.tsx';
+import { Id } from '../ui/copy.tsx';
+import { Filters } from '../ui/filters.tsx';
+import { count } from '../ui/format.ts';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -24,11 +25,7 @@ const columns: Column<Account>[] = [
   {
     id: 'id',
     header: 'Id',
-    cell: ({ id }) => (
-      <span className="id" title={id}>
-        {shortId(id)}
-      </span>
-    ),
+    cell: ({ id }) => <Id value={id} isShort />,
   },
   {
     id: 'status',
@@ -66,29 +63,37 @@ function createAction(): Action {
       { name: 'name', label: 'Name', maxLength: 200, isRequired: true },
       { name: 'timezone', label: 'Timezone', value: 'UTC', isRequired: true, hint: 'Such as Europe/Berlin.' },
       { name: 'currency', label: 'Currency', value: 'EUR', maxLength: 3, isRequired: true },
+      reasonField,
     ],
     run: async (values) => {
       const body = {
         name: String(values.get('name')),
         timezone: String(values.get('timezone')),
         currency: String(values.get('currency')),
+        ...reasonIn(values),
       };
       const { id, name } = await call('POST /admin/accounts', { body });
       return (
         <>
-          Created {name}, id <code>{id}</code>.
+          Created{' '}
+          <Link to="/accounts/$id" params={{ id }}>
+            {name}
+          </Link>
+          , id <code>{id}</code>.
         </>
       );
     },
   };
 }
 
-/** Accounts, newest first; any account by its id. */
-export function AccountsPage() {
-  const list = useList('GET /admin/accounts');
+const fields = [{ name: 'q', label: 'Name or id', maxLength: 200 }];
+
+/** Accounts, newest first; any account by a part of its name, or by its id or that of its sandbox. */
+export function AccountsPage({ filters }: { filters: { q?: string } }) {
+  const list = useList('GET /admin/accounts', { query: filters });
   return (
     <Page title="Accounts" actions={<ActionButton make={createAction}>Create account</ActionButton>}>
-      <FindAccount />
+      <Filters fields={fields} values={filters} />
       <Loading {...list} />
       {list.isLoaded && (
         <DataTable
@@ -96,28 +101,10 @@ export function AccountsPage() {
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty="There is no account yet."
+          empty={filters.q ? 'No account has this in its name, or as its id.' : 'There is no account yet.'}
         />
       )}
       <More list={list} />
     </Page>
-  );
-}
-
-function FindAccount() {
-  const navigate = useNavigate();
-  const [id, setId] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (id.trim() !== '') void navigate({ to: '/accounts/$id', params: { id: id.trim() } });
-  };
-  return (
-    <form className="filters" onSubmit={submit}>
-      <div className="field">
-        <label htmlFor="account-id">Account or sandbox id</label>
-        <input id="account-id" autoComplete="off" value={id} onChange={(event) => setId(event.target.value)} />
-      </div>
-      <button type="submit">Open</button>
-    </form>
   );
 }

@@ -1,22 +1,28 @@
+import { Link } from '@tanstack/react-router';
 import type { Output } from '../api.ts';
+import { Id } from '../ui/copy.tsx';
 import { count } from '../ui/format.ts';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 
 type Address = Output<'GET /admin/addresses'>['data'][number];
 
 const columns: Column<Address>[] = [
-  { id: 'address', header: 'Address', cell: ({ address }) => <code>{address}</code> },
+  { id: 'address', header: 'Address', kind: 'wide', cell: ({ address }) => <Id value={address} /> },
   {
     id: 'invalid',
     header: 'Invalid keys',
     kind: 'number',
     sortBy: ({ invalid_keys }) => invalid_keys,
-    cell: ({ invalid_keys }) => count(invalid_keys),
+    cell: ({ invalid_keys }) => (
+      <Link to="/traces" search={{ unauthenticated: 'true', status_code: '4xx' }}>
+        {count(invalid_keys)}
+      </Link>
+    ),
   },
-  { id: 'last', header: 'Last', cell: ({ last_at }) => <Time at={last_at} /> },
+  { id: 'last', header: 'Last', cell: ({ last_at }) => <RelativeAndClock at={last_at} /> },
 ];
 
 /** Client addresses with invalid keys in the last hour. */

@@ -1,37 +1,11 @@
-import type { AuditEntry } from '@customer-platform/contracts/accounts';
-import { Link } from '@tanstack/react-router';
-import { changesOf } from '../audit-changes.ts';
 import { Filters } from '../ui/filters.tsx';
-import { countOf } from '../ui/format.ts';
-import { AccountLink } from '../ui/links.tsx';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
-import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { AuditTable } from './audit-table.tsx';
 
 const fields = [
   { name: 'actor', label: 'By', maxLength: 100 },
   { name: 'account', label: 'Account id', maxLength: 36 },
-];
-
-/** Fields of a change that its line has at most. */
-const maxChanges = 4;
-
-const columns: Column<AuditEntry>[] = [
-  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} /> },
-  {
-    id: 'actor',
-    header: 'By',
-    cell: ({ actor }) => (
-      <Link to="/audit" search={{ actor }}>
-        {actor}
-      </Link>
-    ),
-  },
-  { id: 'action', header: 'Action', cell: ({ action }) => <code>{action}</code> },
-  { id: 'target', header: 'Target', cell: ({ target }) => <Target target={target} /> },
-  { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
-  { id: 'change', header: 'Change', kind: 'wide', cell: (entry) => <Change entry={entry} /> },
 ];
 
 /** Changes that operators made, newest first. */
@@ -42,52 +16,9 @@ export function AuditPage({ filters }: { filters: { account?: string; actor?: st
       <Filters fields={fields} values={filters} />
       <Loading {...list} />
       {list.isLoaded && (
-        <DataTable
-          label="Changes by operators"
-          columns={columns}
-          rows={list.items}
-          rowKey={({ id }) => id}
-          empty="No operator changed anything that matches."
-        />
+        <AuditTable label="Changes by operators" rows={list.items} empty="No operator changed anything that matches." />
       )}
       <More list={list} />
     </Page>
-  );
-}
-
-/** Target of a change, with a link to its page if it has one. */
-function Target({ target }: { target: string }) {
-  const [kind = '', name = ''] = target.split('/');
-  if (kind === 'accounts') return <AccountLink id={name} />;
-  if (kind === 'keys' || kind === 'members' || name === '') return <span className="id">{target}</span>;
-  return (
-    <Link to="/queues/$service/$queue" params={{ service: kind, queue: name }} search={{ by: 'account' }}>
-      {target}
-    </Link>
-  );
-}
-
-/** A change in one line, and all of it as JSON on request. */
-function Change({ entry }: { entry: AuditEntry }) {
-  const { before, after } = entry;
-  if (!before && !after) return <span className="none">–</span>;
-  const changes = changesOf(entry);
-  const left = changes.length - maxChanges;
-  return (
-    <details className="change">
-      <summary>
-        {changes.slice(0, maxChanges).map(({ name, from, to }, index) => (
-          <span key={name}>
-            {index > 0 && ', '}
-            <span className="muted">{name}:</span>{' '}
-            {from !== undefined && to !== undefined ? `${from} → ${to}` : (to ?? from)}
-          </span>
-        ))}
-        {left > 0 && <span className="muted"> and {countOf(left, 'more field')}</span>}
-        {changes.length === 0 && <span className="muted">no more than the target</span>}
-      </summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
-      <pre tabIndex={0}>{JSON.stringify({ before, after }, null, 2)}</pre>
-    </details>
   );
 }

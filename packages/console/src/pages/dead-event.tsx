@@ -4,11 +4,12 @@ import type { Output } from '../api.ts';
 import { dropAction, requeueAction } from '../dead-actions.ts';
 import { type Action, ActionButton } from '../ui/action.tsx';
 import { bytesOf, hexDump, maxDumpBytes, readable } from '../ui/bytes.ts';
+import { Id } from '../ui/copy.tsx';
 import { bytes, count } from '../ui/format.ts';
 import { AccountLink, QueueLink } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
-import { codes, Facts, Page } from '../ui/page.tsx';
-import { Time } from '../ui/time.tsx';
+import { codes, Facts, Page, Section } from '../ui/page.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 
 type DeadEvent = Output<'GET /admin/dead/{dead_id}'>;
 
@@ -44,10 +45,10 @@ export function DeadEventPage({ id }: { id: string }) {
               Account: <AccountLink id={data.account} />,
               Reason: <span className="error-text">{data.reason}</span>,
               Tries: <Tries event={data} />,
-              'First try': <Time at={data.first_at} />,
-              Dead: <Time at={data.dead_at} />,
+              'First try': <RelativeAndClock at={data.first_at} />,
+              Dead: <RelativeAndClock at={data.dead_at} />,
               Subject: <code>{data.subject}</code>,
-              Id: <code>{data.id}</code>,
+              Id: <Id value={data.id} />,
             }}
           />
           <Headers headers={data.headers} />
@@ -73,10 +74,9 @@ function Headers({ headers }: { headers: DeadEvent['headers'] }) {
   const entries = Object.entries(headers);
   if (entries.length === 0) return null;
   return (
-    <section>
-      <h2>Headers</h2>
+    <Section title="Headers">
       <Facts facts={codes(entries)} />
-    </section>
+    </Section>
   );
 }
 
@@ -85,24 +85,27 @@ function Content({ event }: { event: DeadEvent }) {
   const text = isHex || event.text === null ? hexDump(bytesOf(event.bytes)) : readable(event.text);
   const isCut = isHex && event.size_bytes > maxDumpBytes;
   return (
-    <section>
-      <div className="section-head">
-        <h2>{bytes(event.size_bytes)}</h2>
-        <span className="switch">
-          <button type="button" aria-pressed={!isHex} disabled={event.text === null} onClick={() => setHex(false)}>
-            text
-          </button>
-          <button type="button" aria-pressed={isHex} onClick={() => setHex(true)}>
-            hex
-          </button>
-        </span>
-        {event.text === null && <span className="hint">The bytes are not UTF-8.</span>}
-      </div>
+    <Section
+      title={bytes(event.size_bytes)}
+      actions={
+        <>
+          {event.text === null && <span className="hint">The bytes are not UTF-8.</span>}
+          <span className="switch">
+            <button type="button" aria-pressed={!isHex} disabled={event.text === null} onClick={() => setHex(false)}>
+              text
+            </button>
+            <button type="button" aria-pressed={isHex} onClick={() => setHex(true)}>
+              hex
+            </button>
+          </span>
+        </>
+      }
+    >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
       <pre tabIndex={0} className={isHex ? 'hex' : undefined}>
         {text}
       </pre>
       {isCut && <p className="hint">The first {bytes(maxDumpBytes)} are shown.</p>}
-    </section>
+    </Section>
   );
 }

@@ -11,7 +11,7 @@ import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { serviceNamed, serviceNames } from '../ui/services.ts';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 
 const columns: Column<DeadEvent>[] = [
   {
@@ -49,7 +49,7 @@ const columns: Column<DeadEvent>[] = [
       </Link>
     ),
   },
-  { id: 'dead', header: 'Dead', cell: ({ dead_at }) => <Time at={dead_at} /> },
+  { id: 'dead', header: 'Dead', cell: ({ dead_at }) => <RelativeAndClock at={dead_at} /> },
   {
     id: 'actions',
     header: '',

@@ -1,13 +1,12 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
-import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
+import { EndpointActions, EndpointState, useDeliveries } from '../endpoint-state.tsx';
 import { deliveries } from '../queues.ts';
-import { ActionButton } from '../ui/action.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
 import { EndpointError } from '../ui/last-error.tsx';
 import { AccountLink, EndpointLink, ToQueue } from '../ui/links.tsx';
-import { Loading, More, useList, useResource } from '../ui/lists.tsx';
+import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Elapsed } from '../ui/time.tsx';
@@ -19,6 +18,7 @@ const fields = [
     options: ['', 'true', 'false'],
     labels: { '': 'All', true: 'Failing', false: 'Not failing' },
   },
+  { name: 'url', label: 'URL has', maxLength: 200 },
   { name: 'account', label: 'Account id', maxLength: 36 },
   { name: 'endpoint', label: 'Endpoint id', maxLength: 36 },
 ];
@@ -29,14 +29,19 @@ const columns: Column<OperatedEndpoint>[] = [
     header: 'Endpoint',
     kind: 'wide',
     cell: ({ id, url }) => (
-      <>
-        <span className="url">{url}</span> <EndpointLink id={id} />
-      </>
+      <EndpointLink id={id}>
+        <span className="url">{url}</span>
+      </EndpointLink>
     ),
   },
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
-  { id: 'state', header: 'State', cell: (endpoint) => <State endpoint={endpoint} /> },
-  { id: 'failing', header: 'Failing for', cell: ({ failing_since }) => <Elapsed since={failing_since} /> },
+  { id: 'state', header: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+  {
+    id: 'failing',
+    header: 'Failing for',
+    word: 'failing',
+    cell: ({ failing_since }) => <Elapsed since={failing_since} />,
+  },
   {
     id: 'pending',
     header: 'Pending',
@@ -61,14 +66,15 @@ const columns: Column<OperatedEndpoint>[] = [
 /** Filters as the page's address has them: texts. */
 export interface EndpointFilters {
   failing?: string;
+  url?: string;
   account?: string;
   endpoint?: string;
 }
 
 /** Webhook endpoints of all accounts, those that have been failing longest first. */
 export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
-  const { failing, account, endpoint } = filters;
-  const query = { account, endpoint, ...(failing === undefined ? {} : { failing: failing === 'true' }) };
+  const { failing, url, account, endpoint } = filters;
+  const query = { url, account, endpoint, ...(failing === undefined ? {} : { failing: failing === 'true' }) };
   const list = useList('GET /admin/endpoints', { query });
   return (
     <Page title="Endpoints">
@@ -96,64 +102,13 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
   );
 }
 
-function State({ endpoint }: { endpoint: OperatedEndpoint }) {
-  const { active, paused, disabled_reason, failing_since } = endpoint;
-  return (
-    <>
-      {!active && (
-        <span className="tag" title={disabled_reason ?? undefined}>
-          disabled
-        </span>
-      )}
-      {failing_since && <span className="tag bad">failing</span>}
-      {paused && <span className="tag warn">paused</span>}
-      {active && !failing_since && !paused && <span className="good">active</span>}
-    </>
-  );
-}
-
-/** The deliveries' queue by endpoint: its pauses, and the parts of the 100 endpoints with the most entries. */
-function useDeliveries() {
-  const input = { params: deliveries, query: { by: 'endpoint' as const } };
-  return useResource('GET /admin/queues/{service}/{queue}', input).data;
-}
-
 /** Deliveries of an endpoint that are not ended and, as far as it is known, those of them that wait after a failure. */
 function Pending({ endpoint: { id, pending } }: { endpoint: OperatedEndpoint }) {
   const failedWaiting = useDeliveries()?.top.find((each) => each.endpoint === id)?.failed_waiting ?? 0;
   return (
     <ToQueue {...deliveries} by="endpoint">
       {count(pending)}
-      {failedWaiting > 0 && `, ${count(failedWaiting)} after a failure`}
+      {failedWaiting > 0 && `, ${count(failedWaiting)} retrying`}
     </ToQueue>
-  );
-}
-
-/** The pause of an endpoint is one of the deliveries' queue, which also says how much of it is ready. */
-function EndpointActions({ endpoint }: { endpoint: OperatedEndpoint }) {
-  const data = useDeliveries();
-  const { id, account, url, pending } = endpoint;
-  const target = { ...deliveries, account, endpoint: id, of: `deliveries to ${url}` };
-  const part = data?.top.find((each) => each.endpoint === id);
-  const pause = data?.pauses.find((each) => each.endpoint === id);
-  const depth = part ?? { ready: 0, running: 0, waiting: pending, failed_waiting: null };
-  return (
-    <>
-      {pause ? (
-        <ActionButton
-          label={`Resume ${target.of}`}
-          make={() => resumeAction({ ...target, account: pause.account }, pause, depth)}
-        >
-          Resume
-        </ActionButton>
-      ) : (
-        <ActionButton label={`Pause ${target.of}`} make={() => pauseAction(target, depth)}>
-          Pause
-        </ActionButton>
-      )}
-      <ActionButton label={`Retry ${target.of}`} make={() => retryAction(target, depth)}>
-        Retry
-      </ActionButton>
-    </>
   );
 }

@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import { call } from '../api.ts';
-import { type Action, ActionButton } from '../ui/action.tsx';
+import { type Action, ActionButton, reasonField, reasonIn } from '../ui/action.tsx';
 import { countOf } from '../ui/format.ts';
 import { Page } from '../ui/page.tsx';
 import { serviceNamed, serviceNames } from '../ui/services.ts';
@@ -21,9 +21,10 @@ function republishAction(since: Date, service: string): Action {
     title: `Republish events of ${of}`,
     confirm: 'Republish',
     touches: `Sends every event that ${of} published since ${exactTime(since.getTime())} to the bus again, in batches; how many is known once it has begun. Consumers ignore the events that they already have.`,
-    run: async () => {
+    fields: [reasonField],
+    run: async (values) => {
       const name = serviceNamed(service);
-      const body = { since: since.toISOString(), ...(name ? { service: name } : {}) };
+      const body = { since: since.toISOString(), ...(name ? { service: name } : {}), ...reasonIn(values) };
       const { matched } = await call('POST /admin/events/republish', { body });
       return `${countOf(matched, 'event is', 'events are')} being published again.`;
     },
@@ -44,26 +45,28 @@ export function EventsPage() {
         bus was restored; those who have an event ignore it.
       </p>
       <div className="filters">
-        <div className="field">
-          <label htmlFor={`${id}-period`}>Published within the last</label>
-          <select id={`${id}-period`} value={minutes} onChange={(event) => setMinutes(Number(event.target.value))}>
-            {periods.map(([label, value]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
+        <div className="fields">
+          <div className="field">
+            <label htmlFor={`${id}-period`}>Published within the last</label>
+            <select id={`${id}-period`} value={minutes} onChange={(event) => setMinutes(Number(event.target.value))}>
+              {periods.map(([label, value]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </div>
+          <div className="field">
+            <label htmlFor={`${id}-service`}>Service</label>
+            <select id={`${id}-service`} value={service} onChange={(event) => setService(event.target.value)}>
+              <option value="">all</option>
+              {serviceNames.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </div>
+          <ActionButton make={() => republishAction(since, service)}>Republish…</ActionButton>
         </div>
-        <div className="field">
-          <label htmlFor={`${id}-service`}>Service</label>
-          <select id={`${id}-service`} value={service} onChange={(event) => setService(event.target.value)}>
-            <option value="">all</option>
-            {serviceNames.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </div>
-        <ActionButton make={() => republishAction(since, service)}>Republish…</ActionButton>
       </div>
       <p className="hint">Since {exactTime(since.getTime())}.</p>
     </Page>

@@ -2,12 +2,14 @@ import type { QueuePause, QueueShare } from '@customer-platform/contracts/accoun
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Output } from '../api.ts';
+import type { Word } from '../language.ts';
 import { pauseAction, type QueueTarget, resumeAction, retryAction } from '../queue-actions.ts';
 import { deliveries, type NamedQueue, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { shortId } from '../ui/format.ts';
 import { ErrorLine } from '../ui/last-error.tsx';
 import { AccountLink, DeadCount, EndpointLink, PartCount, useAccountNames } from '../ui/links.tsx';
+import { Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
@@ -32,10 +34,11 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
   const targetOf = useTargets(queue);
   const hasEndpoints = queue.service === deliveries.service && queue.queue === deliveries.queue;
   return (
-    <section id="shares" tabIndex={-1}>
-      <div className="section-head">
-        <h2>Entries by {by}</h2>
-        {hasEndpoints && (
+    <Section
+      id="shares"
+      title={`Entries by ${by}`}
+      actions={
+        hasEndpoints && (
           <span className="switch">
             {(['account', 'endpoint'] as const).map((each) => (
               <Link key={each} to="." search={{ by: each }} className={each === by ? 'current' : undefined}>
@@ -43,8 +46,9 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
               </Link>
             ))}
           </span>
-        )}
-      </div>
+        )
+      }
+    >
       <DataTable
         label={`Entries by ${by}`}
         columns={shareColumns(queue, (part) => targetOf(part, names))}
@@ -53,7 +57,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         empty="The queue is empty."
       />
       {queue.top.length === 100 && <p className="hint">The 100 deepest are shown.</p>}
-    </section>
+    </Section>
   );
 }
 
@@ -62,9 +66,11 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
   const numberColumn = (
     id: 'ready' | 'running' | 'waiting' | 'failed_waiting',
     header: string,
+    word: Word,
   ): Column<QueueShare> => ({
     id,
     header,
+    word,
     kind: 'number',
     sortBy: (part) => part[id] ?? 0,
     cell: ({ account, endpoint, [id]: value }) => (
@@ -78,13 +84,14 @@ function shareColumns(queue: QueueWithShares, targetOf: (part: QueueShare) => Qu
   };
   const columns: Column<QueueShare>[] = [
     { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
-    numberColumn('ready', 'Ready'),
-    numberColumn('running', 'Running'),
-    numberColumn('waiting', 'Waiting'),
-    ...(queue.failed_waiting === null ? [] : [numberColumn('failed_waiting', 'Failed')]),
+    numberColumn('ready', 'Ready', 'ready'),
+    numberColumn('running', 'Running', 'running'),
+    numberColumn('waiting', 'Waiting', 'waiting'),
+    ...(queue.failed_waiting === null ? [] : [numberColumn('failed_waiting', 'Retrying', 'retrying')]),
     {
       id: 'dead',
       header: 'Dead',
+      word: 'dead',
       kind: 'number',
       cell: ({ dead, account }) => (
         <DeadCount service={queue.service} queue={queue.queue} account={account} value={dead} />

@@ -3,15 +3,15 @@ import { isBusGone } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
-import { depthOf, type NamedQueue, queueName, useQueues } from '../queues.ts';
+import { type NamedQueue, queueName, useQueues } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
+import { DepthChart } from '../ui/depth.tsx';
 import { count } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
-import { DepthLine } from '../ui/line.tsx';
 import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
-import { Facts, Page } from '../ui/page.tsx';
+import { Facts, Page, Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { RelativeAndClock, Time } from '../ui/time.tsx';
 import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
@@ -34,7 +34,7 @@ export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' |
       ) : (
         <ActionButton make={() => pauseAction(target, data)}>Pause</ActionButton>
       )}
-      <ActionButton make={() => retryAction(target, data)}>Retry failed</ActionButton>
+      <ActionButton make={() => retryAction(target, data)}>Retry</ActionButton>
     </>
   );
   return (
@@ -48,7 +48,7 @@ export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' |
       {data && (
         <>
           <QueueFacts queue={data} />
-          <DepthLine name={name} depth={depthOf(data)} isLarge />
+          <DepthChart name={name} title="Entries" size="large" />
           <Pauses queue={data} />
           <Shares queue={data} by={by} />
         </>
@@ -64,9 +64,7 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
         Ready: <ToShares>{count(queue.ready)}</ToShares>,
         Running: <ToShares>{count(queue.running)}</ToShares>,
         Waiting: <ToShares>{count(queue.waiting)}</ToShares>,
-        ...(queue.failed_waiting === null
-          ? {}
-          : { 'Waiting after a failure': <ToShares>{count(queue.failed_waiting)}</ToShares> }),
+        ...(queue.failed_waiting === null ? {} : { Retrying: <ToShares>{count(queue.failed_waiting)}</ToShares> }),
         Dead: <DeadCount {...queue} value={queue.dead} />,
         Lag: (
           <ToShares>
@@ -137,8 +135,7 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
   ];
   if (queue.pauses.length === 0) return null;
   return (
-    <section>
-      <h2>Pauses</h2>
+    <Section title="Pauses">
       <DataTable
         label="Pauses"
         columns={columns}
@@ -146,6 +143,6 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
         rowKey={({ account, endpoint }) => `${account} ${endpoint}`}
         empty=""
       />
-    </section>
+    </Section>
   );
 }

@@ -1,15 +1,16 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
 import { attentionText, lagLimitSeconds, needsAttention } from '@customer-platform/contracts/operators';
-import { Link } from '@tanstack/react-router';
-import { depthOf, queueName, useQueues } from '../queues.ts';
-import { count, duration } from '../ui/format.ts';
+import { useState } from 'react';
+import { queueName, useQueues } from '../queues.ts';
+import { DepthLine } from '../ui/depth.tsx';
+import { count, countOf, duration } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
-import { DepthLine } from '../ui/line.tsx';
 import { DeadCount, QueueCount, QueueLink, ToQueue } from '../ui/links.tsx';
 import { Loading, useLastError } from '../ui/lists.tsx';
-import { Page } from '../ui/page.tsx';
+import { Page, Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
+import { Tag } from '../ui/word.tsx';
 
 const columns: Column<Queue>[] = [
   {
@@ -25,11 +26,12 @@ const columns: Column<Queue>[] = [
   {
     id: 'depth',
     header: 'Last hour',
-    cell: (queue) => <DepthLine name={queueName(queue)} depth={depthOf(queue)} />,
+    cell: (queue) => <DepthLine name={queueName(queue)} />,
   },
   {
     id: 'ready',
     header: 'Ready',
+    word: 'ready',
     kind: 'number',
     sortBy: (queue) => queue.ready,
     cell: (queue) => <QueueCount {...queue} value={queue.ready} />,
@@ -37,6 +39,7 @@ const columns: Column<Queue>[] = [
   {
     id: 'running',
     header: 'Running',
+    word: 'running',
     kind: 'number',
     sortBy: (queue) => queue.running,
     cell: (queue) => <QueueCount {...queue} value={queue.running} />,
@@ -44,13 +47,15 @@ const columns: Column<Queue>[] = [
   {
     id: 'waiting',
     header: 'Waiting',
+    word: 'waiting',
     kind: 'number',
     sortBy: (queue) => queue.waiting,
     cell: (queue) => <QueueCount {...queue} value={queue.waiting} />,
   },
   {
-    id: 'failed',
-    header: 'Failed',
+    id: 'retrying',
+    header: 'Retrying',
+    word: 'retrying',
     kind: 'number',
     sortBy: (queue) => queue.failed_waiting ?? 0,
     cell: (queue) =>
@@ -63,6 +68,7 @@ const columns: Column<Queue>[] = [
   {
     id: 'dead',
     header: 'Dead',
+    word: 'dead',
     kind: 'number',
     sortBy: (queue) => queue.dead,
     cell: (queue) => <DeadCount {...queue} value={queue.dead} />,
@@ -70,6 +76,7 @@ const columns: Column<Queue>[] = [
   {
     id: 'lag',
     header: 'Lag',
+    word: 'lag',
     kind: 'number',
     sortBy: (queue) => queue.lag_seconds,
     cell: (queue) =>
@@ -89,37 +96,79 @@ const columns: Column<Queue>[] = [
   },
 ];
 
-/** Every queue of every service, live; or those that need attention. */
-export function QueuesPage({ only }: { only: 'attention' | undefined }) {
+/** Every queue of every service, live: those that need attention first, the others folded by service. */
+export function QueuesPage() {
   const query = useQueues();
   const { data, isLoading } = query;
   const error = useLastError('queues', query);
+  const [areOpen, setOpen] = useState(false);
   const needy = data?.data.filter(needsAttention) ?? [];
+  const others = Map.groupBy(data?.data.filter((queue) => !needsAttention(queue)) ?? [], ({ service }) => service);
   return (
     <Page title="Queues">
       <Loading isLoading={isLoading} error={data ? null : error} />
       {data && (
         <>
           <Gone services={data.gone} what="queues" />
-          <p className="switch">
-            <Link to="/queues" search={{}} className={only ? undefined : 'current'}>
-              all ({count(data.data.length)})
-            </Link>
-            <Link to="/queues" search={{ only: 'attention' }} className={only ? 'current' : undefined}>
-              only what needs attention ({count(needy.length)})
-            </Link>
-          </p>
-          <DataTable
-            label="Queues"
-            columns={columns}
-            rows={only ? needy : data.data}
-            rowKey={queueName}
-            empty={noneOf(`No queues ${attentionText}.`, data.gone)}
-            rowClass={(queue) => (queue.lag_seconds > lagLimitSeconds ? 'late' : undefined)}
-          />
+          <Section title={`Need attention (${needy.length})`}>
+            <QueueTable
+              label="Queues that need attention"
+              queues={needy}
+              empty={noneOf(`No queues ${attentionText}.`, data.gone)}
+            />
+          </Section>
+          <Section
+            title="Others"
+            actions={
+              <button type="button" aria-pressed={areOpen} onClick={() => setOpen(!areOpen)}>
+                {areOpen ? 'Fold all' : 'Unfold all'}
+              </button>
+            }
+          >
+            {[...others].map(([service, queues]) => (
+              <Folded key={`${service} ${areOpen}`} service={service} queues={queues} isOpenAtFirst={areOpen} />
+            ))}
+            {others.size === 0 && <p className="panel empty">{noneOf('There are none.', data.gone)}</p>}
+          </Section>
         </>
       )}
     </Page>
+  );
+}
+
+function QueueTable({ label, queues, empty }: { label: string; queues: Queue[]; empty: string }) {
+  return (
+    <DataTable
+      label={label}
+      columns={columns}
+      rows={queues}
+      rowKey={queueName}
+      empty={empty}
+      rowClass={(queue) => (queue.lag_seconds > lagLimitSeconds ? 'late' : undefined)}
+    />
+  );
+}
+
+/** The queues of a service that need nothing: their number and what they hold, and each of them on request. */
+function Folded(props: { service: string; queues: Queue[]; isOpenAtFirst: boolean }) {
+  const { service, queues, isOpenAtFirst } = props;
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const sum = (value: (queue: Queue) => number) => queues.reduce((total, queue) => total + value(queue), 0);
+  const counts = [
+    [sum(({ ready }) => ready), 'ready'],
+    [sum(({ running }) => running), 'running'],
+    [sum(({ waiting }) => waiting), 'waiting'],
+  ] as const;
+  const held = counts.filter(([value]) => value > 0).map(([value, name]) => `${count(value)} ${name}`);
+  return (
+    <details className="fold" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="name">{service}</span>
+        <span className="muted">{countOf(queues.length, 'queue')}</span>
+        <span className={held.length > 0 ? undefined : 'muted'}>{held.join(', ') || 'nothing due or waiting'}</span>
+      </summary>
+      {isOpen && <QueueTable label={`Queues of ${service}`} queues={queues} empty="" />}
+    </details>
   );
 }
 
@@ -130,6 +179,6 @@ export function Lag({ seconds }: { seconds: number }) {
 }
 
 function PauseTag({ queue }: { queue: Queue }) {
-  if (queue.paused) return <span className="tag warn">paused</span>;
-  return queue.pauses.length > 0 ? <span className="tag warn">partly paused</span> : null;
+  if (queue.paused) return <Tag kind="warn">paused</Tag>;
+  return queue.pauses.length > 0 ? <Tag kind="warn">partly paused</Tag> : null;
 }

@@ -2,12 +2,14 @@ import { isBusGone } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type SeenProcess, useProcesses } from '../processes.ts';
+import { Id } from '../ui/copy.tsx';
 import { bytes, count, duration, milliseconds } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
 import { Loading, useLastError } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { ClockTime, exactTime, useNow } from '../ui/time.tsx';
+import { Tag } from '../ui/word.tsx';
 
 /** Delay of the event loop that a request notices, in milliseconds. */
 const longLagMs = 200;
@@ -17,20 +19,23 @@ const columns: Column<SeenProcess>[] = [
     id: 'service',
     header: 'Service',
     sortBy: ({ service }) => service,
-    cell: ({ service, waiting_for, refused, gone, seen_at }) => (
+    cell: ({ service, waiting_for, refused, state, seen_at }) => (
       <>
         {service}{' '}
-        {gone && (
+        {state !== 'live' && (
           <>
-            <span className="tag bad">gone</span> last seen <ClockTime at={seen_at} />
+            <Tag kind={state === 'gone' ? 'bad' : 'warn'} word={state}>
+              {state}
+            </Tag>{' '}
+            last seen <ClockTime at={seen_at} />
           </>
         )}
-        {!gone && waiting_for && <span className="tag bad">waits for {waiting_for}</span>}
-        {!gone && refused.length > 0 && <Refused refused={refused} />}
+        {state === 'live' && waiting_for && <Tag kind="bad">{`waits for ${waiting_for}`}</Tag>}
+        {state === 'live' && refused.length > 0 && <Refused refused={refused} />}
       </>
     ),
   },
-  { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <span className="id">{instance}</span> },
+  { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <Id value={instance} /> },
   { id: 'host', header: 'Host', cell: ({ host, pid }) => (pid === null ? host : `${host}, pid ${pid}`) },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {
@@ -93,16 +98,16 @@ const columns: Column<SeenProcess>[] = [
   { id: 'migrations', header: 'Schema', kind: 'wide', cell: ({ migrations }) => <code>{migrations}</code> },
 ];
 
-/** A measurement of a process; a dash for one that is gone, whose last one says nothing about now. */
+/** A measurement of a process; a dash for one that is not known to live, whose last one says nothing about now. */
 function Live({ process, children }: { process: SeenProcess; children: ReactNode }) {
-  return process.gone ? <span className="none">–</span> : children;
+  return process.state === 'live' ? children : <span className="none">–</span>;
 }
 
 function Connections({ process: { pool } }: { process: SeenProcess }) {
   return (
     <>
       {count(pool.used)} of {count(pool.size)}
-      {pool.waiting > 0 && <span className="bad">, {count(pool.waiting)} waiting</span>}
+      {pool.waiting > 0 && <span className="bad">, {count(pool.waiting)} blocked</span>}
     </>
   );
 }
@@ -126,7 +131,7 @@ export function ServicesPage() {
             rows={data.data}
             rowKey={({ instance }) => instance}
             empty="No process replied."
-            rowClass={({ gone, waiting_for }) => (gone || waiting_for ? 'late' : undefined)}
+            rowClass={({ state, waiting_for }) => (state === 'gone' || waiting_for ? 'late' : undefined)}
           />
         </>
       )}

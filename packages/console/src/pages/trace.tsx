@@ -1,10 +1,11 @@
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { maxSpans, type Span, type Waterfall, waterfallOf } from '../traces/otlp.ts';
+import { Id } from '../ui/copy.tsx';
 import { count, milliseconds } from '../ui/format.ts';
 import { AccountLink } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
 import { codes, Facts, Page } from '../ui/page.tsx';
-import { Time } from '../ui/time.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
 /** One trace as a waterfall: spans below their parents, each with its time as a bar. */
@@ -20,12 +21,13 @@ export function TracePage({ id }: { id: string }) {
         <>
           <Facts
             facts={{
-              Started: <Time at={new Date(waterfall.startedAt).toISOString()} />,
+              Started: <RelativeAndClock at={new Date(waterfall.startedAt).toISOString()} />,
               Duration: milliseconds(waterfall.duration),
               Spans: <ToSpan count={waterfall.spans.length} span={first} />,
               Errors: <ToSpan count={errors.length} span={errors[0]} />,
               Account: <AccountLink id={attributeOf(first, 'platform.account')} />,
-              Id: <code>{id}</code>,
+              ...requestFacts(first),
+              Id: <Id value={id} />,
             }}
           />
           <Legend services={waterfall.services} />
@@ -34,6 +36,23 @@ export function TracePage({ id }: { id: string }) {
         </>
       )}
     </Page>
+  );
+}
+
+/** Who made a request and with what response, as far as its span at the gateway says so. */
+function requestFacts(span: Span): Record<string, ReactNode> {
+  const named = [
+    ['Response', attributeOf(span, 'http.response.status_code')],
+    ['Key ends in', attributeOf(span, 'platform.key')],
+    ['Client', attributeOf(span, 'client.address')],
+    ['Request', attributeOf(span, 'platform.request_id')],
+  ] as const;
+  return Object.fromEntries(
+    named.flatMap(([name, value]) =>
+      value === undefined
+        ? []
+        : [[name, name === 'Request' ? <Id key={name} value={value} /> : <code key={name}>{value}</code>]],
+    ),
   );
 }
 
@@ -78,6 +97,15 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
   const total = Math.max(duration, 0.001);
   return (
     <ol className="waterfall" aria-label="Spans">
+      <li className="scale" aria-hidden="true">
+        <span>Span</span>
+        <span>
+          {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+            <span key={share}>{share === 0 ? '0' : milliseconds(total * share)}</span>
+          ))}
+        </span>
+        <span>Took</span>
+      </li>
       {spans.map((span) => {
         const isChosen = span.id === chosen;
         return (
@@ -90,12 +118,12 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
             >
               <span className="name" style={{ paddingInlineStart: `${Math.min(span.depth, 12) * 12}px` }}>
                 <span className={`swatch ${colourOf(services, span.service)}`} />
-                <span className="service">{span.service}</span> {span.name}
-                {span.isError && <span className="tag bad">error</span>}
+                <span className="service">{span.service}</span> {span.name} <Remote span={span} />
+                {span.isError && <span className="error-text">{span.error ?? 'error'}</span>}
               </span>
               <span className="track">
                 <span
-                  className={`bar ${colourOf(services, span.service)}${span.isError ? ' error' : ''}`}
+                  className={`bar-of-span ${colourOf(services, span.service)}${span.isError ? ' error' : ''}`}
                   style={{ left: `${(span.start / total) * 100}%`, width: `${(span.duration / total) * 100}%` }}
                 />
               </span>
@@ -106,6 +134,19 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
         );
       })}
     </ol>
+  );
+}
+
+/** Host that a span called by HTTP and the status of its response, as far as it has them. */
+function Remote({ span }: { span: Span }) {
+  const isHttp = span.kind === 'client' && span.attributes.some(([name]) => name.startsWith('http.'));
+  const host = isHttp ? attributeOf(span, 'server.address') : undefined;
+  const status = attributeOf(span, 'http.response.status_code');
+  return (
+    <>
+      {host !== undefined && <span className="muted">{host} </span>}
+      {status !== undefined && <code className={Number(status) >= 400 ? 'bad' : 'good'}>{status}</code>}
+    </>
   );
 }
 

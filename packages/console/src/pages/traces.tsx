@@ -1,18 +1,26 @@
 import type { TraceSummary } from '@customer-platform/contracts/accounts';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import { Id } from '../ui/copy.tsx';
 import { Filters } from '../ui/filters.tsx';
 import { count, milliseconds } from '../ui/format.ts';
 import { AccountLink } from '../ui/links.tsx';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
 const durations = { type: 'number' as const, min: 0, max: 86_400_000 };
+const statuses = ['', '2xx', '3xx', '4xx', '400', '401', '403', '404', '409', '429', '5xx', '500', '503'];
 const fields = [
+  { name: 'status_code', label: 'Response', options: statuses },
   { name: 'operation', label: 'Operation', maxLength: 200 },
+  {
+    name: 'unauthenticated',
+    label: 'Without a valid key',
+    options: ['', 'true'],
+    labels: { '': 'hidden', true: 'shown' },
+  },
   { name: 'request_status', label: 'Status', options: ['', 'ok', 'error'] },
   { name: 'request_min_duration_ms', label: 'At least (ms)', ...durations },
   { name: 'status', label: 'Whole trace', options: ['', 'ok', 'error'] },
@@ -33,8 +41,8 @@ const columns: Column<TraceSummary>[] = [
   },
   {
     id: 'status',
-    header: 'Status',
-    cell: ({ request_status }) => <Status status={request_status} />,
+    header: 'Response',
+    cell: (trace) => <Response trace={trace} />,
   },
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
   {
@@ -76,20 +84,24 @@ const columns: Column<TraceSummary>[] = [
       </Link>
     ),
   },
-  { id: 'started', header: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
+  { id: 'started', header: 'Started', cell: ({ started_at }) => <RelativeAndClock at={started_at} /> },
   {
     id: 'request',
     header: 'Request',
-    cell: ({ request_id }) =>
-      request_id ? (
-        <Link to="/traces/$id" params={{ id: request_id }} className="id">
-          {request_id}
-        </Link>
-      ) : (
-        <span className="none">–</span>
-      ),
+    cell: ({ request_id }) => (request_id ? <Id value={request_id} isShort /> : <span className="none">–</span>),
   },
 ];
+
+/** Status code of a response and its error code; of a trace that an older version collected, whether the request failed. */
+function Response({ trace: { status_code: status, error_code, request_status } }: { trace: TraceSummary }) {
+  if (status === null) return <Status status={request_status} />;
+  const kind = status >= 500 ? 'tag bad' : status >= 400 ? 'tag warn' : 'tag good';
+  return (
+    <>
+      <span className={kind}>{status}</span> {error_code && <code>{error_code}</code>}
+    </>
+  );
+}
 
 /** Status of a request or a trace; a dash where there is none. */
 function Status({ status }: { status: TraceSummary['request_status'] }) {
@@ -105,9 +117,11 @@ export interface TraceFilters {
   request_min_duration_ms?: string;
   status?: string;
   min_duration_ms?: string;
+  status_code?: string;
+  unauthenticated?: string;
 }
 
-/** Traces of the last minutes, newest first. */
+/** Requests of the last minutes with what followed from them, newest first; one by its id is found with Ctrl-K. */
 export function TracesPage({ filters }: { filters: TraceFilters }) {
   const { account, operation } = filters;
   const list = useList('GET /admin/traces', {
@@ -117,12 +131,13 @@ export function TracesPage({ filters }: { filters: TraceFilters }) {
       request_status: statusNamed(filters.request_status),
       request_min_duration_ms: numberIn(filters.request_min_duration_ms),
       status: statusNamed(filters.status),
+      status_code: filters.status_code,
+      unauthenticated: filters.unauthenticated === 'true' ? true : undefined,
       min_duration_ms: numberIn(filters.min_duration_ms),
     },
   });
   return (
     <Page title="Traces">
-      <OpenTrace />
       <Filters fields={fields} values={{ ...filters }} />
       {list.error ? <TraceRefusal error={list.error} /> : <Loading {...list} />}
       {list.isLoaded && (
@@ -145,22 +160,4 @@ function statusNamed(text: string | undefined): TraceSummary['status'] | undefin
 
 function numberIn(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
-}
-
-function OpenTrace() {
-  const navigate = useNavigate();
-  const [id, setId] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (id.trim() !== '') void navigate({ to: '/traces/$id', params: { id: id.trim() } });
-  };
-  return (
-    <form className="filters" onSubmit={submit}>
-      <div className="field">
-        <label htmlFor="trace-id">Trace id or Request-Id</label>
-        <input id="trace-id" autoComplete="off" value={id} onChange={(event) => setId(event.target.value)} />
-      </div>
-      <button type="submit">Open</button>
-    </form>
-  );
 }

@@ -14,6 +14,7 @@ import {
 import { Refusal } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { Field, type FieldSpec } from './field.tsx';
+import { useToast } from './toast.tsx';
 
 /** A change that an operator is about to make. */
 export interface Action {
@@ -25,12 +26,28 @@ export interface Action {
   /** Says what it will touch, with counts. */
   touches: ReactNode;
   fields?: FieldSpec[];
+  /** What it did can be read nowhere else: it stays until it is closed, instead of a toast. */
+  isShownOnce?: boolean;
   /** Does it, and returns what it did. Throws Refusal. */
   run: (values: FormData) => Promise<ReactNode>;
 }
 
 /** Field for the reason that the audit log keeps. */
-export const reasonField: FieldSpec = { name: 'reason', label: 'Reason', maxLength: 500, isRequired: true };
+export const reasonField: FieldSpec = {
+  name: 'reason',
+  label: 'Reason',
+  maxLength: 200,
+  hint: 'For the audit log. Optional.',
+};
+
+/** The same for what holds work back or loses something, which needs one. */
+export const requiredReasonField: FieldSpec = { ...reasonField, isRequired: true, hint: 'For the audit log.' };
+
+/** Returns the reason that was given, to be sent along; nothing where there is none. */
+export function reasonIn(values: FormData): { reason?: string } {
+  const reason = String(values.get('reason') ?? '').trim();
+  return reason === '' ? {} : { reason };
+}
 
 /** Actions of a page: the button whose dialog is open, and how a button opens its dialog and says again what it will touch. */
 interface Actions {
@@ -106,7 +123,7 @@ function useCloseOnLeaving(isRunning: boolean, close: () => void): void {
   }, [path, isRunning, close]);
 }
 
-/** Longest wait in milliseconds for the page's numbers after an action, before the dialog says what it did. */
+/** Longest wait in milliseconds for the page's numbers after an action, before it says what it did. */
 const renewMs = 1_000;
 
 /** Does an action, and returns how it went. */
@@ -120,6 +137,7 @@ async function progressOf(action: Action, values: FormData): Promise<Progress> {
 
 function ActionDialog({ action, close }: { action: Action; close: () => void }) {
   const queryClient = useQueryClient();
+  const toast = useToast();
   const [progress, setProgress] = useState<Progress>({ step: 'asking' });
   useCloseOnLeaving(progress.step === 'running', close);
   const run = async (values: FormData) => {
@@ -127,7 +145,10 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
     const next = await progressOf(action, values);
     // The numbers behind the dialog are those from before until they are loaded again; a source that does not respond is not waited for.
     await Promise.race([queryClient.invalidateQueries(), new Promise((resolve) => setTimeout(resolve, renewMs))]);
-    setProgress(next);
+    if (next.step === 'done' && !action.isShownOnce) {
+      toast(next.result);
+      close();
+    } else setProgress(next);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 
 /** A modal dialog: the browser keeps the focus in it, Esc closes it, and the focus goes back to where it was. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+export function Dialog(props: { title: string; className?: string; close: () => void; children: ReactNode }) {
+  const { title, className, close, children } = props;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -16,6 +17,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   return (
     <dialog
       ref={element}
+      className={className}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();

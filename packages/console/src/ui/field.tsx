@@ -11,6 +11,8 @@ export interface FieldSpec {
   /** Names of options, by value; an option without one is called by its value. */
   labels?: Record<string, string>;
   isList?: boolean;
+  /** Options that are chosen at first, of a list. */
+  values?: readonly string[];
   isRequired?: boolean;
   maxLength?: number;
   min?: number;
@@ -67,7 +69,8 @@ function Choices({ spec, isAtFault }: { spec: FieldSpec; isAtFault: boolean }) {
       <div className="choices">
         {spec.options?.map((option) => (
           <label key={option}>
-            <input type="checkbox" name={spec.name} value={option} defaultChecked={option === spec.value} /> {option}
+            <input type="checkbox" name={spec.name} value={option} defaultChecked={spec.values?.includes(option)} />{' '}
+            {option}
           </label>
         ))}
       </div>

@@ -1,41 +1,57 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef } from 'react';
+import { type FormEvent, useId, useRef, useState } from 'react';
 import { Field, type FieldSpec } from './field.tsx';
 
-/** Filters of a list, which are kept in the page's address. Choices apply at once, texts on Enter. */
+/**
+ * Filters of a list, which are kept in the page's address. Choices apply at once, texts on Enter. On narrow screens they are behind a button
+ * that says how many apply.
+ */
 export function Filters({ fields, values }: { fields: FieldSpec[]; values: Record<string, unknown> }) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
+  const fieldsId = useId();
+  const [isOpen, setOpen] = useState(false);
   const apply = (event?: FormEvent) => {
     event?.preventDefault();
     const given = [...new FormData(form.current!)].map(([name, value]) => [name, String(value).trim()] as const);
     const search = Object.fromEntries(given.filter(([, value]) => value !== ''));
     void navigate({ to: '.', search: () => search });
   };
-  const isFiltered = fields.some(({ name }) => values[name] !== undefined);
+  const applied = fields.filter(({ name }) => values[name] !== undefined).length;
   return (
     // The inputs are made again when the address changes: its values are theirs.
     <form
       key={JSON.stringify(values)}
       ref={form}
-      className="filters"
+      className={isOpen ? 'filters open' : 'filters'}
       aria-label="Filters"
       onSubmit={apply}
       onChange={(event) => {
         if (event.target instanceof HTMLSelectElement) apply();
       }}
     >
-      {fields.map((field) => {
-        const value = values[field.name];
-        const spec = value === undefined ? field : { ...field, value: String(value) };
-        return <Field key={field.name} spec={spec} isAtFault={false} />;
-      })}
-      <button type="submit">Filter</button>
-      {isFiltered && (
-        <button type="button" onClick={() => void navigate({ to: '.', search: () => ({}) })}>
-          Clear
-        </button>
-      )}
+      <button
+        type="button"
+        className="opener"
+        aria-expanded={isOpen}
+        aria-controls={fieldsId}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {applied > 0 ? `Filters (${applied})` : 'Filters'}
+      </button>
+      <div id={fieldsId} className="fields">
+        {fields.map((field) => {
+          const value = values[field.name];
+          const spec = value === undefined ? field : { ...field, value: String(value) };
+          return <Field key={field.name} spec={spec} isAtFault={false} />;
+        })}
+        <button type="submit">Filter</button>
+        {applied > 0 && (
+          <button type="button" onClick={() => void navigate({ to: '.', search: () => ({}) })}>
+            Clear
+          </button>
+        )}
+      </div>
     </form>
   );
 }

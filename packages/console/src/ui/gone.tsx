@@ -5,7 +5,12 @@ import { serviceNames } from './services.ts';
 
 /** A runbook by its path in the repository: as text, since no request leaves this machine. */
 export function Runbook({ name }: { name: string }) {
-  return <code className="runbook">docs/runbooks/{name}.md</code>;
+  return (
+    <code className="runbook">
+      <span>docs/runbooks/</span>
+      {name}.md
+    </code>
+  );
 }
 
 /** Says which services do not respond, that `what` of theirs is not listed and, in `children`, more of it; nothing where all do. */

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { call } from '../api.ts';
 import type { NamedQueue } from '../queues.ts';
+import { Id } from './copy.tsx';
 import { count, shortId } from './format.ts';
 
 /**
@@ -79,20 +80,29 @@ export function DeadCount(props: NamedQueue & { account?: string; value: number 
 }
 
 /** Link to a trace; nothing where there is none. */
-export function TraceLink({ id }: { id: string | undefined }) {
+export function TraceLink({ id, children }: { id: string | undefined; children?: ReactNode }) {
   if (!id) return null;
   return (
     <Link to="/traces/$id" params={{ id }} title={id} className="in-text">
-      trace
+      {children ?? 'trace'}
     </Link>
   );
 }
 
-/** A webhook endpoint by the end of its id. */
-export function EndpointLink({ id }: { id: string }) {
+/** A webhook endpoint by `children`, or by the end of its id with a button that copies it. */
+export function EndpointLink({ id, children }: { id: string; children?: ReactNode }) {
+  if (!children) {
+    return (
+      <Id value={id}>
+        <EndpointLink id={id}>
+          <span className="id">{shortId(id)}</span>
+        </EndpointLink>
+      </Id>
+    );
+  }
   return (
-    <Link to="/endpoints" search={{ endpoint: id }} className="id" title={id}>
-      {shortId(id)}
+    <Link to="/endpoints/$id" params={{ id }} title={id}>
+      {children}
     </Link>
   );
 }
@@ -111,8 +121,9 @@ export function PartCount(props: { service: string; account: string; endpoint: s
       </Link>
     );
   }
+  if (endpoint) return <EndpointLink id={endpoint}>{count(value)}</EndpointLink>;
   return (
-    <Link to="/endpoints" search={endpoint ? { endpoint } : { account }}>
+    <Link to="/endpoints" search={{ account }}>
       {count(value)}
     </Link>
   );

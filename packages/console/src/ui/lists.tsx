@@ -92,7 +92,7 @@ export function useResource<R extends Route>(route: R, input: Input<R> = {}, eve
     refetchInterval: ({ state }) => everyMs || (isTemporary(state.error) && pollMs),
   });
   const error = useLastError(JSON.stringify(queryKey), query);
-  return { data: query.data, isLoading: query.isLoading, error };
+  return { data: query.data, isLoading: query.isLoading, error, loadedAt: query.dataUpdatedAt };
 }
 
 /** Returns whether an error may be over at the next try: a service or the control plane did not respond. */

@@ -1,9 +1,10 @@
 import { type ReactNode, useEffect } from 'react';
+import { environment, product } from '../platform.ts';
 
 /** A page: its heading, what can be done with all of it, and its content. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   useEffect(() => {
-    document.title = `${title} – Console`;
+    document.title = [title, environment, product].filter((part) => part !== '').join(' · ');
   }, [title]);
   return (
     <>
@@ -33,4 +34,18 @@ export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
 /** Returns facts whose values are shown exactly as they are. */
 export function codes(entries: [name: string, value: string][]): Record<string, ReactNode> {
   return Object.fromEntries(entries.map(([name, value]) => [name, <code key={name}>{value}</code>]));
+}
+
+/** Part of a page: its heading, what can be done with it, and its content. */
+export function Section(props: { title: string; id?: string; actions?: ReactNode; children: ReactNode }) {
+  const { title, id, actions, children } = props;
+  return (
+    <section id={id} tabIndex={id ? -1 : undefined}>
+      <div className="section-head">
+        <h2>{title}</h2>
+        {actions && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </section>
+  );
 }

@@ -8,11 +8,15 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { type ReactNode, useMemo } from 'react';
+import { type Word, words } from '../language.ts';
+import { Term } from './word.tsx';
 
 /** A column of a table. With `sortBy` its header sorts the rows that are loaded. */
 export interface Column<Row> {
   id: string;
   header: string;
+  /** The word whose meaning the header shows. */
+  word?: Word;
   cell: (row: Row) => ReactNode;
   sortBy?: (row: Row) => string | number;
   /** Numbers are aligned to the right; a wide cell takes what space there is. */
@@ -48,40 +52,50 @@ export function DataTable<Row extends object>(props: {
   const { label, columns, rows, rowKey, empty, rowClass } = props;
   const definitions = useMemo(() => columns.map(definitionOf), [columns]);
   const table = useTable({ features, columns: definitions, data: rows, getRowId: rowKey });
-  if (rows.length === 0) return <p className="empty">{empty}</p>;
+  if (rows.length === 0) return <p className="panel empty">{empty}</p>;
   return (
-    <table className="data" aria-label={label}>
-      <thead>
-        <tr>
-          {table.getFlatHeaders().map(({ id, column }, index) => {
-            const sorted = column.getIsSorted();
-            const { header, kind } = columns[index]!;
-            return (
-              <th key={id} scope="col" className={kind} aria-sort={sorted ? ariaSort[sorted] : undefined}>
-                {column.getCanSort() ? (
-                  <button type="button" onClick={column.getToggleSortingHandler()}>
-                    {header}
-                    <span aria-hidden="true">{sorted ? (sorted === 'asc' ? ' ↑' : ' ↓') : ''}</span>
-                  </button>
-                ) : (
-                  header || <span className="hidden">Actions</span>
-                )}
-              </th>
-            );
-          })}
-        </tr>
-      </thead>
-      <tbody>
-        {table.getRowModel().rows.map((row) => (
-          <tr key={row.id} className={rowClass?.(row.original)}>
-            {columns.map((column) => (
-              <td key={column.id} className={column.kind} data-label={column.header}>
-                <div>{column.cell(row.original)}</div>
-              </td>
-            ))}
+    <div className="panel">
+      <table className="data" aria-label={label}>
+        <thead>
+          <tr>
+            {table.getFlatHeaders().map(({ id, column }, index) => {
+              const sorted = column.getIsSorted();
+              const { header, kind, word } = columns[index]!;
+              const meaning = word && words[word];
+              return (
+                <th key={id} scope="col" className={kind} aria-sort={sorted ? ariaSort[sorted] : undefined}>
+                  {column.getCanSort() ? (
+                    <button
+                      type="button"
+                      data-tip={meaning}
+                      aria-description={meaning}
+                      onClick={column.getToggleSortingHandler()}
+                    >
+                      <span className={word && 'word'}>{header}</span>
+                      <span aria-hidden="true">{sorted ? (sorted === 'asc' ? ' ↑' : ' ↓') : ''}</span>
+                    </button>
+                  ) : word ? (
+                    <Term word={word}>{header}</Term>
+                  ) : (
+                    header || <span className="hidden">Actions</span>
+                  )}
+                </th>
+              );
+            })}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {table.getRowModel().rows.map((row) => (
+            <tr key={row.id} className={rowClass?.(row.original)}>
+              {columns.map((column) => (
+                <td key={column.id} className={column.kind} data-label={column.header}>
+                  <div>{column.cell(row.original)}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

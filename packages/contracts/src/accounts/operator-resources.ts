@@ -185,6 +185,7 @@ export const OperatedEndpointList = pageOf(OperatedEndpoint).extend(goneFields);
 
 export const endpointsQuery = z.object({
   failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
+  url: text(200, 1).optional().meta({ description: 'Only endpoints whose URL has this, in whatever case.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
   endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
   ...pageQuery,

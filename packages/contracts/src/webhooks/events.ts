@@ -69,6 +69,8 @@ export const listAllEndpoints = internalRequest(
     failing: z.boolean().optional(),
     /** Only those that the platform switched off since then. */
     disabled_since: z.iso.datetime().optional(),
+    /** Only those whose URL has this, in whatever case. */
+    url: z.string().optional(),
     account: z.guid().optional(),
     endpoint: z.guid().optional(),
     after: z.guid().optional(),

@@ -17,7 +17,7 @@ const [mostGivenUp, longestTriedMs] = [1_000, 7 * dayMs];
  */
 export async function selectAllEndpoints(
   sql: Sql,
-  { failing, disabled_since, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
+  { failing, disabled_since, url, account, endpoint, after, limit }: z.output<typeof listAllEndpoints.input>,
   now: Date,
 ): Promise<AnyEndpoint[] | null> {
   const last = after && (await selectPlace(sql, after));
@@ -38,7 +38,7 @@ export async function selectAllEndpoints(
       ${account ? givenUp(sql, now) : sql`null`} as failed_24h
     from (
       select * from endpoints where true ${failing === undefined ? sql`` : isFailing[`${failing}`]} ${isAfter ?? sql``}
-        ${isDisabled ?? sql``}
+        ${isDisabled ?? sql``} ${url ? sql`and strpos(lower(url), lower(${url})) > 0` : sql``}
         ${account ? sql`and account_id = ${account}` : sql``} ${endpoint ? sql`and id = ${endpoint}` : sql``}
       order by coalesce(failing_since, 'infinity'), id limit ${limit}
     ) as e left join lateral (${lastError(sql)}) as last on true

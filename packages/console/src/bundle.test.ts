@@ -1,0 +1,15 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from '@jest/globals';
+
+/** Bytes that a browser loads at most before the console is there, compressed. */
+const maxBytes = 300_000;
+
+it('is at most 300 kB to load', () => {
+  const dist = join(import.meta.dirname, '../dist');
+  const files = globSync(['index.html', 'assets/*'], { cwd: dist });
+  const bytes = files.map((name) => gzipSync(readFileSync(join(dist, name))).length);
+  expect(files.length).toBeGreaterThan(2);
+  expect(bytes.reduce((total, each) => total + each, 0)).toBeLessThan(maxBytes);
+});

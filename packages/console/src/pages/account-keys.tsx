@@ -1,0 +1,113 @@
+import type { AccountHealth } from '@customer-platform/contracts/accounts';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { type Account, createKeyAction, type Key, revokeKeyAction, rotateKeyAction } from '../account-actions.tsx';
+import { ActionButton } from '../ui/action.tsx';
+import { count } from '../ui/format.ts';
+import { type Listed, Loading, More } from '../ui/lists.tsx';
+import { Section } from '../ui/page.tsx';
+import { type Column, DataTable } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+
+function KeyState({ value }: { value: Key }) {
+  if (value.revoked_at)
+    return (
+      <>
+        revoked <Time at={value.revoked_at} />
+      </>
+    );
+  if (!value.expires_at) return <>valid</>;
+  const hasEnded = Date.parse(value.expires_at) <= Date.now();
+  return (
+    <>
+      {hasEnded ? 'expired' : 'expires'} <Time at={value.expires_at} />
+    </>
+  );
+}
+
+/** Requests of the last hour with each key that was used, by the key's id. */
+type Use = Map<string, AccountHealth['keys'][number]>;
+
+/** Number of a key's requests, and of those beyond its limit; a dash where it was not used. */
+function Used({ use, account }: { use: AccountHealth['keys'][number] | undefined; account: Account }) {
+  if (!use) return <span className="none">–</span>;
+  return (
+    <>
+      <Link to="/traces" search={{ account: account.id }}>
+        {count(use.requests)}
+      </Link>
+      {use.limited > 0 && (
+        <>
+          {', '}
+          <Link to="/traces" search={{ account: account.id, status_code: '429' }} className="bad">
+            {count(use.limited)} limited
+          </Link>
+        </>
+      )}
+    </>
+  );
+}
+
+const keyColumns = (account: Account, uses: Use): Column<Key>[] => [
+  { id: 'name', header: 'Key', cell: ({ name }) => name },
+  { id: 'mode', header: 'Mode', cell: ({ mode }) => mode },
+  { id: 'last4', header: 'Ends in', cell: ({ last4 }) => <code>{last4}</code> },
+  { id: 'scopes', header: 'Scopes', kind: 'wide', cell: ({ scopes }) => scopes.join(', ') },
+  { id: 'addresses', header: 'Allowed from', cell: (key) => key.allowed_addresses.join(', ') || 'any' },
+  {
+    id: 'requests',
+    header: 'Last hour',
+    kind: 'number',
+    word: 'limited',
+    sortBy: ({ id }) => uses.get(id)?.requests ?? 0,
+    cell: ({ id }) => <Used use={uses.get(id)} account={account} />,
+  },
+  {
+    id: 'from',
+    header: 'Used from',
+    cell: ({ id }) => uses.get(id)?.addresses.join(', ') || <span className="none">–</span>,
+  },
+  { id: 'used', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { id: 'state', header: 'State', cell: (key) => <KeyState value={key} /> },
+  {
+    id: 'actions',
+    header: '',
+    kind: 'actions',
+    cell: (key) =>
+      key.revoked_at ? null : (
+        <>
+          <ActionButton label={`Rotate ${key.name}`} make={() => rotateKeyAction(key)}>
+            Rotate
+          </ActionButton>
+          <ActionButton isDangerous label={`Revoke ${key.name}`} make={() => revokeKeyAction(key)}>
+            Revoke
+          </ActionButton>
+        </>
+      ),
+  },
+];
+
+/** The keys of an account with their use in the last hour, as far as `health` is known. */
+export function Keys(props: { account: Account; keys: Listed<Key>; health: AccountHealth | undefined }) {
+  const { account, keys, health } = props;
+  const columns = useMemo(
+    () => keyColumns(account, new Map(health?.keys.map((key) => [key.id, key]))),
+    [account, health],
+  );
+  return (
+    <Section title="Keys" actions={<ActionButton make={() => createKeyAction(account)}>Create key</ActionButton>}>
+      <Loading {...keys} />
+      {keys.isLoaded && (
+        <DataTable
+          label="Keys"
+          columns={columns}
+          rows={keys.items}
+          rowKey={({ id }) => id}
+          empty="The account has no key."
+          rowClass={({ revoked_at }) => (revoked_at ? 'ended' : undefined)}
+        />
+      )}
+      <More list={keys} />
+    </Section>
+  );
+}

@@ -1,0 +1,35 @@
+import { Link } from '@tanstack/react-router';
+import { useAttention } from '../attention.ts';
+import { DepthChart } from '../ui/depth.tsx';
+import { Loading, useList } from '../ui/lists.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { TrafficCharts } from '../ui/traffic-charts.tsx';
+import { AttentionTable } from './attention-table.tsx';
+import { AuditTable } from './audit-table.tsx';
+
+/** Changes that the page shows. */
+const changes = { limit: 8 };
+
+/** The first page: what happens, what needs attention, and what operators changed last. */
+export function OverviewPage() {
+  const attention = useAttention();
+  const audit = useList('GET /admin/audit', { query: changes });
+  const { length } = attention.items;
+  return (
+    <Page title="Overview">
+      <TrafficCharts>
+        <DepthChart name="webhooks/deliveries" title="Deliveries in queue" />
+        <DepthChart name="messaging/messages" title="Messages in queue" />
+      </TrafficCharts>
+      <Section title={length > 0 ? `Attention (${length})` : 'Attention'}>
+        <AttentionTable attention={attention} />
+      </Section>
+      <Section title="Last changes" actions={<Link to="/audit">All changes</Link>}>
+        <Loading {...audit} />
+        {audit.isLoaded && (
+          <AuditTable label="Last changes" rows={audit.items} empty="No operator changed anything yet." />
+        )}
+      </Section>
+    </Page>
+  );
+}

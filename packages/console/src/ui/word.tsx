@@ -1,0 +1,20 @@
+import { type Word, words } from '../language.ts';
+
+/** A word with its meaning, which shows when it is pointed at or has the focus. `children` is another form of it. */
+export function Term({ word, children }: { word: Word; children?: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the meaning shows on focus, for who has no pointer
+    <span className="word" tabIndex={0} data-tip={words[word]} aria-description={words[word]}>
+      {children ?? word}
+    </span>
+  );
+}
+
+/** What is wrong with something, or that nothing is; with the meaning where the word has one. */
+export function Tag({ kind, word, children }: { kind?: 'bad' | 'warn' | 'good'; word?: Word; children: string }) {
+  return (
+    <span className={kind ? `tag ${kind}` : 'tag'} title={word && words[word]}>
+      {children}
+    </span>
+  );
+}
