@@ -51,7 +51,7 @@ export function usage(): string {
     'npm start [-- --flag …]',
     '',
     'Starts the platform on this machine: PostgreSQL, NATS, Redis, the gateway and every service, each as a process of its own.',
-    'Data, logs of the servers, secrets and the keys of the demo account are in .platform/. Ctrl-C stops everything.',
+    'Data, logs of the servers, secrets and the keys of the demo account are in .platform/. Press Ctrl-C to stop.',
     '',
     'Flags:',
     ...Object.entries(flags).map(([name, meaning]) => `  ${`--${name}`.padEnd(24)} ${meaning}`),

@@ -106,7 +106,7 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
     `  docs     ${url}/docs   (OpenAPI: ${url}/v1/openapi.json)`,
     `  console  ${admin}   (token: ADMIN_TOKEN in .platform/secrets.json; the API of operators is there too)`,
   ];
-  if (demo === null) return [...lines, '  Ctrl-C stops everything.', ''].join('\n');
+  if (demo === null) return [...lines, '  Press Ctrl-C to stop.', ''].join('\n');
   const post = (path: string, body: object) =>
     `  curl -X POST ${url}${path} -H 'Authorization: Bearer ${demo.keys.live}' \\\n` +
     `    -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -115,11 +115,11 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
   lines.push(`  key      ${demo.keys.live}   (more in .platform/demo.json)`, '');
   if (startsAt !== null)
     lines.push(
-      'Book the next free time:',
+      'Book an appointment:',
       post('/v1/calendar/appointments', { contact, booking_type, starts_at: startsAt }),
     );
   lines.push(
-    'Be told of it (any address of yours):',
+    'Receive a webhook (any URL you control):',
     post('/v1/webhooks', { url: 'http://127.0.0.1:9000/', events: ['appointment.*'] }),
   );
   if (demo.whatsapp)
@@ -128,7 +128,7 @@ async function welcome(options: Options, demo: Demo | null): Promise<string> {
       '  npm run -s write-as-customer -- "Do you deliver on Saturdays?"',
       `  curl '${url}/v1/agents/plans?status=awaiting' -H 'Authorization: Bearer ${demo.keys.live}'`,
     );
-  return [...lines, '', 'Ctrl-C stops everything; what it did is found again by the next npm start.', ''].join('\n');
+  return [...lines, '', 'Press Ctrl-C to stop. Your data is kept for the next npm start.', ''].join('\n');
 }
 
 /** Handles signals. npm repeats the Ctrl-C that the terminal already sent: a second one within a second is ignored. */

@@ -48,12 +48,10 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
   return current;
 }
 
-/**
- * Returns the next free start of the demo's booking type, as the API writes it; null if none is listed, for example
- * because somebody has changed the account: that must not prevent the start.
- */
+/** Returns a free time of the demo's booking type a day ahead or later, which stays bookable while somebody reads on; null if there is none. */
 export async function nextFreeTime(demo: Demo): Promise<string | null> {
-  const url = `${demo.gateway}/v1/calendar/free-times?booking_type=${demo.try.booking_type}&limit=1`;
+  const from = new Date(Date.now() + 86_400_000).toISOString();
+  const url = `${demo.gateway}/v1/calendar/free-times?booking_type=${demo.try.booking_type}&from=${from}&limit=1`;
   const response = await fetch(url, { headers: { authorization: `Bearer ${demo.keys.live}` } });
   const body = (await response.json()) as { data?: { starts_at: string }[] };
   return body.data?.[0]?.starts_at ?? null;
