@@ -4,6 +4,11 @@ import type { AttentionReason } from './queue-attention.ts';
 export const runbookOf = {
   failing: 'endpoint-failing',
   dead: 'dead-events',
+  channel: 'channel-failing',
+  messages: 'messages-failing',
+  refusals: 'key-leaked',
+  modules: 'module-off',
+  plans: 'work-late',
 } as const;
 
 const messageQueues = ['messages', 'fallbacks', 'receipts', 'inbound', 'reminders'];
