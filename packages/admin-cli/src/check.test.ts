@@ -104,6 +104,7 @@ describe('the check', () => {
         '     see docs/runbooks/error-budget-burn.md',
         '7  look     addresses list',
         '     203.0.113.7 sent 30 invalid keys in the last hour, the last at 2026-11-20 11:58Z',
+        '     see docs/runbooks/key-leaked.md',
         'ok: 2 attention',
         rest,
       ],

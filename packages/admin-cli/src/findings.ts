@@ -16,7 +16,7 @@ export interface Finding {
   text: string;
   /** Commands that mend it; a capital word stands for what whoever runs it fills in. */
   mends?: readonly string[];
-  /** Names of pages in docs/runbooks, one for each reason; empty where the command itself says what to do. */
+  /** Names of pages in docs/runbooks, one for each reason. */
   runbooks: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export const findingsOf = {
       .filter(({ invalid_keys }) => invalid_keys > 20)
       .map(({ address, invalid_keys, last_at }) => ({
         text: `${address} sent ${invalid_keys} invalid keys in the last hour, the last at ${minute(last_at)}`,
-        runbooks: [],
+        runbooks: [runbookOf.stranger],
       })),
 } satisfies { [Key in OperationKey]?: (entries: readonly EntryOf<Key>[], now: Date) => Finding[] };
 

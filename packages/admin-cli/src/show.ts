@@ -56,20 +56,20 @@ function fieldColumns([first = {}]: readonly Entry[], hidden = 'account'): Colum
 /** A line for each field, named by its path, and a table for each list below them; what is empty or 0 is left out. */
 function sections(body: object, screen: Screen): string[] {
   const filled = leavesOf(body).filter(([, value]) => value !== 0 && value !== null && `${value}` !== '');
-  const tables = filled.filter((leaf): leaf is [string, Entry[]] => Array.isArray(leaf[1]) && isRecord(leaf[1][0]));
-  const fields = filled.filter(([, value]) => !(Array.isArray(value) && isRecord(value[0])));
-  if (filled.length === 0) return ['none'];
-  return [
-    ...(fields.length > 0 ? record(Object.fromEntries(fields)) : []),
-    ...tables.flatMap(([name, rows]) => ['', `${name}:`, ...table(rows, fieldColumns(rows, ''), screen)]),
-  ];
+  const isTable = ([, value]: Leaf) => Array.isArray(value) && isRecord(value[0]);
+  const { tables = [], fields } = Object.groupBy(filled, (leaf) => (isTable(leaf) ? 'tables' : 'fields'));
+  const shown = tables.map(([name, rows]) => [`${name}:`, ...table(rows, fieldColumns(rows, ''), screen)]);
+  const parts = fields ? [record(Object.fromEntries(fields)), ...shown] : shown;
+  return parts.length === 0 ? ['none'] : parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-function leavesOf(thing: object, prefix = ''): [path: string, value: unknown][] {
-  return Object.entries(thing).flatMap(([name, value]) =>
-    isRecord(value) ? leavesOf(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value] as [string, unknown]],
+// biome-ignore lint/suspicious/noExplicitAny: a value of any response
+type Leaf = [path: string, value: any];
+
+const leavesOf = (thing: object, prefix = ''): Leaf[] =>
+  Object.entries(thing).flatMap(([name, value]): Leaf[] =>
+    isRecord(value) ? leavesOf(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   );
-}
 
 function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -101,7 +101,8 @@ export function minute(timestamp: string): string {
 
 /** Returns whether a value is a timestamp as the contracts have them, whatever its offset. */
 export function isTimestamp(value: unknown): value is string {
-  return typeof value === 'string' && /^\d{4}(?:-\d\d){2}T\d\d(?::\d\d){2}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(value);
+  const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+  return typeof value === 'string' && form.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 /** Returns a number of milliseconds with three digits of it: `0.42`, `35.2`, `1,204`. */

@@ -93,8 +93,8 @@ function frameOf(lines: string[]): string {
 }
 
 /**
- * Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. What needs attention is whole, in
- * at most half of the rows; queues with nothing in them are a number.
+ * Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. What needs attention is whole where it
+ * fits into half of the rows; queues with nothing in them are a number.
  */
 function draw(url: string, { answers, errors }: Look, output: Terminal['output']): string[] {
   const { columns = 80, rows = 24 } = output;
@@ -105,8 +105,8 @@ function draw(url: string, { answers, errors }: Look, output: Terminal['output']
     wrap(printable(text), columns).map((line) => paint(index < refusals.length ? 'red' : 'yellow', line, output)),
   );
   const room = Math.max(1, Math.floor(rows / 2) - 2);
-  const shown = attention.filter((_lines, index) => attention.slice(0, index + 1).flat().length <= room);
-  const left = attention.length - shown.length;
+  const fits = attention.filter((_lines, index) => index === 0 || attention.slice(0, index + 1).flat().length <= room);
+  const left = attention.length - fits.length;
   const depthOf = ({ ready, running, waiting }: Queue) => ready + running + waiting;
   const queues = answers.listQueues?.body.data ?? [];
   const deepest = queues
@@ -115,7 +115,7 @@ function draw(url: string, { answers, errors }: Look, output: Terminal['output']
   const { error, ...titles } = queueColumns;
   const lines = [
     cut(printable(`${url}  ${now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response'}  q ends`), columns),
-    ...(attention.length > 0 ? shown.flat() : [paint('green', 'nothing needs attention', output)]),
+    ...(attention.length > 0 ? fits.flat().slice(0, room) : [paint('green', 'nothing needs attention', output)]),
     ...(left > 0 ? [`and ${left} more`] : []),
     queues.length > deepest.length ? paint('dim', `${queues.length - deepest.length} queues are empty`, output) : '',
     ...(now && deepest.length > 0 ? table(deepest, titles, { columns, now }).map((line) => cut(line, columns)) : []),

@@ -7,6 +7,7 @@ export const runbookOf = {
   channel: 'channel-failing',
   messages: 'messages-failing',
   refusals: 'key-leaked',
+  stranger: 'key-leaked',
   modules: 'module-off',
   plans: 'work-late',
 } as const;
