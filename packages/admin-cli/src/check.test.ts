@@ -180,7 +180,7 @@ describe('the check', () => {
         'agents does not respond: its parts are not listed',
         'the account is suspended',
         `  $ ${update} --status active`,
-        'modules off, or not in the plan: crm, cdp; 4 requests got 404 in the last hour',
+        'modules off, or not in the plan: crm, cdp; refused with 404 in the last hour: 4',
         `  $ ${update} --modules '{"crm":{"on":true},"cdp":{"on":true}}'`,
         'key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7',
         `  $ keys rotate ${idOf(3)} --overlap-seconds 0`,
@@ -189,14 +189,14 @@ describe('the check', () => {
         `  $ traces list --account ${idOf(1)} --status-code 4xx`,
         'channel sms: http refuses the credentials: 401',
         `  $ ${resend}`,
-        '25 messages by sms failed in the last day (rejected), the last at 2026-11-20 11:58Z: no route',
+        'messages by sms: 25 failed in the last day (rejected), the last at 2026-11-20 11:58Z: no route',
         `  $ ${resend} --code rejected`,
-        '2 plans failed in the last day, the last: Step 1: the stage is not there',
+        'plans: 2 failed in the last day, the last: Step 1: the stage is not there',
         `  $ traces list --account ${idOf(1)} --status error`,
         `${named(5)} is disabled: ${disabled_reason}`,
         `  $ endpoints enable ${idOf(5)}`,
         `  $ endpoints replay ${idOf(5)} --since ${since}`,
-        `${named(6)}: 2 deliveries were given up in the last day`,
+        `${named(6)}: deliveries given up in the last day: 2`,
         `  $ endpoints replay ${idOf(6)} --since ${since}`,
         'and 1 more',
         ...['service-gone', 'module-off', 'key-leaked', 'channel-failing', 'messages-failing', 'work-late'].map(
@@ -226,7 +226,11 @@ describe('the check', () => {
       addresses: [],
       gone: [],
     });
+    plane.give('listEndpoints', { ...page(gone), gone: [] });
     const { output } = await run();
+    expect(output.split('\n')).toContain(
+      'ok: 1 services, 3 queues list, 4 endpoints failing, 5 dead list, 6 traces list,',
+    );
     expect(output.split('\n').slice(0, 13)).toEqual([
       '2  look     attention',
       '     account Acme: 25 messages failed, 9 of 90 requests refused in the last hour',

@@ -24,7 +24,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
     const on = JSON.stringify(Object.fromEntries(modules_off.map((name) => [name, { on: true }])));
     add(
       'modules',
-      `${text}; ${by_code.module_off ?? 0} requests got 404 in the last hour`,
+      `${text}; refused with 404 in the last hour: ${by_code.module_off ?? 0}`,
       `${update} --modules '${on}'`,
     );
   }
@@ -43,11 +43,11 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   for (const { channel, provider, error } of messages.channels.filter(({ status }) => status === 'failing'))
     add('channel', `channel ${channel}: ${provider} refuses the credentials: ${error ?? '-'}`, resend);
   for (const { channel, code, count, last_at, last_error } of messages.failed_24h) {
-    const text = `${count} messages by ${channel} failed in the last day (${code}), the last at ${minute(last_at)}`;
+    const text = `messages by ${channel}: ${count} failed in the last day (${code}), the last at ${minute(last_at)}`;
     add('messages', `${text}: ${last_error}`, `${resend} --code ${code}`);
   }
   if (plans.failed_24h > 0) {
-    const text = `${plans.failed_24h} plans failed in the last day, the last: ${plans.last_error ?? '-'}`;
+    const text = `plans: ${plans.failed_24h} failed in the last day, the last: ${plans.last_error ?? '-'}`;
     add('plans', text, `traces list --account ${account} --status error`);
   }
   for (const endpoint of endpoints) {
@@ -56,7 +56,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
     const replay = `endpoints replay ${id} --since ${since}`;
     // One that fails is in a list of its own; one that its customer switched off is as it should be.
     if (disabled_reason !== null) found.push(disabledFinding(endpoint, now));
-    else if (failed_24h > 0) add('failing', `${named}: ${failed_24h} deliveries were given up in the last day`, replay);
+    else if (failed_24h > 0) add('failing', `${named}: deliveries given up in the last day: ${failed_24h}`, replay);
     if (paused)
       add('failing', `${named} is paused, ${pending} wait`, `queues resume webhooks deliveries --endpoint ${id}`);
   }

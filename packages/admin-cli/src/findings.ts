@@ -35,10 +35,13 @@ export const findingsOf = {
     }),
   listQueues: (queues) => queues.map(queueFinding),
   listEndpoints: (endpoints, now) =>
-    endpoints.map(({ id, failing_since, pending, last_error }) => ({
-      text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
-      runbooks: [runbookOf.failing],
-    })),
+    // One that is disabled is named with its reason, by what customers meet.
+    endpoints
+      .filter(({ active }) => active)
+      .map(({ id, failing_since, pending, last_error }) => ({
+        text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
+        runbooks: [runbookOf.failing],
+      })),
   listDeadEvents: (events) =>
     events.map(({ id, service, queue, reason }) => ({
       text: `${id} of ${service} ${queue}: ${reason}`,
