@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runbookOf as customerRunbooks } from '@customer-platform/contracts/operators';
 import { expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..');
@@ -15,6 +16,8 @@ const alerts = rules.filter((rule) => rule.startsWith('alert:'));
 const nameOf = (rule: string) => /^(?:alert|record): (\S+)/.exec(rule)![1]!;
 const runbookOf = (rule: string) => /runbook_url: (\S+)/.exec(rule)?.[1] ?? '';
 const operations = read('docs/operations.md');
+/** Pages that checks and the console lead to: of what one customer meets, most have no alert. */
+const customerPages = Object.values(customerRunbooks).map((name) => `docs/runbooks/${name}.md`);
 
 it('each alert says how severe it is, what happens to customers, and which page helps', () => {
   expect(alerts.length).toBeGreaterThan(10);
@@ -24,9 +27,11 @@ it('each alert says how severe it is, what happens to customers, and which page 
   }
 });
 
-it('each alert has its page and each page its alert, and docs/operations.md leads to both', () => {
+it('each alert has its page, and each page its alert or a check that names it, and docs/operations.md leads to both', () => {
   expect(alerts.filter((alert) => !existsSync(join(root, runbookOf(alert))))).toEqual([]);
-  expect(files('docs/runbooks/*.md')).toEqual([...new Set(alerts.map(runbookOf))].sort());
+  const pages = [...alerts.map(runbookOf), ...customerPages];
+  expect(files('docs/runbooks/*.md')).toEqual([...new Set(pages)].sort());
+  for (const page of customerPages) expect(operations).toContain(`(${page.slice('docs/'.length)})`);
   for (const alert of alerts) {
     const page = runbookOf(alert);
     expect(read(page).split('\n')[0]).toContain(nameOf(alert));

@@ -1,6 +1,6 @@
 import { waitFor } from '@customer-platform/testkit';
 import type { Alert } from '../prometheus.ts';
-import type { Fault, Ongoing } from './fault.ts';
+import { type Fault, type Ongoing, signsOf } from './fault.ts';
 import type { World } from './world.ts';
 
 const fireMs = 60_000;
@@ -22,7 +22,7 @@ export async function drill(fault: Fault, world: World): Promise<Outcome> {
   const { load, prometheus, receiver, say } = world;
   const outcome: Outcome = {
     fault: fault.name,
-    alerts: fault.alerts.map(({ name }) => name).join(', '),
+    alerts: signsOf(fault),
     firedAfter: null,
     clearedAfter: null,
     proven: null,
@@ -45,6 +45,11 @@ export async function drill(fault: Fault, world: World): Promise<Outcome> {
     for (const wanted of fault.alerts) {
       await waitFor(`${wanted.name} to fire`, async () => isFiring(await firing(), wanted), fireMs);
       say(`fires: ${wanted.name} after ${secondsSince(startMs)} s`);
+    }
+    const { account } = ongoing;
+    if (fault.runbook && account) {
+      await waitFor(`check to name ${fault.runbook}`, () => isNamed(world, account, fault.runbook!), fireMs);
+      say(`check --account names ${fault.runbook} after ${secondsSince(startMs)} s`);
     }
     outcome.firedAfter = secondsSince(startMs);
     startMs = performance.now();
@@ -73,6 +78,13 @@ export async function drill(fault: Fault, world: World): Promise<Outcome> {
     await ongoing?.end();
   }
   return outcome;
+}
+
+/** Returns whether the check of an account names a runbook. */
+async function isNamed({ admin }: World, account: string, runbook: string): Promise<boolean> {
+  const { rows } = await admin('check', '--account', account);
+  const findings = rows.flatMap((row: { findings: { runbooks: string[] }[] }) => row.findings);
+  return findings.some(({ runbooks }: { runbooks: string[] }) => runbooks.includes(runbook));
 }
 
 function matches(labels: Record<string, string>, wanted: Record<string, string>): boolean {

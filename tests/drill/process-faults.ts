@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { type ServerName, waitFor } from '@customer-platform/testkit';
 import type { Fault } from './fault.ts';
 import type { World } from './world.ts';
@@ -62,6 +63,27 @@ export const natsGone: Fault = {
   what: 'NATS is gone',
   alerts: [{ name: 'OutboxStuck', labels: { job: 'cdp' } }],
   cause: (world) => serverGone(world, 'nats'),
+};
+
+/** Stops NATS as a signal does: it has its port yet, and replies nothing. */
+export const natsStopped: Fault = {
+  name: 'stopped',
+  what: 'NATS is stopped: a state of T, with its port open',
+  alerts: [{ name: 'OutboxStuck', labels: { job: 'cdp' } }],
+  async cause({ platform, say }) {
+    const pid = await waitFor('NATS to run', () => platform.pidOf('nats'));
+    process.kill(pid, 'SIGSTOP');
+    const goOn = async () => void process.kill(pid, 'SIGCONT');
+    return {
+      async remedy() {
+        const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+        if (!state.startsWith('T')) throw new Error(`ps says that its state is ${state}`);
+        say(`ps says that its state is ${state}; kill -CONT`);
+        await goOn();
+      },
+      end: goOn,
+    };
+  },
 };
 
 async function serverGone({ platform, say, admin }: World, name: ServerName) {

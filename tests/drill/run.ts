@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
+import * as customerFaults from './customer-faults.ts';
 import * as databaseFaults from './database-faults.ts';
 import { drill, type Outcome } from './drill.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, signsOf } from './fault.ts';
 import * as processFaults from './process-faults.ts';
 import * as queueFaults from './queue-faults.ts';
 import { factor } from './scaled-rules.ts';
@@ -20,18 +21,24 @@ const faults: Fault[] = [
   databaseFaults.deletedDelivery,
   processFaults.redisGone,
   processFaults.natsGone,
+  processFaults.natsStopped,
   queueFaults.hangingEndpoint,
   queueFaults.wrongCertificate,
   databaseFaults.slowDatabase,
   databaseFaults.frozenDatabase,
+  customerFaults.rejectedMessages,
+  customerFaults.refusedToken,
+  customerFaults.leakedKey,
+  customerFaults.moduleOff,
+  customerFaults.goneEndpoint,
 ];
 
 const usage = `npm run drill [-- FAULT…]
 
-Causes faults in a platform of its own under a small load, sees each one's alert fire in Prometheus, does what its runbook says with the
+Causes faults in a platform of its own under a small load, sees each one's alert fire in Prometheus or the check name its page, does what its runbook says with the
 command-line tool, sees the alert clear, and proves that no accepted request and no webhook was lost. All faults, or those named:
 
-${faults.map(({ name, what, alerts }) => `  ${name.padEnd(12)} ${what} (${alerts.map((alert) => alert.name).join(', ')})`).join('\n')}
+${faults.map((each) => `  ${each.name.padEnd(12)} ${each.what} (${signsOf(each)})`).join('\n')}
 
 The rules are those of deploy/observe/alerts with every duration divided by ${factor}: a minute is half a second. Needs Linux, and Prometheus on PATH
 or from Debian. Exit codes: 0 all held, 1 something did not, 2 used wrongly.`;

@@ -1,5 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { deadEvent, failingEndpoint, idOf, liveProcess, page, queue, trace } from '../test/operator-fixtures.ts';
+import {
+  deadEvent,
+  failingEndpoint,
+  health,
+  idOf,
+  liveProcess,
+  page,
+  queue,
+  trace,
+} from '../test/operator-fixtures.ts';
 import { useStandIn } from '../test/stand-in-control-plane.ts';
 
 const rest = 'Then Redis, PostgreSQL and the log of NATS: see docs/operations.md';
@@ -14,25 +23,24 @@ beforeEach(() => {
   plane.give('listDeadEvents', { ...page(), gone: [] });
   plane.give('listTraces', page());
   plane.give('listAddresses', page());
+  plane.give('listAttention', { channels: [], accounts: [], endpoints: [], addresses: [], gone: [] });
+  plane.give('getAccountHealth', health({}));
 });
 
 describe('the check', () => {
-  it('has a row for each command of the table, in its order, and asks for what concerns the account', async () => {
+  it('has one line for rows without a problem, in the order of the table, and asks for what concerns the account', async () => {
     const { exitCode, output } = await run('--account', idOf(1));
     expect([exitCode, output.split('\n')]).toEqual([
       0,
       [
-        '1  ok       services',
-        '2  ok       queues list --attention',
-        `3  ok       endpoints failing --account ${idOf(1)}`,
-        `4  ok       dead list --account ${idOf(1)}`,
-        `5  ok       traces list --request-status error --account ${idOf(1)}`,
-        '6  ok       addresses list',
+        `ok: 1 services, 2 health ${idOf(1)}, 3 queues list, 4`,
+        'endpoints failing, 5 dead list, 6 traces list, 7 addresses list',
         rest,
       ],
     ]);
     expect(Object.fromEntries(plane.seen.map(({ operation, fields }) => [operation, fields]))).toEqual({
       listServices: {},
+      getAccountHealth: {},
       listQueues: { attention: true },
       listEndpoints: { limit: 100, account: idOf(1), failing: true },
       listDeadEvents: { limit: 100, account: idOf(1) },
@@ -41,7 +49,7 @@ describe('the check', () => {
     });
   });
 
-  it('says of each row what to look at and on which page, five of each, cut to the terminal, control characters as escapes', async () => {
+  it('says of each row what to look at and on which page, ten of each, whole, control characters as escapes', async () => {
     const waiting = liveProcess({ pid: 4711, pool: idle, waiting_for: 'Redis' });
     plane.give('listServices', {
       data: [liveProcess({ pool: { size: 10, used: 10, waiting: 4 } }), waiting],
@@ -72,27 +80,32 @@ describe('the check', () => {
         '     see docs/runbooks/service-gone.md',
         '     see docs/runbooks/pool-exhausted.md',
         '     see docs/runbooks/redis-fallback.md',
-        '2  look     queues list --attention',
-        `     cdp outbox: lags by 3m; \\u001b[2J${'r'.repeat(81)}…`,
+        '3  look     queues list --attention',
+        '     cdp outbox: lags by 3m;',
+        `     \\u001b[2J${'r'.repeat(106)}`,
+        `     ${'r'.repeat(115)}`,
+        `     ${'r'.repeat(79)}`,
         '     webhooks deliveries: 2 dead, 3 wait after a failure, paused in part',
         '     see docs/runbooks/outbox-stuck.md',
         '     see docs/runbooks/dead-events.md',
         '     see docs/runbooks/endpoint-failing.md',
         '     see docs/runbooks/deliveries-late.md',
-        '3  look     endpoints failing',
+        '4  look     endpoints failing',
         '     webhooks does not respond: its endpoints are not listed',
         `     ${idOf(21)} fails for 3h, 17 pending: 503 Service Unavailable`,
         '     see docs/runbooks/service-gone.md',
         '     see docs/runbooks/endpoint-failing.md',
-        '4  look     dead list',
-        ...Array(5).fill(`     ${idOf(7)} of calendar contact.updated: version must be a number`),
-        '     and 95 more at least',
+        '5  look     dead list',
+        ...Array(10).fill(`     ${idOf(7)} of calendar contact.updated: version must be a number`),
+        '     and 90 more at least',
         '     see docs/runbooks/dead-events.md',
-        '5  look     traces list --request-status error',
+        '6  look     traces list --request-status error',
         `     ${'f'.repeat(32)} of bookAppointment failed after 5,012 ms, begun 30s ago`,
         '     see docs/runbooks/error-budget-burn.md',
-        '6  look     addresses list',
-        '     203.0.113.7 sent 30 invalid keys in the last hour, the last at 2026-11-20 11:58',
+        '7  look     addresses list',
+        '     203.0.113.7 sent 30 invalid keys in the last hour, the last at 2026-11-20 11:58Z',
+        '     see docs/runbooks/key-leaked.md',
+        'ok: 2 attention',
         rest,
       ],
     ]);
@@ -105,17 +118,18 @@ describe('the check', () => {
     plane.give('listServices', { data: [], gone: ['gateway', 'crm'] });
     const { exitCode, output } = await run();
     expect(exitCode).toBe(1);
-    expect(output.split('\n').slice(0, 4)).toEqual([
+    expect(output.split('\n')).toEqual([
       '1  look     services',
       '     NATS does not respond: services may be well',
       '     see docs/runbooks/outbox-stuck.md',
-      '2  ok       queues list --attention',
+      '6  unknown  traces list --request-status error',
+      '     not_found: Traces are at https://traces.example',
+      'ok: 2 attention, 3 queues list, 4 endpoints failing, 5 dead list, 7 addresses',
+      'list',
+      rest,
     ]);
-    expect(output).toContain(
-      '5  unknown  traces list --request-status error\n     not_found: Traces are at https://traces.example\n6  ok',
-    );
     const { rows } = JSON.parse((await run('--json')).output);
-    expect(rows[4]).toMatchObject({ verdict: 'unknown', findings: [], refusal: { code: 'not_found' } });
+    expect(rows[5]).toMatchObject({ verdict: 'unknown', findings: [], refusal: { code: 'not_found' } });
   });
 
   it('sends no more requests where the control plane refuses the first or does not respond', async () => {
@@ -124,5 +138,113 @@ describe('the check', () => {
     const wrong = await runTool(['check', '--json'], { ADMIN_TOKEN: 'wrong' });
     expect(JSON.parse(wrong.output).rows).toMatchObject([{ verdict: 'unknown', refusal: { code: 'invalid_key' } }]);
     expect(plane.seen).toEqual([]);
+  });
+
+  it('names everything that an account meets, each with the commands that mend it and its page', async () => {
+    const at = '2026-11-20T11:58:00.000Z';
+    const endpoint = { url: 'https://hooks.example.com/in', active: true, paused: false, disabled_reason: null };
+    const state = { ...endpoint, failing_since: null, pending: 0, failed_24h: 0 };
+    const disabled_reason = 'The endpoint responded with 410 Gone.';
+    plane.give('getAccountHealth', {
+      requests: { last_hour: { total: 200, by_code: { module_off: 4, rate_limited: 30, not_found: 90 } } },
+      keys: [
+        { id: idOf(3), name: 'shop', last4: '7gQz', requests: 120, limited: 30, addresses: ['203.0.113.7'] },
+        { id: idOf(4), name: 'calm', last4: 'aaaa', requests: 80, limited: 0, addresses: ['203.0.113.8'] },
+      ],
+      messages: {
+        failed_24h: [{ channel: 'sms', code: 'rejected', count: 25, last_at: at, last_error: 'no route' }],
+        channels: [
+          { channel: 'sms', provider: 'http', status: 'failing', error: '401' },
+          { channel: 'email', provider: 'http', status: 'ready', error: null },
+        ],
+      },
+      endpoints: [
+        { ...state, id: idOf(5), active: false, disabled_reason },
+        { ...state, id: idOf(6), paused: true, pending: 7, failed_24h: 2 },
+        { ...state, id: idOf(7), active: false },
+      ],
+      plans: { failed_24h: 2, last_error: 'Step 1: the stage is not there' },
+      modules_off: ['crm', 'cdp'],
+      suspended: true,
+      gone: ['agents'],
+    });
+    const { output } = await runTool(['check', '--account', idOf(1)], { COLUMNS: '200' });
+    const since = '2026-11-19T12:00:00Z';
+    const resend = `messages resend ${idOf(1)} --since ${since}`;
+    const update = `accounts update ${idOf(1)}`;
+    const named = (id: number) => `endpoint ${idOf(id)} (https://hooks.example.com/in)`;
+    const indented = (lines: string[]) => lines.map((line) => `     ${line}`);
+    expect(output.split('\n').slice(0, -2)).toEqual([
+      `2  look     health ${idOf(1)}`,
+      ...indented([
+        'agents does not respond: its parts are not listed',
+        'the account is suspended',
+        `  $ ${update} --status active`,
+        'modules off, or not in the plan: crm, cdp; refused with 404 in the last hour: 4',
+        `  $ ${update} --modules '{"crm":{"on":true},"cdp":{"on":true}}'`,
+        'key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7',
+        `  $ keys rotate ${idOf(3)} --overlap-seconds 0`,
+        `  $ ${update} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`,
+        '34 of 200 requests were refused in the last hour: rate_limited 30, module_off 4',
+        `  $ traces list --account ${idOf(1)} --status-code 4xx`,
+        'channel sms: http refuses the credentials: 401',
+        `  $ ${resend}`,
+        'messages by sms: 25 failed in the last day (rejected), the last at 2026-11-20 11:58Z: no route',
+        `  $ ${resend} --code rejected`,
+        'plans: 2 failed in the last day, the last: Step 1: the stage is not there',
+        `  $ traces list --account ${idOf(1)} --status error`,
+        `${named(5)} is disabled: ${disabled_reason}`,
+        `  $ endpoints enable ${idOf(5)}`,
+        `  $ endpoints replay ${idOf(5)} --since ${since}`,
+        `${named(6)}: deliveries given up in the last day: 2`,
+        `  $ endpoints replay ${idOf(6)} --since ${since}`,
+        'and 1 more',
+        ...['service-gone', 'module-off', 'key-leaked', 'channel-failing', 'messages-failing', 'work-late'].map(
+          (name) => `see docs/runbooks/${name}.md`,
+        ),
+        'see docs/runbooks/endpoint-failing.md',
+      ]),
+    ]);
+    const { rows } = JSON.parse((await run('--account', idOf(1), '--json')).output);
+    expect(rows[1].findings.at(-1)).toEqual({
+      text: `${named(6)} is paused, 7 wait`,
+      mends: [`queues resume webhooks deliveries --endpoint ${idOf(6)}`],
+      runbooks: ['endpoint-failing'],
+    });
+  });
+
+  it('without an account, names the accounts, channels and endpoints that need attention', async () => {
+    const [account, account_name] = [idOf(1), 'Acme'];
+    const failing_since = '2026-11-20T09:00:00.000Z';
+    const gone = failingEndpoint({ active: false, disabled_reason: 'The endpoint responded with 410 Gone.' });
+    plane.give('listAttention', {
+      accounts: [
+        { account, account_name, failed_messages: 25, requests: 90, refused: 9, reasons: ['messages', 'refusals'] },
+      ],
+      channels: [{ account, account_name, channel: 'sms', provider: 'http', error: '401', failing_since }],
+      endpoints: [gone],
+      addresses: [],
+      gone: [],
+    });
+    plane.give('listEndpoints', { ...page(gone), gone: [] });
+    const { output } = await run();
+    expect(output.split('\n')).toContain(
+      'ok: 1 services, 3 queues list, 4 endpoints failing, 5 dead list, 6 traces list,',
+    );
+    expect(output.split('\n').slice(0, 13)).toEqual([
+      '2  look     attention',
+      '     account Acme: 25 messages failed, 9 of 90 requests refused in the last hour',
+      `       $ check --account ${account}`,
+      '     account Acme: http refuses its sms for 3h: 401',
+      `       $ check --account ${account}`,
+      `     endpoint ${gone.id}`,
+      '     (https://hooks.example.com/in) is disabled: The endpoint responded with 410',
+      '     Gone.',
+      `       $ endpoints enable ${gone.id}`,
+      `       $ endpoints replay ${gone.id} --since 2026-11-19T12:00:00Z`,
+      '     see docs/runbooks/messages-failing.md',
+      '     see docs/runbooks/key-leaked.md',
+      '     see docs/runbooks/channel-failing.md',
+    ]);
   });
 });

@@ -1,22 +1,11 @@
-import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
-import {
-  type AttentionReason,
-  attentionOf,
-  goneText,
-  processAttentionOf,
-  runbookOf,
-  runbookOfReason,
-} from '@customer-platform/contracts/operators';
-import { type EntryOf, entryNames, type List, lagOf } from './columns.ts';
-import { type ControlPlane, type OperationKey, type Refusal, refusalOf, send } from './control-plane-client.ts';
-import { age, cut, milliseconds, minute, printable } from './text.ts';
-
-/** One thing that somebody should look at. */
-export interface Finding {
-  text: string;
-  /** Names of pages in docs/runbooks, one for each reason; empty where the command itself says what to do. */
-  runbooks: readonly string[];
-}
+import type { Writable } from 'node:stream';
+import { adminOperations } from '@customer-platform/contracts/accounts';
+import type { Operation } from '@customer-platform/contracts/core';
+import { entryNames, type List } from './columns.ts';
+import { type ControlPlane, type Refusal, refusalOf, send } from './control-plane-client.ts';
+import { attentionFindings, healthFindings } from './customer-findings.ts';
+import { type Finding, findingsOf, goneFindings } from './findings.ts';
+import { paint, printable, wrap } from './text.ts';
 
 /** The outcome of one row: `look` where there are findings, `unknown` where there was no response, or a refusal. */
 export interface CheckedRow {
@@ -31,112 +20,97 @@ export interface CheckedRow {
 
 /** Deadline of each request. */
 const timeoutMs = 15_000;
-/** Findings that are read of a list, and lines that are shown of one. */
+/** Findings that are read of a list, and that are shown of a row. */
 const limit = 100;
-const shownFindings = 5;
+const shownFindings = 10;
+const colours = { ok: 'green', look: 'yellow', unknown: 'red' } as const;
 
 /**
- * Checks what docs/operations.md has somebody look at whose customers complain, in that order, as far as the control plane says it: six
+ * Checks what docs/operations.md has somebody look at whose customers complain, in that order, as far as the control plane says it: seven
  * requests at most, which change nothing. Without a response to the first, the others are not sent.
  */
 export async function check(plane: ControlPlane, account: string | undefined): Promise<CheckedRow[]> {
-  const services = await read(plane, 'listServices', 'services', {});
+  const services = await readList(plane, 'listServices', 'services', {});
   if (services.refusal) return [services];
   const flag = account === undefined ? '' : ` --account ${account}`;
   const part = { limit, ...(account !== undefined && { account }) };
-  const failed = { ...part, request_status: 'error' };
+  const { getAccountHealth, listAttention } = adminOperations;
   const others = await Promise.all([
-    read(plane, 'listQueues', 'queues list --attention', { attention: true }),
-    read(plane, 'listEndpoints', `endpoints failing${flag}`, { ...part, failing: true }),
-    read(plane, 'listDeadEvents', `dead list${flag}`, part),
-    read(plane, 'listTraces', `traces list --request-status error${flag}`, failed),
-    read(plane, 'listAddresses', 'addresses list', { limit }),
+    account === undefined
+      ? read(plane, listAttention, 'attention', {}, attentionFindings)
+      : read(plane, atAccount(getAccountHealth, account), `health ${account}`, {}, healthFindings.bind(null, account)),
+    readList(plane, 'listQueues', 'queues list --attention', { attention: true }),
+    readList(plane, 'listEndpoints', `endpoints failing${flag}`, { ...part, failing: true }),
+    readList(plane, 'listDeadEvents', `dead list${flag}`, part),
+    readList(plane, 'listTraces', `traces list --request-status error${flag}`, { ...part, request_status: 'error' }),
+    readList(plane, 'listAddresses', 'addresses list', { limit }),
   ]);
   return [services, ...others];
 }
 
-async function read(plane: ControlPlane, key: CheckedKey, command: string, fields: object): Promise<CheckedRow> {
+const atAccount = ({ method, path }: Operation, account: string) => ({
+  method,
+  path: path.replace('{account_id}', encodeURIComponent(account)),
+});
+
+function readList(plane: ControlPlane, key: keyof typeof findingsOf, command: string, fields: object) {
+  const findingsIn = findingsOf[key] as (entries: unknown[], now: Date) => Finding[];
+  const find = ({ data, gone = [] }: List<unknown>, now: Date) => [
+    ...goneFindings(gone, entryNames[key] ?? 'entries'),
+    ...findingsIn(data, now),
+  ];
+  return read(plane, adminOperations[key], command, fields, find);
+}
+
+async function read<Response>(
+  plane: ControlPlane,
+  operation: Pick<Operation, 'method' | 'path'>,
+  command: string,
+  fields: object,
+  find: (body: Response, now: Date) => Finding[],
+): Promise<CheckedRow> {
   try {
-    const { body, now } = await send(plane, adminOperations[key], { ...fields }, AbortSignal.timeout(timeoutMs));
-    const { data, gone = [], has_more = false } = body as List<unknown>;
-    const findingsIn = findingsOf[key] as (entries: unknown[], now: Date) => Finding[];
-    const findings = [...goneFindings(gone, entryNames[key] ?? 'entries'), ...findingsIn(data, now)];
-    return { command, verdict: findings.length > 0 ? 'look' : 'ok', findings, hasMore: has_more };
+    const { body, now } = await send(plane, operation, { ...fields }, AbortSignal.timeout(timeoutMs));
+    const findings = find(body as Response, now);
+    const hasMore = (body as Partial<List<unknown>>).has_more ?? false;
+    return { command, verdict: findings.length > 0 ? 'look' : 'ok', findings, hasMore };
   } catch (error) {
     return { command, verdict: 'unknown', findings: [], refusal: refusalOf(error) };
   }
 }
 
-/** Returns a check for people: a row's verdict and its command, then a few of its findings, cut to `columns`, and their pages. */
-export function drawCheck(rows: readonly CheckedRow[], columns: number): string {
-  const lines = rows.flatMap(({ command, verdict, findings, hasMore, refusal }, index) => {
-    const left = findings.length - shownFindings;
-    const runbooks = [...new Set(findings.flatMap((finding) => finding.runbooks))];
-    const details = [
-      ...findings.slice(0, shownFindings).map(({ text }) => text),
-      ...(left > 0 ? [`and ${left} more${hasMore ? ' at least' : ''}`] : []),
-      ...(refusal ? [`${refusal.code}: ${refusal.message}`] : []),
-      ...runbooks.map((name) => `see docs/runbooks/${name}.md`),
-    ];
-    const shown = details.map((each) => cut(`     ${printable(each)}`, columns));
-    return [`${index + 1}  ${verdict.padEnd(7)}  ${printable(command)}`, ...shown];
+/**
+ * Returns a check for people, rows with a problem first: a row's verdict and its command, then its findings whole, each with the commands that
+ * mend it, and their pages. Rows without a problem are one line.
+ */
+export function drawCheck(rows: readonly CheckedRow[], columns: number, stream?: Writable): string {
+  const drawn = rows.map((row, index) => {
+    const heading = `${index + 1}  ${row.verdict.padEnd(7)}  ${printable(row.command)}`;
+    return { ...row, lines: [paint(colours[row.verdict], heading, stream), ...details(row, columns, stream)] };
   });
-  return [...lines, 'Then Redis, PostgreSQL and the log of NATS: see docs/operations.md'].join('\n');
+  const problems = drawn.filter(({ verdict }) => verdict !== 'ok').flatMap(({ lines }) => lines);
+  const well = rows.flatMap(({ verdict, command }, index) =>
+    verdict === 'ok' ? [`${index + 1} ${command.split(' --')[0]}`] : [],
+  );
+  const ok = well.length > 0 ? wrap(printable(`ok: ${well.join(', ')}`), columns) : [];
+  const rest = 'Then Redis, PostgreSQL and the log of NATS: see docs/operations.md';
+  return [...problems, ...ok.map((line) => paint(colours.ok, line, stream)), rest].join('\n');
 }
 
-/** A list lacks what services that are gone have: it is not known to be empty. */
-export function goneFindings(gone: readonly string[], what: string): Finding[] {
-  const text = goneText(gone, what);
-  return text ? [{ text: `${text.who}: ${text.so}`, runbooks: [text.runbook] }] : [];
-}
-
-/** Returns what somebody should look at of the entries of a list. */
-export const findingsOf = {
-  listServices: (processes) =>
-    processes.flatMap((one) => {
-      const name = [one.service, one.pid].filter((part) => part !== null).join(' ');
-      return processAttentionOf(one).map(({ text, runbook }) => ({ text: `${name}: ${text}`, runbooks: [runbook] }));
-    }),
-  listQueues: (queues) => queues.map(queueFinding),
-  listEndpoints: (endpoints, now) =>
-    endpoints.map(({ id, failing_since, pending, last_error }) => ({
-      text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
-      runbooks: [runbookOf.failing],
-    })),
-  listDeadEvents: (events) =>
-    events.map(({ id, service, queue, reason }) => ({
-      text: `${id} of ${service} ${queue}: ${reason}`,
-      runbooks: [runbookOf.dead],
-    })),
-  listTraces: (traces, now) =>
-    traces.map(({ trace_id, operation, started_at, request_duration_ms: ms }) => {
-      const took = ms === null ? '' : ` after ${milliseconds(ms)} ms`;
-      const text = `${trace_id} of ${operation ?? 'a request'} failed${took}, begun ${age(started_at, now)} ago`;
-      return { text, runbooks: ['error-budget-burn'] };
-    }),
-  // Of an address with more than 20, some were refused with 429.
-  listAddresses: (addresses) =>
-    addresses
-      .filter(({ invalid_keys }) => invalid_keys > 20)
-      .map(({ address, invalid_keys, last_at }) => ({
-        text: `${address} sent ${invalid_keys} invalid keys in the last hour, the last at ${minute(last_at)}`,
-        runbooks: [],
-      })),
-} satisfies { [Key in OperationKey]?: (entries: readonly EntryOf<Key>[], now: Date) => Finding[] };
-
-type CheckedKey = keyof typeof findingsOf;
-
-function queueFinding(queue: Queue): Finding {
-  const reasons = attentionOf(queue);
-  const texts: Record<AttentionReason, string> = {
-    lag: `lags by ${lagOf(queue)}`,
-    dead: `${queue.dead} dead`,
-    failed: `${queue.failed_waiting} wait after a failure`,
-    paused: queue.paused ? 'paused' : 'paused in part',
-  };
-  const error = queue.last_error === null ? '' : `; ${queue.last_error}`;
-  return {
-    text: `${queue.service} ${queue.queue}: ${reasons.map((reason) => texts[reason]).join(', ')}${error}`,
-    runbooks: reasons.map((reason) => runbookOfReason(reason, queue.queue)),
-  };
+function details({ findings, hasMore, refusal }: CheckedRow, columns: number, stream?: Writable): string[] {
+  const left = findings.length - shownFindings;
+  const runbooks = [...new Set(findings.flatMap((finding) => finding.runbooks))];
+  const lines = (text: string) => wrap(printable(text), columns, '     ');
+  return [
+    // A command is left to the terminal to wrap, so that it can be copied.
+    ...findings
+      .slice(0, shownFindings)
+      .flatMap(({ text, mends = [] }) => [
+        ...lines(text),
+        ...mends.map((mend) => paint('bold', `       $ ${printable(mend)}`, stream)),
+      ]),
+    ...(left > 0 ? [`     and ${left} more${hasMore ? ' at least' : ''}`] : []),
+    ...(refusal ? lines(`${refusal.code}: ${refusal.message}`) : []),
+    ...runbooks.map((name) => paint('dim', `     see docs/runbooks/${name}.md`, stream)),
+  ];
 }

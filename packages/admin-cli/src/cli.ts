@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
+import type { Writable } from 'node:stream';
 import { type CommandRequest, readArguments } from './arguments.ts';
 import { check, drawCheck } from './check.ts';
-import { checkCommand, commandUsage, findCommands, topCommand, usage } from './commands.ts';
+import { checkCommand, commandUsage, findCommands, suggest, topCommand, usage } from './commands.ts';
 import { type ControlPlane, findControlPlane, type OperationKey, refusalOf, send } from './control-plane-client.ts';
+import { nothingToResume } from './resume.ts';
 import { show } from './show.ts';
-import { jsonLine } from './text.ts';
+import { jsonLine, printable } from './text.ts';
 import { runTop, type Terminal } from './top.ts';
 
 /** Result of a run of the tool; the exit code is 0 for done, 1 for refused or unreachable, 2 for wrong usage. */
@@ -30,8 +32,8 @@ export async function runCommand(
   const { found, rest } = findCommands(args);
   if (found.length === 0) {
     const isAsked = args.includes('--help') || args[0] === 'help';
-    const unknown = isAsked || args.length === 0 ? '' : `there is no command "${args.slice(0, 2).join(' ')}"\n\n`;
-    return { exitCode: isAsked ? 0 : 2, output: unknown + usage() };
+    if (isAsked || args.length === 0) return { exitCode: isAsked ? 0 : 2, output: usage() };
+    return { exitCode: 2, output: suggest(args.map(printable)) };
   }
   if (args.includes('--help')) return { exitCode: 0, output: commandUsage(found) };
   let request: CommandRequest;
@@ -45,7 +47,7 @@ export async function runCommand(
   const columns = Math.max(terminal?.output.columns || Number(env.COLUMNS) || leastColumns, leastColumns);
   try {
     const plane = findControlPlane(env, platformDirectory);
-    if (request.command !== topCommand) return await perform(request, plane, columns);
+    if (request.command !== topCommand) return await perform(request, plane, columns, terminal?.output);
     await runTop(plane, terminal!, request.isJson);
     return { exitCode: 0, output: '' };
   } catch (error) {
@@ -57,15 +59,20 @@ async function perform(
   { command, path, fields, isJson }: CommandRequest,
   plane: ControlPlane,
   columns: number,
+  stream?: Writable,
 ): Promise<Outcome> {
   if (command === checkCommand) {
     const rows = await check(plane, fields.account as string | undefined);
     const exitCode = rows.some(({ verdict }) => verdict === 'unknown') ? 1 : 0;
-    return { exitCode, output: isJson ? jsonLine({ rows }) : drawCheck(rows, columns) };
+    return { exitCode, output: isJson ? jsonLine({ rows }) : drawCheck(rows, columns, stream) };
   }
   const operation = command.operation!;
-  const answer = await send(plane, { ...operation, path }, fields, AbortSignal.timeout(timeoutMs));
-  const output = isJson ? jsonLine(answer.body ?? {}) : show(operation.key as OperationKey, answer, columns);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const isResume = operation.key === 'resumeQueue' && !isJson;
+  const nothing = isResume ? await nothingToResume(plane, path, fields, signal) : undefined;
+  const answer = await send(plane, { ...operation, path }, fields, signal);
+  const shown = nothing ?? show(operation.key as OperationKey, answer, columns);
+  const output = isJson ? jsonLine(answer.body ?? {}) : shown;
   return { exitCode: 0, output };
 }
 

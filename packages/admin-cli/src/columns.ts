@@ -76,6 +76,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     target: 'target',
     at: 'at',
     account: 'account',
+    reason: 'reason',
     change: ({ before, after }) =>
       [before, after]
         .filter((fields) => fields !== null)
@@ -92,6 +93,9 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     'all ms': ({ duration_ms }) => milliseconds(duration_ms),
     all: 'status',
     spans: 'spans',
+    code: 'status_code',
+    error: 'error_code',
+    at: 'started_at',
     account: 'account',
     request: 'request_id',
   },

@@ -12,7 +12,9 @@ it('there is a command for every admin operation, named by a noun and a verb or 
       'queues list; queues show service queue; queues pause service queue; queues resume service queue',
       'queues retry service queue',
       'dead list; dead show dead; dead requeue; dead requeue dead; dead drop dead',
-      'endpoints failing; services; addresses list; events republish; audit; traces list; trace trace; check; top',
+      'endpoints failing; endpoints show endpoint; endpoints enable endpoint; endpoints replay endpoint',
+      'messages resend account; health account; attention; services; addresses list; events republish; audit',
+      'traffic; traces list; trace trace; check; top',
     ].join('; '),
   );
   expect(commands.flatMap(({ operation }) => operation ?? [])).toEqual(Object.values(adminOperations));

@@ -1,3 +1,4 @@
+import { diff } from 'node:util';
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation } from '@customer-platform/contracts/core';
 import { type Flag, flagName, flagsOf } from './flags.ts';
@@ -22,12 +23,16 @@ const named: Partial<Record<keyof typeof adminOperations, Partial<Command>>> = {
   getQueue: { name: 'queues show' },
   getDeadEvent: { name: 'dead show' },
   listEndpoints: { name: 'endpoints failing', summary: 'List webhook endpoints that fail', fixed: { failing: 'true' } },
+  getEndpoint: { name: 'endpoints show' },
+  getAccountHealth: { name: 'health' },
+  listAttention: { name: 'attention' },
+  listTraffic: { name: 'traffic' },
   listServices: { name: 'services' },
   listAudit: { name: 'audit' },
   getTrace: { name: 'trace' },
 };
 
-/** The look at everything that can be wrong: it sends the requests of six commands. */
+/** The look at everything that can be wrong: it sends the requests of seven commands. */
 export const checkCommand: Command = {
   name: 'check',
   summary: 'Show what to look at if customers complain, in the order of docs/operations.md',
@@ -81,11 +86,31 @@ export function findCommands(args: string[]): { found: Command[]; rest: string[]
   return { found: [], rest: args };
 }
 
-/** Returns the tool's usage: all commands. */
+/** Returns what to write instead of a name that no command has: the commands of the same noun, else the one that is spelt most like it. */
+export function suggest(args: readonly string[]): string {
+  const ofNoun = commands.filter(({ name }) => name.split(' ')[0] === args[0]);
+  const distanceOf = ({ name }: Command) =>
+    diff(args.slice(0, name.split(' ').length).join(' ').slice(0, 50), name).filter(([change]) => change !== 0).length;
+  const [nearest] = commands.toSorted((one, other) => distanceOf(one) - distanceOf(other));
+  const meant = ofNoun.length > 0 ? ofNoun : [nearest!];
+  const name = args.slice(0, 2).join(' ');
+  return [`there is no command "${name}"; the nearest:`, ...meant.map(line), '', '--help lists all'].join('\n');
+}
+
+const line = (command: Command) => `  ${synopsis(command).padEnd(48)} ${command.summary}`;
+
+/** Returns the tool's usage: where to begin, then all commands. */
 export function usage(): string {
   return [
     'admin <command> [arguments] [--flags] [--json] [--help]',
-    ...commands.map((each) => `  ${synopsis(each).padEnd(48)} ${each.summary}`),
+    '',
+    'Begin with:',
+    '  check [--account <id>]     What to look at, and the commands that mend it',
+    '  queues list --attention    Queues that need attention',
+    '  accounts list --q <text>   Accounts by a part of their name, or by an id',
+    '',
+    'All commands:',
+    ...commands.map(line),
     '',
     'ADMIN_URL (or ADMIN_PORT) and ADMIN_TOKEN set the address and the token; without them, those of a running npm start are read from .platform/.',
     'Exit codes: 0 done, 1 refused or no response, 2 used wrongly.',

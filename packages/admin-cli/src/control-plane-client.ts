@@ -78,7 +78,7 @@ export async function send(
   signal: AbortSignal,
 ): Promise<Answer<unknown>> {
   const target = new URL(url.replace(/\/$/, '') + path);
-  if (method === 'GET') target.search = new URLSearchParams(fields as Record<string, string>).toString();
+  if (!body) target.search = new URLSearchParams(fields as Record<string, string>).toString();
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   try {
     const response = await fetch(target, { method, headers, body: body ? JSON.stringify(fields) : null, signal });

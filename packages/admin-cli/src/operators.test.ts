@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { deadEvent, failingEndpoint, idOf, liveProcess, page, queue, trace } from '../test/operator-fixtures.ts';
+import {
+  deadEvent,
+  failingEndpoint,
+  health,
+  idOf,
+  liveProcess,
+  page,
+  queue,
+  trace,
+} from '../test/operator-fixtures.ts';
 import { useStandIn } from '../test/stand-in-control-plane.ts';
 
 const { plane, run } = useStandIn();
@@ -22,8 +31,12 @@ describe('commands that change something', () => {
       { operation: 'pauseQueue', params: path, fields: { endpoint: idOf(2), reason: 'down' } },
     ],
     [
-      `queues resume webhooks deliveries --account ${idOf(1)}`,
-      { operation: 'resumeQueue', params: path, fields: { account: idOf(1) } },
+      `endpoints enable ${idOf(2)} --reason mended`,
+      { operation: 'enableEndpoint', params: { endpoint_id: idOf(2) }, fields: { reason: 'mended' } },
+    ],
+    [
+      `keys revoke ${idOf(3)} --reason leaked`,
+      { operation: 'revokeKey', params: { key_id: idOf(3) }, fields: { reason: 'leaked' } },
     ],
     [`dead requeue ${idOf(7)}`, { operation: 'requeueDeadEvent', params: { dead_id: idOf(7) }, fields: {} }],
     [
@@ -36,7 +49,31 @@ describe('commands that change something', () => {
     expect(await lines(`${line} --json`)).toEqual(['{}']);
   });
 
-  it.each<[string, 'retryQueue' | 'requeueDeadEvents' | 'republishEvents', object, string]>([
+  it('resumes a queue after a look at its pauses, and says of one that has no pause of exactly this part that it was not paused', async () => {
+    const pause = { account: idOf(1), endpoint: null, reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
+    plane.give('getQueue', { ...queue({ pauses: [pause] }), top: [] });
+    const resume = 'queues resume webhooks deliveries';
+    expect(await lines(`${resume} --account ${idOf(1)} --reason mended`)).toEqual(['done']);
+    expect(plane.seen).toMatchObject([
+      { operation: 'getQueue', params: path },
+      { operation: 'resumeQueue', params: path, fields: { account: idOf(1), reason: 'mended' } },
+    ]);
+    expect(await lines(resume)).toEqual([
+      'nothing to resume: that was not paused',
+      `paused: account ${idOf(1)}, by anna 1h ago: down`,
+    ]);
+    expect(plane.seen.at(-1)).toMatchObject({ operation: 'resumeQueue', fields: {} });
+    expect(await lines(`${resume} --json`)).toEqual(['{}']);
+  });
+
+  it.each<
+    [
+      string,
+      'retryQueue' | 'requeueDeadEvents' | 'republishEvents' | 'replayEndpoint' | 'resendMessages',
+      object,
+      string,
+    ]
+  >([
     ['queues retry webhooks deliveries', 'retryQueue', {}, 'due now'],
     [
       `dead requeue --service calendar --queue contact.updated --account ${idOf(1)}`,
@@ -49,6 +86,18 @@ describe('commands that change something', () => {
       'republishEvents',
       { since: '2026-11-20T00:00:00Z', service: 'cdp' },
       'published again',
+    ],
+    [
+      `endpoints replay ${idOf(2)} --since 2026-11-20T00:00:00Z`,
+      'replayEndpoint',
+      { since: '2026-11-20T00:00:00Z' },
+      'deliveries are sent again',
+    ],
+    [
+      `messages resend ${idOf(1)} --since 2026-11-20T00:00:00Z --code rejected`,
+      'resendMessages',
+      { since: '2026-11-20T00:00:00Z', code: 'rejected' },
+      'messages are sent again',
     ],
   ])('%s says how many it matched, and what becomes of them', async (line, operation, fields, what) => {
     plane.give(operation, { matched: 3 });
@@ -183,8 +232,8 @@ describe('commands that show something', () => {
       `  oldest 2m  account ${idOf(1)}`,
       `  error ${error}`,
       '',
-      'at                ready  running  waiting  dead',
-      '2026-11-20 11:58      3        0       40     0',
+      'at                 ready  running  waiting  dead',
+      '2026-11-20 11:58Z      3        0       40     0',
     ]);
     plane.give('getQueue', { ...queue(depth), top: [part] });
     expect((await lines('queues show webhooks deliveries')).slice(-2)).toEqual([
@@ -271,10 +320,10 @@ describe('commands that show something', () => {
     expect(await lines('audit --actor anna')).toEqual([
       'age  actor  action           target',
       ` 2m  anna   accounts.update  accounts/${idOf(3)}`,
-      '  at 2026-11-20 11:58',
+      '  at 2026-11-20 11:58Z',
       '  change {"name":"A","created_at":"2026-11-01T08:30:00.000Z"} → {"name":"B","created_at":"2026-11-01T08:30:00.000Z"}',
       ' 2m  anna   queues.pause     webhooks/deliveries',
-      `  at 2026-11-20 11:58  account ${idOf(3)}`,
+      `  at 2026-11-20 11:58Z  account ${idOf(3)}`,
       `  change {"account":"${idOf(3)}","reason":"down"}`,
     ]);
     expect(plane.seen).toMatchObject([{ operation: 'listAudit', fields: { actor: 'anna' } }]);
@@ -290,9 +339,47 @@ describe('commands that show something', () => {
     expect(plane.seen.at(-1)).toMatchObject({ fields: { request_status: 'ok', min_duration_ms: 30 } });
     expect(shown.slice(1)).toEqual([
       `${'f'.repeat(32)}  30s  35.2  ok      bookAppointment   5,371`,
-      `  all error  spans 12  account ${idOf(1)}`,
-      '  request req_1',
+      '  all error  spans 12  at 2026-11-20 11:59Z',
+      `  account ${idOf(1)}  request req_1`,
     ]);
+  });
+
+  it('shows traffic as a table, and what an account meets without what is nothing, times in UTC', async () => {
+    const minute = { minute: '2026-11-20T12:58:00.000+01:00', requests: 12, s2xx: 10, s4xx: 2, s5xx: 0, limited: 2 };
+    plane.give('listTraffic', { data: [{ ...minute, p99_ms: 35 }] });
+    expect((await lines(`traffic --account ${idOf(1)}`))[1]).toMatch(/^2026-11-20 11:58Z +12 +10 +2 +0 +2 +35$/);
+    plane.give('getAccountHealth', health({}));
+    expect(await lines(`health ${idOf(1)}`)).toEqual(['suspended  false']);
+    const failed = { channel: 'sms' as const, code: 'rejected', count: 3, last_error: 'no such route' };
+    const messages = { failed_24h: [{ ...failed, last_at: '2026-11-20T11:58:00.000Z' }], channels: [] };
+    const last_hour = { total: 7, by_code: { module_off: 2, rate_limited: 0 } };
+    plane.give('getAccountHealth', health({ requests: { last_hour }, messages, modules_off: ['crm', 'cdp'] }));
+    expect(await lines(`health ${idOf(1)}`)).toEqual([
+      'requests.last_hour.total               7',
+      'requests.last_hour.by_code.module_off  2',
+      'modules_off                            crm,cdp',
+      'suspended                              false',
+      '',
+      'messages.failed_24h:',
+      'channel  code      count  last_at            last_error',
+      'sms      rejected      3  2026-11-20 11:58Z  no such route',
+    ]);
+  });
+
+  it('finds accounts by a part of their name', async () => {
+    plane.give('listAccounts', page());
+    expect(await lines('accounts list --q acme')).toEqual(['none']);
+    expect(plane.seen).toMatchObject([{ operation: 'listAccounts', fields: { q: 'acme' } }]);
+  });
+
+  it.each([
+    ['queues explode', 'queues list'],
+    ['acount list', 'accounts list'],
+    ['chek', 'check'],
+    ['trafic', 'traffic'],
+  ])('of %j, which there is not, says the nearest: %s', async (line, nearest) => {
+    const { exitCode, output } = await run(words(line));
+    expect([exitCode, output.split('\n')[1]]).toEqual([2, expect.stringContaining(`  ${nearest} `)]);
   });
 
   it('draws one trace as a waterfall', async () => {

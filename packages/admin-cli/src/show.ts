@@ -16,9 +16,14 @@ const views: { [Key in OperationKey]?: (body: Body<Key>, screen: Screen) => stri
   getQueue: queueLines,
   getDeadEvent: deadLines,
   getTrace: waterfall,
+  getEndpoint: sections,
+  getAccountHealth: sections,
+  listAttention: sections,
   retryQueue: ({ matched }) => [`${matched} due now`],
   requeueDeadEvents: ({ matched }) => [`${matched} requeued`],
   republishEvents: ({ matched }) => [`${matched} published again`],
+  replayEndpoint: ({ matched }) => [`${matched} deliveries are sent again`],
+  resendMessages: ({ matched }) => [`${matched} messages are sent again`],
 };
 
 /** Formats a response for people: as its operation has it, else a table for a list and a line a field for anything else. */
@@ -43,10 +48,31 @@ function listLines(key: OperationKey, { data, next, gone = [] }: List<Entry>, sc
 }
 
 /** A column for each field but objects, and but the account, which the command names. */
-function fieldColumns([first = {}]: readonly Entry[]): Columns<Entry> {
-  const isNested = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  const names = Object.keys(first).filter((name) => name !== 'account' && !isNested(first[name]));
+function fieldColumns([first = {}]: readonly Entry[], hidden = 'account'): Columns<Entry> {
+  const names = Object.keys(first).filter((name) => name !== hidden && !isRecord(first[name]));
   return Object.fromEntries(names.map((name) => [name, name]));
+}
+
+/** A line for each field, named by its path, and a table for each list below them; what is empty or 0 is left out. */
+function sections(body: object, screen: Screen): string[] {
+  const filled = leavesOf(body).filter(([, value]) => value !== 0 && value !== null && `${value}` !== '');
+  const isTable = ([, value]: Leaf) => Array.isArray(value) && isRecord(value[0]);
+  const { tables = [], fields } = Object.groupBy(filled, (leaf) => (isTable(leaf) ? 'tables' : 'fields'));
+  const shown = tables.map(([name, rows]) => [`${name}:`, ...table(rows, fieldColumns(rows, ''), screen)]);
+  const parts = fields ? [record(Object.fromEntries(fields)), ...shown] : shown;
+  return parts.length === 0 ? ['none'] : parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a value of any response
+type Leaf = [path: string, value: any];
+
+const leavesOf = (thing: object, prefix = ''): Leaf[] =>
+  Object.entries(thing).flatMap(([name, value]): Leaf[] =>
+    isRecord(value) ? leavesOf(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
+  );
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A queue in the words of the list, its pauses, its parts, and the last hour where it was asked for. */

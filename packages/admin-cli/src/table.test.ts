@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Columns, table } from './table.ts';
-import { age, cut, duration, milliseconds, printable, widthOf } from './text.ts';
+import { age, cut, duration, isTimestamp, milliseconds, printable, widthOf, wrap } from './text.ts';
 
 type Row = Record<'id' | 'text' | 'more', string>;
 const columns: Columns<Row> = { id: 'id', text: 'text', more: 'more' };
@@ -59,6 +59,27 @@ describe('texts', () => {
 
   it('are cut to columns, not to characters', () => {
     expect(['abcdef', 'abcdefg', '漢字漢字'].map((text) => cut(text, 6))).toEqual(['abcdef', 'abcde…', '漢字…']);
+  });
+
+  it('are whole on lines that are never wider, words apart where they fit', () => {
+    expect(wrap('the token has expired', 12, '  ')).toEqual(['  the token', '  has', '  expired']);
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 80 }).map(printable),
+        fc.integer({ min: 4, max: 40 }),
+        (text, width) => {
+          const lines = wrap(text, width, '  ');
+          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+          const letters = (part: string) => part.replaceAll(' ', '');
+          expect(letters(lines.join(''))).toBe(letters(text));
+        },
+      ),
+    );
+  });
+
+  it('are times only if they are times', () => {
+    const times = ['2026-11-20T12:00:00+01:00', '2026-11-20T11:00:00.000Z', '2026-99-20T11:00:00Z', '2026-11-20', 7];
+    expect(times.map(isTimestamp)).toEqual([true, true, false, false, false]);
   });
 
   it('say durations and ages in one unit', () => {

@@ -1,4 +1,4 @@
-import { minute, printable, widthOf } from './text.ts';
+import { isTimestamp, minute, printable, widthOf } from './text.ts';
 
 /** Width in columns of the terminal, and the control plane's time: ages are right whatever this machine's clock says. */
 export interface Screen {
@@ -50,8 +50,7 @@ export function table<Row extends object>(rows: readonly Row[], columns: Columns
 export function cellsOf<Row extends object>(row: Row, columns: Columns<Row>, now: Date): Record<string, string> {
   const cells = Object.entries(columns).map(([title, of]) => {
     const value = typeof of === 'string' ? row[of] : of(row, now);
-    const isTime = /(?:^|_)at$/.test(title) && typeof value === 'string';
-    return [title, printable(isTime ? minute(value) : textOf(value))];
+    return [title, printable(textOf(value))];
   });
   return Object.fromEntries(cells) as Record<string, string>;
 }
@@ -64,6 +63,7 @@ export function record(thing: object): string[] {
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
+  if (isTimestamp(value)) return minute(value);
   if (Array.isArray(value)) return value.map(textOf).join(',') || '-';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -1,3 +1,6 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+
 const wide =
   /[\u{1100}-\u{115f}\u{2e80}-\u{a4cf}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 /** Characters that a terminal obeys or does not show. */
@@ -42,13 +45,38 @@ export function widthOf(text: string): number {
 
 /** Returns a text of at most `width` columns; `…` is the last of one that was longer. */
 export function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  return widthOf(text) <= width ? text : `${beginningOf(text, width - 1)}…`;
+}
+
+function beginningOf(text: string, width: number): string {
   let kept = '';
   for (const character of text) {
-    if (widthOf(kept + character) > width - 1) break;
+    if (widthOf(kept + character) > width) break;
     kept += character;
   }
-  return `${kept}…`;
+  return kept;
+}
+
+/** Returns a printable text as lines of at most `width` columns, each after `indent`; a word that has no room on a line is broken. */
+export function wrap(text: string, width: number, indent = ''): string[] {
+  const room = Math.max(2, width - indent.length);
+  const lines = [''];
+  for (const word of text.split(/(?<= )/)) {
+    if (widthOf(lines.at(-1) + word.trimEnd()) > room && lines.at(-1) !== '') lines.push('');
+    let rest = word;
+    while (widthOf(rest.trimEnd()) > room) {
+      const part = beginningOf(rest, room);
+      lines.splice(-1, 1, part, '');
+      rest = rest.slice(part.length);
+    }
+    lines.push(`${lines.pop()}${rest}`);
+  }
+  return lines.map((line) => indent + line.trimEnd());
+}
+
+/** Colours a text for a terminal that has colours and whose user has not set NO_COLOR; without a terminal it stays as it is. */
+export function paint(format: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string, stream?: Writable): string {
+  return stream ? styleText(format, text, { stream }) : text;
 }
 
 /** Returns a duration in its largest unit: `42s`, `3m`, `26h`, `5d`. */
@@ -66,9 +94,15 @@ export function age(timestamp: string, now: Date): string {
   return seconds <= -1 ? `in ${duration(-seconds)}` : duration(seconds);
 }
 
-/** Returns a timestamp in UTC to the minute: `2026-11-20 08:00`. */
+/** Returns a timestamp in UTC to the minute: `2026-11-20 08:00Z`. */
 export function minute(timestamp: string): string {
-  return new Date(timestamp).toISOString().slice(0, 16).replace('T', ' ');
+  return `${new Date(timestamp).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+}
+
+/** Returns whether a value is a timestamp as the contracts have them, whatever its offset. */
+export function isTimestamp(value: unknown): value is string {
+  const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+  return typeof value === 'string' && form.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 /** Returns a number of milliseconds with three digits of it: `0.42`, `35.2`, `1,204`. */

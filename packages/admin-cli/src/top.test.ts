@@ -67,6 +67,21 @@ describe('top at a terminal', () => {
     expect(text().indexOf(leave)).toBeGreaterThan(text().indexOf(enter));
   });
 
+  it('has no colours with NO_COLOR, breaks an error to show it whole, and says of empty queues only how many there are', async () => {
+    const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms, 8 bytes read of what their proxy sent';
+    plane.give('listEndpoints', { ...page(failingEndpoint({ last_error: error })), gone: [] });
+    const empty = ['messages', 'receipts'].map((name) => queue({ queue: name }));
+    plane.give('listQueues', { data: [queue({ ready: 4711 }), ...empty], gone: [] });
+    const command = `stty rows 20 cols 80; NO_COLOR=1 TERM=xterm-256color '${process.execPath}' '${program}' top`;
+    const { child, text, ended } = start('script', ['-qec', command, '/dev/null']);
+    await waitFor('a frame', () => text().includes('2 queues are empty'));
+    child.stdin.write('q');
+    expect(await ended).toBe(0);
+    expect(text()).not.toContain('\u001b[33m');
+    expect(text()).not.toContain('receipts');
+    expect(text().replaceAll('\u001b[K', '').replaceAll('\r', '').replaceAll('\n', ' ')).toContain(error);
+  });
+
   it('restores the terminal when a signal ends it', async () => {
     const { rawModes, outcome, text } = startWithin();
     await waitFor('a frame', () => text().includes('4711'));
@@ -107,7 +122,7 @@ describe('top at a terminal', () => {
     const lines = last().split('\u001b[K\r\n');
     expect(lines).toHaveLength(20);
     expect(lines.filter((line) => line.includes('respond'))).toEqual([
-      'crm does not respond: its processes are not listed',
+      '\u001b[33mcrm does not respond: its processes are not listed\u001b[39m',
     ]);
     expect(lines[9]).toBe('and 25 more');
     input.write('q');

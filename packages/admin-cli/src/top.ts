@@ -2,11 +2,11 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as after } from 'node:timers/promises';
 import { adminOperations, type Queue } from '@customer-platform/contracts/accounts';
 import { needsAttention } from '@customer-platform/contracts/operators';
-import { findingsOf, goneFindings } from './check.ts';
 import { queueColumns } from './columns.ts';
 import { type Answer, type Body, type ControlPlane, type Refusal, refusalOf, send } from './control-plane-client.ts';
+import { findingsOf, goneFindings } from './findings.ts';
 import { table } from './table.ts';
-import { cut, jsonLine, printable } from './text.ts';
+import { cut, jsonLine, paint, printable, wrap } from './text.ts';
 
 /** Streams that the live view is drawn on and hears its keys from: those of a process, which may be no terminal. */
 export interface Terminal {
@@ -92,24 +92,35 @@ function frameOf(lines: string[]): string {
   return `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`;
 }
 
-/** Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. */
-function draw(url: string, { answers, errors }: Look, { columns = 80, rows = 24 }: Terminal['output']): string[] {
+/**
+ * Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. What needs attention is whole where it
+ * fits into half of the rows; queues with nothing in them are a number.
+ */
+function draw(url: string, { answers, errors }: Look, output: Terminal['output']): string[] {
+  const { columns = 80, rows = 24 } = output;
   const now = timeOf(answers);
   const refusals = errors.map(({ code, message }) => `! ${code}: ${message}`);
-  const attention = [...refusals, ...(now ? findings(answers, now) : [])];
+  const texts = [...refusals, ...(now ? findings(answers, now) : [])];
+  const attention = texts.map((text, index) =>
+    wrap(printable(text), columns).map((line) => paint(index < refusals.length ? 'red' : 'yellow', line, output)),
+  );
   const room = Math.max(1, Math.floor(rows / 2) - 2);
-  const left = attention.length - room;
+  const fits = attention.filter((_lines, index) => index === 0 || attention.slice(0, index + 1).flat().length <= room);
+  const left = attention.length - fits.length;
   const depthOf = ({ ready, running, waiting }: Queue) => ready + running + waiting;
-  const deepest = (answers.listQueues?.body.data ?? []).toSorted((one, other) => depthOf(other) - depthOf(one));
+  const queues = answers.listQueues?.body.data ?? [];
+  const deepest = queues
+    .filter((queue) => depthOf(queue) > 0 || needsAttention(queue))
+    .toSorted((one, other) => depthOf(other) - depthOf(one));
   const { error, ...titles } = queueColumns;
   const lines = [
-    `${url}  ${now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response'}  q ends`,
-    ...(attention.length > 0 ? attention.slice(0, room) : ['nothing needs attention']),
+    cut(printable(`${url}  ${now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response'}  q ends`), columns),
+    ...(attention.length > 0 ? fits.flat().slice(0, room) : [paint('green', 'nothing needs attention', output)]),
     ...(left > 0 ? [`and ${left} more`] : []),
-    '',
-    ...(now ? table(deepest, titles, { columns, now }) : []),
+    queues.length > deepest.length ? paint('dim', `${queues.length - deepest.length} queues are empty`, output) : '',
+    ...(now && deepest.length > 0 ? table(deepest, titles, { columns, now }).map((line) => cut(line, columns)) : []),
   ];
-  return lines.slice(0, rows).map((line) => cut(printable(line), columns));
+  return lines.slice(0, rows);
 }
 
 /** What needs attention, in the words of `check`. Services that are gone are named once: each list lacks the same. */

@@ -1,4 +1,5 @@
 import type {
+  AccountHealth,
   DeadEvent,
   LiveProcess,
   OperatedEndpoint,
@@ -80,6 +81,21 @@ export function trace(given: Partial<TraceSummary>): TraceSummary {
     status: 'error' as const,
     ...times,
     spans: 12,
+    ...given,
+  };
+}
+
+/** The health of an account that met nothing, but for what is given. */
+export function health(given: Partial<AccountHealth>): AccountHealth {
+  return {
+    requests: { last_hour: { total: 0, by_code: {} } },
+    keys: [],
+    messages: { failed_24h: [], channels: [] },
+    endpoints: [],
+    plans: { failed_24h: 0, last_error: null },
+    modules_off: [],
+    suspended: false,
+    gone: [],
     ...given,
   };
 }

@@ -8,6 +8,8 @@ export const runbookOf = {
   messages: 'messages-failing',
   refusals: 'key-leaked',
   stranger: 'key-leaked',
+  modules: 'module-off',
+  plans: 'work-late',
 } as const;
 
 const messageQueues = ['messages', 'fallbacks', 'receipts', 'inbound', 'reminders'];
