@@ -29,6 +29,30 @@ it('every method of a client that a page calls is an operation of the API', () =
   expect(called.filter(({ name }) => !names.has(name) && !own.test(name))).toEqual([]);
 });
 
+it('no command of a public page has a comment: zsh, the shell of macOS, takes it for arguments when it is pasted', () => {
+  const lines = publicPages().flatMap((file) =>
+    [...pageOf(file).matchAll(/^ *```sh\n([\s\S]*?)```/gm)].flatMap(([, block]) =>
+      withoutQuotes(block!)
+        .split('\n')
+        .map((line) => `${file}: ${line.trim()}`),
+    ),
+  );
+  expect(lines.length).toBeGreaterThan(100);
+  expect(lines.filter((line) => /(?:^| )#/.test(line))).toEqual([]);
+});
+
+/** Returns the files that the site's manifest lists. The reference has no file: the site draws it. */
+function publicPages(): string[] {
+  const manifest = readFileSync(new URL('../packages/docs-site/src/manifest.ts', import.meta.url), 'utf8');
+  const files = [...manifest.matchAll(/ file: '([\w-]+\.md)'/g)].map(([, file]) => file!);
+  return files.filter((file) => file !== 'reference.md');
+}
+
+/** Returns commands without what stands in quotes, so that a `#` in a text does not count. */
+function withoutQuotes(commands: string): string {
+  return commands.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, "''");
+}
+
 /** Returns a name of the client for Python as the client for TypeScript has it: `free_times` is `freeTimes`. */
 function camelCase(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
