@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from typing import Any
 
 import pytest
 
@@ -74,3 +75,11 @@ def test_both_clients_have_the_same_methods() -> None:
         assert names(blocking) == names(waiting)
         assert len(names(blocking)) > 150
         assert "calendar.staff.time_off.create" in names(blocking)
+
+
+def test_a_list_has_no_data_of_its_own_and_says_how_to_get_a_page() -> None:
+    listed: Any = AsyncClient(base_url="http://127.0.0.1", api_key="cp_test_key").cdp.contacts.list()
+    with pytest.raises(
+        AttributeError, match=r"'AsyncPages' object has no attribute 'data': `await ….page\(\)` requests"
+    ):
+        _ = listed.data

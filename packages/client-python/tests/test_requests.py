@@ -7,6 +7,7 @@ import pickle
 import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,3 +242,11 @@ def test_threads_share_a_client(server: ScriptedServer, client: Client) -> None:
     for each in threads:
         each.join(20)
     assert names == ["Zoë 😀"] * 16
+
+
+def test_a_list_has_no_data_of_its_own_and_says_how_to_get_a_page(client: Client) -> None:
+    listed: Any = client.cdp.contacts.list()
+    with pytest.raises(AttributeError, match=r"'Pages' object has no attribute 'data': `\.page\(\)` requests a page"):
+        _ = listed.data
+    with pytest.raises(AttributeError, match=r"no attribute 'dta'$"):
+        _ = listed.dta

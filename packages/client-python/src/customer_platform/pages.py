@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ._api import Api, AsyncApi
 from ._requests import Request
@@ -49,6 +49,12 @@ class Pages(Generic[T]):
         for page in self.pages():
             yield from page.data
 
+    # Hidden from type checkers, which find a wrong attribute by themselves.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _no_attribute(self, name, "`.page()`")
+
 
 class AsyncPages(Generic[T]):
     """A list in asyncio: `async for` has all entries, which are requested page by page; `await page()` has one page."""
@@ -76,6 +82,20 @@ class AsyncPages(Generic[T]):
         async for page in self.pages():
             for each in page.data:
                 yield each
+
+    # Hidden from type checkers, which find a wrong attribute by themselves.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _no_attribute(self, name, "`await ….page()`")
+
+
+def _no_attribute(pages: object, name: str, call: str) -> AttributeError:
+    """Returns the error for an attribute that a list does not have; one that a page has says how to get a page."""
+    message = f"{type(pages).__name__!r} object has no attribute {name!r}"
+    if name in {field.name for field in fields(Page)}:
+        message += f": {call} requests a page, which has it; iterate over the list for all entries"
+    return AttributeError(message, name=name, obj=pages)
 
 
 def _page_of(parse: Callable[[Any], T]) -> Callable[[Any], Page[T]]:

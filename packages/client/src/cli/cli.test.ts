@@ -290,6 +290,17 @@ describe('the tool', () => {
   it('says what there is where a word or a flag is wrong or missing, and its version', async () => {
     const lineOf = async (...words: string[]) => (await tool.run(words)).err.split('\n')[0];
     expect(await lineOf('appointments', 'list')).toBe('There is no command "appointments list"');
+    const near = [
+      ['logn', 'login'],
+      ['contact import', 'contacts import'],
+      ['webhooks crate', 'webhooks create'],
+      ['trigr order.created', 'trigger'],
+      ['lissten --latest', 'listen'],
+    ];
+    for (const [given, meant] of near) {
+      const line = await lineOf(...given!.split(' '));
+      expect(line).toMatch(new RegExp(`^There is no command "[^"]+"; did you mean ${meant}\\?$`));
+    }
     expect(await lineOf('trigger')).toBe('trigger takes <kind>');
     expect(await lineOf('listen', '--forward-to', 'localhost:3000')).toBe(
       '--forward-to must be the URL of your server, such as http://localhost:3000/hook',

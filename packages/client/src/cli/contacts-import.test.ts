@@ -328,8 +328,8 @@ describe('contacts import', () => {
         '  Name    → name',
         '  Points  → fields.points (number)',
         '  x       → not imported',
-        'Every contact gets the tags new',
-        'These tags replace those of a contact that exists',
+        'Every contact gets the tag new',
+        'This tag replaces those of a contact that exists',
         'The first 2 rows:',
         '  name                                                      fields.points',
         '  Ada                                                       1',
@@ -355,8 +355,9 @@ describe('contacts import', () => {
       code: 2,
       err: expect.stringMatching(/^--map: .*people\.csv has no column "Nme"; its columns are "Name"\n/),
     });
-    expect((await tool.run(['contacts', 'import', file])).err).toContain(
-      '--map says what is imported, such as --map name="Name"',
+    const full = write('full.csv', 'Full name\nAda\n');
+    expect((await tool.run(['contacts', 'import', full])).err).toContain(
+      '--map says what is imported, such as --map "name=Full name"',
     );
     const broken = write('broken.csv', 'name\n"Ada\n');
     const { code, out } = await tool.run(['contacts', 'import', broken, '--json']);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { CommandCall, Option } from './command.ts';
 import { SetupError, UsageError } from './errors.ts';
+import { fileFault } from './file-faults.ts';
 
 /** Largest text in bytes that is read: the API takes no larger JSON. */
 const maxBytes = 1024 * 1024;
@@ -31,7 +32,7 @@ async function readBody(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new SetupError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new SetupError(`${file} cannot be read: ${fileFault(error)}`);
   }
 }
 

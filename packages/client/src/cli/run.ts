@@ -5,6 +5,7 @@ import { send } from '../requests/send.ts';
 import type { Command, CommandCall, Terminal } from './command.ts';
 import { commands, findCommand } from './commands/index.ts';
 import { FileError, SetupError, UsageError } from './errors.ts';
+import { nearest } from './nearest.ts';
 import { findCredentials, openSettings } from './settings.ts';
 import { jsonLine, printable } from './text.ts';
 import { commandUsage, groupUsage, helpHint, helpOption, jsonOption, usage } from './usage.ts';
@@ -57,7 +58,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 
 /** Serves what names no command: help, the version, or the first word of some. */
 function runNone(args: readonly string[], { print, note }: Surroundings): 0 | 2 {
-  const [first = ''] = args;
+  const [first = '', second = ''] = args;
   if (['--version', '-v', 'version'].includes(first)) {
     print(version());
     return 0;
@@ -67,10 +68,24 @@ function runNone(args: readonly string[], { print, note }: Surroundings): 0 | 2 
     return 0;
   }
   const begun = commands.filter(({ name }) => name.startsWith(`${first} `));
-  if (begun.length > 0) note(groupUsage(first, begun));
+  if (begun.length > 0 && !isWord(second)) note(groupUsage(first, begun));
   else if (first === '') note(usage(commands));
-  else note(`There is no command ${JSON.stringify(args.slice(0, 2).join(' '))}\n\n${usage(commands)}`);
+  else note(`${unknownCommand(args)}\n\n${usage(commands)}`);
   return 2;
+}
+
+/** Says that words name no command, and which one is named most like them. */
+function unknownCommand(args: readonly string[]): string {
+  const words = args.slice(0, 2).filter(isWord).join(' ');
+  const groups = commands.map(({ name }) => name.split(' ')[0]!);
+  const names = commands.map(({ name }) => name);
+  const near = nearest(words, names) ?? nearest(words.split(' ')[0]!, [...names, ...groups]);
+  return `There is no command ${JSON.stringify(words)}${near ? `; did you mean ${near}?` : ''}`;
+}
+
+/** Returns whether an argument is no flag. */
+function isWord(argument: string): boolean {
+  return argument !== '' && !argument.startsWith('-');
 }
 
 /** Returns the package's version. */

@@ -45,6 +45,9 @@ export async function attempt(
 /** Returns the error of a fetch that failed. Node says why in the cause of its "fetch failed". */
 export function connectionError(request: string, error: unknown): ConnectionError {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
-  const reason = cause?.message || cause?.code || message || String(error);
+  const isPlain = cause?.code === 'ERR_SSL_WRONG_VERSION_NUMBER';
+  const reason = isPlain
+    ? 'the server does not respond over https; its address may begin with http://'
+    : cause?.message || cause?.code || message || String(error);
   return new ConnectionError(`${request} failed: ${reason}`, { cause: error });
 }

@@ -245,6 +245,11 @@ describe('errors', () => {
     server = await startReceiver();
   });
 
+  it('are a failed connection that names the address, over https to a server of http alone', async () => {
+    const client = clientOf({ baseUrl: server.url.replace('http:', 'https:'), retries: 0 });
+    await expect(client.me.get()).rejects.toThrow(/ failed: the server does not respond over https; .* http:\/\/$/);
+  });
+
   it('are a redirect, which does not carry the key to another server', async () => {
     const other = await startReceiver();
     respondWith((response) => response.writeHead(307, { location: `${other.url}/v1/me` }).end());

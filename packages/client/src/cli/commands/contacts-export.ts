@@ -12,6 +12,7 @@ import { linesOf } from '../contacts/lines.ts';
 import { isJsonLines } from '../contacts/rows.ts';
 import { pageLimit } from '../entries.ts';
 import { FileError } from '../errors.ts';
+import { fileFault } from '../file-faults.ts';
 import { sendPatiently } from '../patience.ts';
 import { counted, progressOf } from '../progress.ts';
 import { jsonLine } from '../text.ts';
@@ -93,7 +94,7 @@ async function opened(path: string): Promise<FileHandle> {
     // Contacts are for their owner alone.
     return await open(path, 'w', 0o600);
   } catch (error) {
-    throw new FileError(`--output: ${path} cannot be written: ${(error as Error).message}`);
+    throw new FileError(`--output: ${path} cannot be written: ${fileFault(error)}`);
   }
 }
 

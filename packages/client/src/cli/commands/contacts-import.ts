@@ -16,7 +16,7 @@ export const contactsImport: Command = {
   parameters: '<file>',
   arity: [1, 1],
   summary: 'Import contacts from CSV or JSON Lines',
-  description: `Each row creates a contact, or updates the oldest one with its external_id, else its email, else its phone. Fields are external_id, name, phone, email, tags (with commas or semicolons between them) and fields.<name>. Without --map, columns are taken that are named like fields, as an export has them. Tags replace those that a contact has.
+  description: `Each row creates a contact, or updates the oldest one with its external_id, else its email, else its phone. Fields are external_id, name, phone, email, tags (with commas or semicolons between them) and fields.<name>. Without --map, columns are taken that are named like fields, whatever their case, as an export has them. Tags replace those that a contact has.
 The file is CSV in UTF-8, UTF-16 or windows-1252, or JSON Lines if its name ends in .jsonl or .ndjson. It is checked as a whole before anything is sent.
 Rows that are refused are written with the reason beside it, for people.csv to people.failed.csv, anew by each import. After Ctrl-C or a failure the same command goes on where it was: people.csv.import.json keeps the place until the import is done. Exit code 0 means that every row was written, 1 that some were not.`,
   options: [

@@ -104,7 +104,9 @@ describe('a file', () => {
   it('that has no rows, or is not there, is refused', async () => {
     await expect(openRows(fileOf(''))).rejects.toThrow('is empty');
     await expect(openRows(fileOf('name,email\n\n'))).rejects.toThrow('has no rows below its header');
-    await expect(openRows(join(folder, 'none.csv'))).rejects.toThrow('none.csv cannot be read: ENOENT');
+    await expect(openRows(join(folder, 'none.csv'))).rejects.toThrow(
+      'none.csv cannot be read: there is no such file or folder',
+    );
   });
 
   it('of JSON Lines has its objects, and is refused by the line that is none', async () => {
@@ -176,7 +178,8 @@ describe('a mapping', () => {
     [['name=Nme'], 'people.csv has no column "Nme"; its columns are "Name", "E-Mail", "Last, first", "City", "City"'],
     [['name=City'], 'people.csv has 2 columns "City"; rename one'],
     [['name=Name,name=E-Mail'], 'the field name is given twice'],
-    [[], 'people.csv: "Name", "E-Mail", "Last, first", "City", "City" is named like no field of a contact'],
+    [[], 'people.csv: "E-Mail", "Last, first", "City", "City" are named like no field of a contact'],
+    [[], 'such as --map "name=Name,email=E-Mail,fields.last_first=Last, first,fields.city=City"'],
   ])('%j is refused, and why', (map, reason) => {
     expect(() => mapped(map)).toThrow(reason);
   });
@@ -199,6 +202,20 @@ describe('a mapping', () => {
       );
     }
     expect(() => mapped(['fields.n=Name'], { types: ['fields.m=number'] })).toThrow('--type fields.m: is no field');
+  });
+
+  it('without --map takes columns that are named like fields, whatever their case', () => {
+    const { assignments } = mappingOf(
+      { path: 'p.csv', format: 'csv', columns: ['Name', 'EMAIL', 'fields.City'] },
+      given,
+    );
+    expect(assignments.map(({ field, column }) => [field, column])).toEqual([
+      ['name', 'Name'],
+      ['email', 'EMAIL'],
+      ['fields.City', 'fields.City'],
+    ]);
+    const one = { path: 'p.csv', format: 'csv', columns: ['name', 'Mobile phone'] } as const;
+    expect(() => mappingOf(one, given)).toThrow(/"Mobile phone" is named like .*"name=name,phone=Mobile phone"$/);
   });
 
   it('leaves what an empty cell says nothing of, or clears it', () => {

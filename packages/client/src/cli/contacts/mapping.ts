@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { fromCell, tagsOfCell } from './cells.ts';
+import { likelyField } from './likely-field.ts';
 import { errorColumn, type Row, type RowFile } from './rows.ts';
 
 /** Types that the value of a custom field may have. */
@@ -81,6 +82,14 @@ function pairsOf(text: string): [field: string, column: string][] {
   });
 }
 
+/** Returns the --map of pairs, without those whose field or column stands there before. */
+function mapOf(pairs: readonly [field: string, column: string][]): string {
+  const once = pairs.filter(
+    ([field, column], index) => !pairs.slice(0, index).some((pair) => pair[0] === field || pair[1] === column),
+  );
+  return once.map(([field, column]) => `${field}=${column}`).join(',');
+}
+
 function typeOf(text: string): [field: string, type: FieldType] {
   const at = text.lastIndexOf('=');
   const [field, name] = [text.slice(0, at).trim().normalize(), text.slice(at + 1).trim()];
@@ -91,16 +100,24 @@ function typeOf(text: string): [field: string, type: FieldType] {
   );
 }
 
-/** Returns the pairs of columns that are named like fields. Any other must be mapped: it is not left out unsaid. */
+/** Returns the pairs of columns that are named like fields, whatever their case. Any other must be mapped: it is not left out unsaid. */
 function namedLikeFields({ path, format, columns }: Pick<RowFile, 'path' | 'format' | 'columns'>): [string, string][] {
-  const isField = (name: string) =>
-    plainFields.includes(name) || name.startsWith(prefix) || (format === 'jsonl' && name === 'fields');
-  const others = columns.filter((name) => !isField(name) && !otherColumns.includes(name));
+  const fieldOf = (name: string) => {
+    if (name.startsWith(prefix) || (format === 'jsonl' && name === 'fields')) return name;
+    return plainFields.find((field) => field === name.trim().toLowerCase());
+  };
+  const others = columns.filter((name) => fieldOf(name) === undefined && !otherColumns.includes(name));
   if (others.length > 0) {
-    const rule = `--map says what is imported, such as --map name=${JSON.stringify(others[0])}`;
-    throw new UsageError(`${path}: ${quoted(others)} is named like no field of a contact; ${fieldRule}. ${rule}`);
+    const are = others.length === 1 ? 'is' : 'are';
+    const given = columns.filter((name) => !otherColumns.includes(name));
+    const pairs = given.map((name): [string, string] => [fieldOf(name) ?? likelyField(name), name]);
+    const rule = `--map says what is imported, such as --map ${JSON.stringify(mapOf(pairs))}`;
+    throw new UsageError(`${path}: ${quoted(others)} ${are} named like no field of a contact; ${fieldRule}. ${rule}`);
   }
-  return columns.filter(isField).map((name) => [name, name]);
+  return columns.flatMap((name): [string, string][] => {
+    const field = fieldOf(name);
+    return field === undefined ? [] : [[field, name]];
+  });
 }
 
 function checkColumn({ path, columns }: Pick<RowFile, 'path' | 'columns'>, column: string): void {

@@ -15,12 +15,19 @@ export async function previewLines(file: RowFile, mapping: Mapping): Promise<str
     ...ignored.map((column) => [column, '→ not imported']),
   ];
   const contacts = (await firstRows(file)).map((row) => cellsOf(row, mapping));
-  const hasTags = tags.length > 0 || assignments.some(({ field }) => field === 'tags');
+  const mapsTags = assignments.some(({ field }) => field === 'tags');
+  const hasTags = tags.length > 0 || mapsTags;
   return [
     `${printable(file.path)}: ${counted(file.rowCount)} rows, ${printable(file.description)}`,
     ...indented(columns),
-    ...(tags.length > 0 ? [`Every contact gets the tags ${printable(tags.join(', '))}`] : []),
-    ...(hasTags ? ['These tags replace those of a contact that exists'] : []),
+    ...(tags.length > 0
+      ? [`Every contact gets the ${tags.length === 1 ? 'tag' : 'tags'} ${printable(tags.join(', '))}`]
+      : []),
+    ...(hasTags
+      ? [
+          `${tags.length === 1 && !mapsTags ? 'This tag replaces' : 'These tags replace'} those of a contact that exists`,
+        ]
+      : []),
     `The first ${contacts.length === 1 ? 'row' : `${contacts.length} rows`}:`,
     ...indented([assignments.map(({ field }) => field), ...contacts]),
   ];

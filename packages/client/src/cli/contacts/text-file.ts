@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { FileError } from '../errors.ts';
+import { fileFault } from '../file-faults.ts';
 
 /** Encodings that a file of contacts may have. */
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
@@ -38,7 +39,7 @@ export async function openTextFile(path: string): Promise<TextFile> {
     const found = candidates.find(({ takes }) => takes());
     if (found) return { path, encoding: found.encoding, hash: hash.digest('hex') };
   } catch (error) {
-    throw new FileError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new FileError(`${path} cannot be read: ${fileFault(error)}`);
   }
   throw new FileError(
     `${path} is not text in UTF-8, UTF-16 or windows-1252: save it as CSV in UTF-8, or as JSON Lines. A spreadsheet's own format is not read`,
@@ -52,7 +53,7 @@ export async function* textOf({ path, encoding }: TextFile): AsyncGenerator<stri
     for await (const chunk of createReadStream(path)) yield decode(chunk as Buffer);
     yield decode();
   } catch (error) {
-    throw new FileError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new FileError(`${path} cannot be read: ${fileFault(error)}`);
   }
 }
 

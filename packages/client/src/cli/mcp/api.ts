@@ -1,7 +1,7 @@
 import type { Me } from '../../generated/types.ts';
-import { attempt } from '../../requests/attempt.ts';
-import { addressOf, type ClientOptions, send } from '../../requests/send.ts';
+import { type ClientOptions, send } from '../../requests/send.ts';
 import { type ApiDocument, type Operation, operationsOf } from './document.ts';
+import { type Guide, guidesOf, readPage, readSections, type Section } from './guides.ts';
 
 /** What a platform offers to a key. */
 export interface Api {
@@ -9,22 +9,13 @@ export interface Api {
   operations: Operation[];
   /** Pages of the documentation; none where the platform serves none. */
   guides: Guide[];
+  /** Returns what stands in the guides, read when it is first needed. It throws a RequestError. */
+  sections(signal: AbortSignal): Promise<readonly Section[]>;
   me: Me;
-}
-
-/** A page of the documentation. */
-export interface Guide {
-  /** Its name in addresses, such as `webhooks`. */
-  page: string;
-  title: string;
-  description: string;
 }
 
 /** Milliseconds after which the document is read again: a platform gets releases while an assistant runs. */
 const maxAgeMs = 600_000;
-/** Milliseconds until a page must be there. */
-const pageTimeoutMs = 30_000;
-
 /** Returns a function that returns the API, read when it is first needed and every ten minutes. It throws a RequestError. */
 export function apiReader(client: ClientOptions): (signal: AbortSignal) => Promise<Api> {
   let known: { api: Api; readAt: number } | undefined;
@@ -42,25 +33,8 @@ async function readApi(client: ClientOptions, signal: AbortSignal): Promise<Api>
     read<Me>('/v1/me'),
     readPage(client, '/llms.txt', signal),
   ]);
-  return { document, operations: operationsOf(document), guides: guidesOf(index ?? ''), me };
-}
-
-/** Returns a page of the documentation as Markdown; undefined if there is none. Throws a RequestError. */
-export async function readPage(client: ClientOptions, path: string, signal: AbortSignal): Promise<string | undefined> {
-  const request = { url: addressOf(client.baseUrl, path), method: 'GET', headers: new Headers() };
-  const { response, text } = await attempt(request, {
-    fetch: client.fetch ?? fetch,
-    timeoutMs: pageTimeoutMs,
-    signal,
-  });
-  return response.ok ? text : undefined;
-}
-
-/** Returns the guides that an llms.txt lists, as `- [Title](/docs/page.md): description`. */
-function guidesOf(index: string): Guide[] {
-  return index.split('\n').flatMap((line) => {
-    const [, title, address = '', description = ''] = /^- \[([^\]]+)\]\(([^)]+)\)(?:: (.*))?$/.exec(line) ?? [];
-    const page = /\/docs\/([\w-]+)\.md$/.exec(address)?.[1];
-    return title && page ? [{ page, title, description }] : [];
-  });
+  const guides = guidesOf(index ?? '');
+  let known: Section[] | undefined;
+  const sections = async (each: AbortSignal) => (known ??= await readSections(client, guides, each));
+  return { document, operations: operationsOf(document), guides, sections, me };
 }

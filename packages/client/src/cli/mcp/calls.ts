@@ -2,7 +2,7 @@ import { type ClientOptions, send } from '../../requests/send.ts';
 import { UsageError } from '../errors.ts';
 import type { Api } from './api.ts';
 import type { Operation } from './document.ts';
-import { findOperation, search } from './search.ts';
+import { findOperation, findOperations } from './search.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** Arguments of the tools that call operations. */
@@ -28,7 +28,7 @@ export interface PreparedCall {
 export function operationNamed(api: Api, text: string): Operation {
   const operation = findOperation(api, text);
   if (operation) return operation;
-  const similar = search(api, text).operations.slice(0, 3);
+  const similar = findOperations(api, text).slice(0, 3);
   const proposal = similar.length > 0 ? `, did you mean ${similar.map((each) => each.operation).join(', ')}?` : ';';
   throw new UsageError(
     `operation: there is no ${JSON.stringify(text)}${proposal} search_operations finds the operations`,

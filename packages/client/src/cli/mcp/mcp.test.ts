@@ -222,10 +222,17 @@ describe('a call that cannot be done says why', () => {
 
 it('the command tells on the standard error which key it has, and ends when its assistant does', async () => {
   const live = await start(account.key);
-  expect(live.err()).toMatch(/^Serving http\S+ with a live key; it asks before each write\./);
+  expect(live.err()).toMatch(
+    /^Serving http\S+ with a live key; it asks before each write, and refuses it where your assistant cannot ask\./,
+  );
   const sandbox = await start(account.testKey, ['--read-only']);
   expect(sandbox.err()).toContain('with a sandbox key; it offers no writes');
   const { pid } = sandbox.client.transport as unknown as { pid: number };
   await sandbox.close();
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
+
+it('with a key that the platform does not take the command ends at once and says so', async () => {
+  const started = open('cp_test_wrong');
+  await expect(started).rejects.toThrow(/does not take the key: .* Set CUSTOMER_PLATFORM_KEY, or run .* login/);
 });

@@ -5,4 +5,4 @@
 export { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 export { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 export { default as MiniSearch } from 'minisearch';
-export { record, strictObject, string, unknown } from 'zod';
+export { int, record, strictObject, string, unknown } from 'zod';

@@ -19,6 +19,14 @@ export function resultOf(value: unknown, rest: string): ToolResult {
   return { content: [{ type: 'text', text: cut }] };
 }
 
+/** Returns a result with a page from a character on, as far as it fits. */
+export function pageResult(page: string, offset: number): ToolResult {
+  const end = offset + mostCharacters;
+  const text = page.slice(offset, end);
+  const rest = `[${end} of ${page.length} characters so far; read on with offset ${end}]`;
+  return { content: [{ type: 'text', text: end < page.length ? `${text}\n${rest}` : text }] };
+}
+
 /** Returns the result of a call that was not done, which tells the assistant why. */
 export function failure(text: string): ToolResult {
   return { content: [{ type: 'text', text }], isError: true };

@@ -1,36 +1,51 @@
 import type { Me } from '../../generated/types.ts';
-import type { Api, Guide } from './api.ts';
+import type { Api } from './api.ts';
 import type { Operation } from './document.ts';
+import type { Guide, Section } from './guides.ts';
 import { MiniSearch } from './packages.ts';
+import { termsOf, wordsOf } from './words.ts';
 
 /** Most operations, and most guides, that a search returns. */
 const most = { operations: 12, guides: 5 };
 
-/** What a search finds, the best first. */
-export interface Found {
-  operations: { operation: string; note: string | undefined }[];
-  guides: Guide[];
+/** An operation that a search found. */
+interface FoundOperation {
+  operation: string;
+  /** Why the key cannot call it. */
+  note: string | undefined;
+  [key: string]: unknown;
 }
 
-/** Returns the operations and the guides that fit a query. */
-export function search(api: Api, query: string): Found {
-  const operations = api.operations.map((operation, id) => ({
-    id,
-    name: `${words(operation.id)} ${words(operation.name)}`,
-    path: operation.path,
-    summary: operation.summary,
-    description: operation.description,
-  }));
-  const guides = api.guides.map(({ page, title, description }, id) => ({
-    id,
-    name: page,
-    summary: title,
+/** A guide that a search found, and where in it what was looked for begins, if that is not its beginning. */
+type FoundGuide = Guide & { section?: string; offset?: number };
+
+/** Returns the operations that fit a query, the best first. */
+export function findOperations({ operations, me }: Pick<Api, 'operations' | 'me'>, query: string): FoundOperation[] {
+  const entries = operations.map(({ id, name, path, summary, description }) => ({
+    name: `${id} ${name}`,
+    path,
+    summary,
     description,
   }));
-  return {
-    operations: best(operations, query, most.operations).map((index) => listed(api.operations[index]!, api.me)),
-    guides: best(guides, query, most.guides).map((index) => api.guides[index]!),
-  };
+  return best(entries, query)
+    .slice(0, most.operations)
+    .map((index) => listed(operations[index]!, me));
+}
+
+/** Returns the guides with sections that fit a query, the best first, each once. */
+export function findGuides(sections: readonly Section[], query: string): FoundGuide[] {
+  const entries = sections.map(({ guide, heading, offset, text }) => ({
+    name: `${guide.page} ${guide.title}`,
+    path: '',
+    summary: offset === 0 ? `${heading} ${guide.description}` : heading,
+    description: text,
+  }));
+  const found = new Map<string, FoundGuide>();
+  for (const index of best(entries, query)) {
+    const { guide, heading, offset } = sections[index]!;
+    if (!found.has(guide.page)) found.set(guide.page, offset === 0 ? guide : { ...guide, section: heading, offset });
+  }
+  return [...found.values()].slice(0, most.guides);
 }
 
 /** Returns an operation by its id or its name in the clients; undefined for any other text. */
@@ -47,32 +62,30 @@ export function refusalOf({ scope, module, obstacle }: Operation, me: Me): strin
   return isOff ? `The module ${module} is not in the account's plan, or is switched off.` : undefined;
 }
 
-function listed(operation: Operation, me: Me): Found['operations'][number] & Record<string, unknown> {
+function listed(operation: Operation, me: Me): FoundOperation {
   const { id, name, method, path, summary, scope, isRead } = operation;
   const tool = isRead ? 'call_operation' : 'call_operation_write';
   return { operation: id, name, method, path, summary, scope, tool, note: refusalOf(operation, me) };
 }
 
 interface Entry {
-  id: number;
   name: string;
+  path: string;
   summary: string;
   description: string;
 }
 
-function best(entries: readonly Entry[], query: string, count: number): number[] {
-  const index = new MiniSearch<Entry>({
+/** Returns the places of the entries that fit a query, the best first. */
+function best(entries: readonly Entry[], query: string): number[] {
+  const index = new MiniSearch<Entry & { id: number }>({
     fields: ['name', 'path', 'summary', 'description'],
+    extractField: (entry, field) => {
+      const value = entry[field as keyof typeof entry];
+      return typeof value === 'string' ? wordsOf(value) : value;
+    },
+    processTerm: termsOf,
     searchOptions: { boost: { name: 3, summary: 3, path: 2 }, prefix: (term) => term.length > 2, fuzzy: 0.2 },
   });
-  index.addAll(entries);
-  return index
-    .search(words(query))
-    .slice(0, count)
-    .map(({ id }) => id as number);
-}
-
-/** Returns a name in camel case as words. */
-function words(name: string): string {
-  return name.replaceAll(/([a-z])([A-Z])/g, '$1 $2');
+  index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  return index.search(wordsOf(query)).map(({ id }) => id as number);
 }

@@ -1,21 +1,27 @@
 import { once } from 'node:events';
-import type { ClientOptions } from '../../requests/send.ts';
+import { isPlatformError } from '../../errors.ts';
+import { type ClientOptions, send } from '../../requests/send.ts';
 import type { CommandCall } from '../command.ts';
+import { SetupError } from '../errors.ts';
 import { StdioServerTransport } from './packages.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
-/** Serves the protocol on the standard input and output until the input ends or the signal aborts. */
+/** Milliseconds that the check of the key may take: an assistant waits for the server meanwhile. */
+const checkTimeoutMs = 5_000;
+
+/** Serves the protocol on the standard input and output until the input ends or the signal aborts. Throws SetupError for an invalid key. */
 export async function serve(
   client: ClientOptions,
   options: Pick<ServerOptions, 'isReadOnly' | 'isConfirmed'>,
   { input, note, signal }: Pick<CommandCall, 'input' | 'note' | 'signal'>,
 ): Promise<void> {
   const isLive = !client.apiKey.startsWith('cp_test_');
+  await checkKey(client, signal);
   const server = createServer(client, { ...options, isLive, signal });
   const ended = once(input, 'end', { signal });
   await server.connect(new StdioServerTransport(input));
   note(
-    `Serving ${client.baseUrl} with a ${isLive ? 'live' : 'sandbox'} key; ${ruleOf(options)}. Your assistant starts this command itself.`,
+    `Serving ${client.baseUrl} with a ${isLive ? 'live' : 'sandbox'} key; ${ruleOf({ ...options, isLive })}. Your assistant starts this command itself.`,
   );
   try {
     await ended;
@@ -24,7 +30,22 @@ export async function serve(
   }
 }
 
-function ruleOf({ isReadOnly, isConfirmed }: Pick<ServerOptions, 'isReadOnly' | 'isConfirmed'>): string {
+/** Asks the platform once whether it takes the key. Without a response the server starts all the same: its tools say what fails. */
+async function checkKey(client: ClientOptions, signal: AbortSignal): Promise<void> {
+  const once = { ...client, retries: 0, timeoutMs: checkTimeoutMs };
+  try {
+    await send(once, { method: 'GET', path: '/v1/me' }, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isPlatformError(error) || error.status !== 401) return;
+    throw new SetupError(
+      `${client.baseUrl} does not take the key: ${error.message} (${error.code}). Set CUSTOMER_PLATFORM_KEY, or run customer-platform login`,
+    );
+  }
+}
+
+function ruleOf({ isReadOnly, isConfirmed, isLive }: Omit<ServerOptions, 'signal'>): string {
   if (isReadOnly) return 'it offers no writes';
-  return isConfirmed ? 'writes are sent without asking' : 'it asks before each write';
+  if (isConfirmed) return 'writes are sent without asking';
+  return `it asks before each write, and ${isLive ? 'refuses' : 'sends'} it where your assistant cannot ask`;
 }

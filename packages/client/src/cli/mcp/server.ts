@@ -1,11 +1,12 @@
 import type { ClientOptions } from '../../requests/send.ts';
 import { refusalOfUser } from './agreement.ts';
-import { type Api, apiReader, readPage } from './api.ts';
+import { type Api, apiReader } from './api.ts';
 import { type CallArguments, callOperation, operationNamed, type PreparedCall, pagingOf, prepare } from './calls.ts';
 import { describe } from './describe.ts';
-import { McpServer, record, strictObject, string, unknown } from './packages.ts';
-import { errorResult, failure, resultOf, type ToolResult } from './results.ts';
-import { search } from './search.ts';
+import { readPage } from './guides.ts';
+import { int, McpServer, record, strictObject, string, unknown } from './packages.ts';
+import { errorResult, failure, pageResult, resultOf, type ToolResult } from './results.ts';
+import { findGuides, findOperations } from './search.ts';
 
 /** How the server treats writes. */
 export interface ServerOptions {
@@ -59,8 +60,9 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
       }),
       annotations: reads,
     },
-    withApi<{ query: string }>((api, { query }) => {
-      const found = search(api, query);
+    withApi<{ query: string }>(async (api, { query }, signal) => {
+      const guides = findGuides(await api.sections(signal), query);
+      const found = { operations: findOperations(api, query), guides };
       if (found.operations.length + found.guides.length > 0) return resultOf(found, 'search for something narrower');
       const areas = new Set(api.operations.map(({ name }) => name.split('.')[0]));
       return failure(`query: nothing fits ${JSON.stringify(query)}; the API is about ${[...areas].join(', ')}`);
@@ -84,17 +86,23 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
     'read_guide',
     {
       title: 'Read a guide',
-      description: 'Returns a page of the documentation as Markdown.',
+      description: 'Returns a page of the documentation as Markdown, from its beginning or from a section on.',
       inputSchema: strictObject({
         page: string()
           .regex(/^[\w-]+$/)
           .describe('Name of the page, as search_operations lists it'),
+        offset: int()
+          .min(0)
+          .optional()
+          .describe('Characters to leave out: the offset of a section, as search_operations lists it; default: 0'),
       }),
       annotations: reads,
     },
-    withApi<{ page: string }>(async ({ guides }, { page }, signal) => {
+    withApi<{ page: string; offset?: number | undefined }>(async ({ guides }, { page, offset = 0 }, signal) => {
       const text = await readPage(client, `/docs/${page}.md`, signal);
-      if (text !== undefined) return resultOf(text, 'read the rest in a browser');
+      if (text !== undefined && offset > 0 && offset >= text.length)
+        return failure(`offset: must be less than ${text.length}, the length of ${page}`);
+      if (text !== undefined) return pageResult(text, offset);
       const known =
         guides.length > 0 ? `the pages are ${guides.map((each) => each.page).join(', ')}` : 'there are none';
       return failure(`page: there is no ${JSON.stringify(page)}; ${known}`);
