@@ -16,15 +16,15 @@ it('has the groups in the order of the document', () => {
 });
 
 it('says what the fields of an operation mean, one level deep, in what is sent and in what comes back', () => {
-  const [, sending] = /\{ #sendMessage \}\n([\s\S]+?)\n### /.exec(writeReference(document))!;
-  const [request, response] = sending!.split('**Response 202**');
+  const [, sending] = writeReference(document).split('{ #sendMessage }');
+  const [request, response] = sending!.split('\n### ', 1)[0]!.split('**Response 202**');
   expect(request).toContain('- `channels` (array of object, required): Channels to try, in order;');
-  expect(request).toMatch(/^ {2}- `channel` \(.*`whatsapp`.*, required\): Must be set up;/m);
+  expect(request).toContain('\n  - `channel` (`whatsapp`, `sms`, `email`, required): Must be set up;');
   // The description stands beside a reference.
   expect(request).toMatch(/^- `purpose` \(`\w+`, `\w+`\): A marketing message is sent only if/m);
-  expect(response).toMatch(/^- `status` \(`scheduled`, .*\): `sent`: a provider accepted it;/m);
-  expect(response).toMatch(/^- `contact` \(object or null.*\): The recipient/m);
-  expect(response).toMatch(/^ {2}- `phone` \(string.*\): Phone number in E\.164/m);
+  expect(response).toMatch(/^- `status` \(`scheduled`, .*`refused`\): `sent`: a provider accepted it;/m);
+  expect(response).toMatch(/^- `contact` \(object or null\): The recipient/m);
+  expect(response).toMatch(/^ {2}- `phone` \(string\): Phone number in E\.164/m);
 });
 
 it('has no field without a description', () => {

@@ -56,7 +56,7 @@ function sectionOf(document: Document, { path, method, operation }: Place): stri
       'Query',
       parameters.filter((each) => each.in === 'query').map((each) => parameterLine(document, each)),
     ),
-    listOf('Body', fieldLines(document, contentOf(operation.requestBody))),
+    listOf('Body', fieldLines(document, contentOf(operation.requestBody), { isSent: true })),
     `**Errors:** ${errorsOf(document, operation).join(' · ')}`,
   ];
   return `${paragraphs.filter((each) => each).join('\n\n')}\n`;
@@ -65,7 +65,7 @@ function sectionOf(document: Document, { path, method, operation }: Place): stri
 /** Returns the fields of what an operation answers when it succeeds. */
 function responseOf(document: Document, { operation }: Place): string {
   const [status, response] = Object.entries(operation.responses).find(([each]) => each < '300')!;
-  const lines = fieldLines(document, contentOf(resolve(document, response)));
+  const lines = fieldLines(document, contentOf(resolve(document, response)), { isSent: false });
   return `\n${listOf(`Response ${status}`, lines) ?? `**Response ${status}**`}\n`;
 }
 
@@ -79,14 +79,22 @@ const parameterLine = (document: Document, { name, required, description, schema
 const contentOf = (body?: { content?: Record<string, { schema?: Schema | Reference }> }) =>
   Object.values(body?.content ?? {})[0]?.schema;
 
-/** Returns a line for each field of a value, and below it, indented, for those of the objects in it. Deeper ones are left out. */
-function fieldLines(document: Document, value: Schema | Reference | undefined, indent = ''): string[] {
+/**
+ * Returns a line for each field of a value, and below it, indented, for those of the objects in it. Deeper ones are left out. What must be
+ * there is said of what is sent alone.
+ */
+function fieldLines(
+  document: Document,
+  value: Schema | Reference | undefined,
+  { isSent }: { isSent: boolean },
+  indent = '',
+): string[] {
   const { properties = {}, required = [] } = objectIn(document, value) ?? {};
   return Object.entries(properties).flatMap(([name, field]) => {
-    const need = required.includes(name) ? ', required' : '';
+    const need = isSent && required.includes(name) ? ', required' : '';
     const { description = '' } = resolve<Schema>(document, field);
     const line = `${indent}- \`${name}\` (${typeOf(document, field)}${need}): ${oneLine(description)}`;
-    return indent === '' ? [line, ...fieldLines(document, field, '  ')] : [line];
+    return indent === '' ? [line, ...fieldLines(document, field, { isSent }, '  ')] : [line];
   });
 }
 

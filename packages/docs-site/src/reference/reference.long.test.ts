@@ -182,7 +182,7 @@ describe('an operation', () => {
     const covered = await dialog.evaluate((element) => {
       const { left, right, top, bottom } = element.getBoundingClientRect();
       const corners = [left + 12, right - 12].flatMap((x) => [top + 12, bottom - 12].map((y) => [x, y] as const));
-      return corners.filter(([x, y]) => !element.contains(document.elementFromPoint(x, y)));
+      return corners.filter(([x, y]) => !element.contains(element.ownerDocument.elementFromPoint(x, y)));
     });
     expect(covered).toEqual([]);
     // The header and the navigation are behind what closes the dialog.

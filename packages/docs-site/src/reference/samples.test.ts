@@ -78,9 +78,9 @@ it('a sample of fetch sends the request of the operation, and prints what comes 
       const log = (...values: unknown[]) => printed.push(values.at(-1));
       await AsyncFunction('fetch', 'console', sampleOf(operation, 'JavaScript fetch'))(fetchNoted, { log });
       const [url, init] = sent[0]!;
-      const pattern = new RegExp(`^http://127.0.0.1:8080${path.replaceAll(/\{\w+\}/g, '[^/?]+')}(\\?|$)`);
+      const inPath = path.split('/').map((part, place) => (part.startsWith('{') ? url.split(/[/?]/)[place + 2] : part));
       expect([sent.length, init.method, printed]).toEqual([1, method.toUpperCase(), ['received']]);
-      expect(url).toMatch(pattern);
+      expect(url.split('?', 1)[0]).toBe(`http://127.0.0.1:8080${inPath.join('/')}`);
       const content = operation.requestBody?.content['application/json'];
       if (content) expect(JSON.parse(String(init.body))).toEqual(content.example);
     }
@@ -88,9 +88,10 @@ it('a sample of fetch sends the request of the operation, and prints what comes 
 
 it('a sample of curl or requests is complete: with its import, its key and what it prints', () => {
   const curl = sampleOf(find('deleteContact'), 'curl');
-  expect(curl).toMatch(
-    /^curl 'http:\S+\/v1\/cdp\/contacts\/\S+' \\\n {2}--request DELETE \\\n {2}--header "Authorization: Bearer \$CUSTOMER_PLATFORM_KEY"$/,
-  );
+  expect(curl.split(' \\\n  ').slice(1)).toEqual([
+    '--request DELETE',
+    '--header "Authorization: Bearer $CUSTOMER_PLATFORM_KEY"',
+  ]);
   for (const operation of operations) {
     const lines = sampleOf(operation, 'Python requests').split('\n');
     expect(lines.slice(0, 3)).toEqual(['import os', '', 'import requests']);
