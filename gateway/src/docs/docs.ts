@@ -36,7 +36,7 @@ export function docsServer({ api, log, keyFile, directory = siteDirectory }: Doc
   ]);
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (isBrowserAtRoot(request)) {
-      response.writeHead(302, { Location: '/docs', 'Content-Length': 0 }).end();
+      response.writeHead(302, { Location: '/docs', Vary: 'Accept', 'Content-Length': 0 }).end();
       return true;
     }
     const path = pathOf(request);

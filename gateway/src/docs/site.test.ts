@@ -25,7 +25,11 @@ const built = {
   'pagefind/fragment/en_1a2b.pf_fragment': 'fragment',
   'images/life.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   'client.tgz': 'packed',
+  'client-1.0.0.tgz': 'packed',
   'client-python.tar.gz': 'archive',
+  'client-python-1.0.0.tar.gz': 'archive',
+  'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"><title>icon</title></svg>',
+  'robots.txt': 'User-agent: *\n',
   'llms.txt': '# Customer Platform\n',
   'csp.json': JSON.stringify({ 'script-src': ["'sha256-abc='"] }),
 };
@@ -77,6 +81,8 @@ describe('a file of the site', () => {
     ['/docs/client.tgz', 'application/gzip', 'client.tgz'],
     ['/docs/client-python.tar.gz', 'application/gzip', 'client-python.tar.gz'],
     ['/llms.txt', 'text/plain; charset=utf-8', 'llms.txt'],
+    ['/robots.txt', 'text/plain; charset=utf-8', 'robots.txt'],
+    ['/favicon.ico', 'image/svg+xml', 'favicon.svg'],
   ] as const)('is at %s as %s', async (path, type, name) => {
     for (const encoding of ['gzip', 'identity']) {
       const { status, text, headers } = await ask(path, { 'accept-encoding': encoding });
@@ -87,9 +93,14 @@ describe('a file of the site', () => {
     }
   });
 
-  it('is kept by browsers for ever if its name has its hash, and is asked for each time otherwise', async () => {
+  it('is kept by browsers for ever if its name has its hash or version, and is asked for each time otherwise', async () => {
     const kept = async (path: string) => (await ask(path)).headers.get('cache-control');
-    for (const path of ['/docs/_astro/page.a1b2.css', '/docs/pagefind/fragment/en_1a2b.pf_fragment'])
+    for (const path of [
+      '/docs/_astro/page.a1b2.css',
+      '/docs/pagefind/fragment/en_1a2b.pf_fragment',
+      '/docs/client-1.0.0.tgz',
+      '/docs/client-python-1.0.0.tar.gz',
+    ])
       expect(await kept(path)).toBe('public, max-age=31536000, immutable');
     for (const path of ['/docs', '/docs/quickstart.md', '/docs/reference/scalar.js', '/docs/client.tgz', '/llms.txt'])
       expect(await kept(path)).toBe('no-cache');
@@ -150,6 +161,8 @@ describe('a path that has no file', () => {
   it('leads to the page of the same name', async () => {
     for (const [path, target] of [
       ['/docs/', '/docs'],
+      ['/docs/index', '/docs'],
+      ['/docs/index.html', '/docs'],
       ['/docs/quickstart/', '/docs/quickstart'],
       ['/docs/quickstart.html?q=1', '/docs/quickstart?q=1'],
       ['/docs/concepts/?q=1', '/docs/concepts?q=1'],
@@ -165,6 +178,7 @@ describe('a path that has no file', () => {
     const refused = await ask('/docs/none', { accept: '*/*' });
     expect([refused.status, refused.body.error.code]).toEqual([404, 'not_found']);
     expect(refused.headers.get('cache-control')).toBe('no-store');
+    for (const { headers } of [shown, refused]) expect(headers.get('vary')).toBe('Accept, Accept-Encoding');
     expect((await ask('/docsx')).status).toBe(418);
   });
 

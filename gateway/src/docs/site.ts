@@ -31,8 +31,15 @@ const isText = (type: string) => type.includes('charset') || type === types['.sv
 
 /** Folders whose files have a hash of their content in their names. */
 const hashedFolders = ['_astro/', 'pagefind/fragment/', 'pagefind/index/'];
-/** Files of the site that are found at the root too, where assistants look for them. */
-const atRoot = ['llms.txt', 'llms-full.txt'];
+/** Archives of the clients with their version in their names. */
+const versionedArchive = /^client(-python)?-\d[\w.]*\.(tgz|tar\.gz)$/;
+/** Files of the site by the paths at the root where assistants, crawlers and browsers look for them. */
+const atRoot: ReadonlyMap<string, string> = new Map([
+  ['/llms.txt', 'llms.txt'],
+  ['/llms-full.txt', 'llms-full.txt'],
+  ['/robots.txt', 'robots.txt'],
+  ['/favicon.ico', 'favicon.svg'],
+]);
 const policyFile = 'csp.json';
 /** Text of a page in whose place each response has its nonce: the reference inserts style sheets, which carry it. */
 const noncePlace = '{csp-nonce}';
@@ -68,11 +75,11 @@ export class Site {
 
   /** Returns whether a path is one of the site, be there a file or not. */
   owns(path: string): boolean {
-    return path === '/docs' || path.startsWith('/docs/') || atRoot.some((name) => path === `/${name}`);
+    return path === '/docs' || path.startsWith('/docs/') || atRoot.has(path);
   }
 
   /**
-   * Sends the file at a path; leads `/docs/x/` and `/docs/x.html` to `/docs/x`. Throws 404 where there is none, which browsers get as a
+   * Sends the file at a path; leads `/docs/x/` and `/docs/x.html` to `/docs/x`, and `/docs/index` to `/docs`. Throws 404 where there is none, which browsers get as a
    * page, and 503 if the site was not built.
    */
   async send(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
@@ -81,10 +88,11 @@ export class Site {
         'The documentation is not built: run `npm run build -w packages/docs-site`, then start the gateway again',
       );
     const found = this.#files.get(path);
-    const plainPath = path.replace(/\/$|\.html$/, '');
+    const plainPath = path.replace(/\/index(\.html)?$|\/$|\.html$/, '');
     if (!found && this.#files.has(plainPath)) redirect(request, response, plainPath);
     else if (found) await this.#send(request, response, found, 200);
     else {
+      response.setHeader('Vary', 'Accept, Accept-Encoding');
       const page = acceptsHtml(request) ? this.#files.get('/docs/404') : undefined;
       if (!page) throw new ApiError('not_found', 'The documentation has nothing at this path; /docs has its pages');
       await this.#send(request, response, page, 404);
@@ -124,20 +132,16 @@ function listFiles(directory: string): Map<string, SiteFile> {
     const path = relative(directory, file).replaceAll('\\', '/');
     const served = siteFile(file, path);
     const page = `/docs/${path}`.replace(/(\/index)?\.html$/, '');
-    return atRoot.includes(path)
-      ? ([
-          [page, served],
-          [`/${path}`, served],
-        ] as const)
-      : ([[page, served]] as const);
+    const roots = [...atRoot].filter(([, name]) => name === path).map(([root]) => root);
+    return [page, ...roots].map((each) => [each, served] as const);
   });
   return new Map(paths);
 }
 
 function siteFile(file: string, path: string): SiteFile {
   const type = types[extname(path)] ?? 'application/octet-stream';
-  const isHashed = hashedFolders.some((folder) => path.startsWith(folder));
-  const cacheControl = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const isKept = versionedArchive.test(path) || hashedFolders.some((folder) => path.startsWith(folder));
+  const cacheControl = isKept ? 'public, max-age=31536000, immutable' : 'no-cache';
   const download = { 'Content-Disposition': `attachment; filename="${basename(path)}"` };
   return {
     file,

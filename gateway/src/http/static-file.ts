@@ -33,7 +33,8 @@ export function sendStaticFile(
   headers: Record<string, string>,
   status = 200,
 ): void {
-  response.setHeaders(new Map(Object.entries({ ETag: etag, Vary: 'Accept-Encoding', ...headers })));
+  const vary = response.getHeader('Vary') ?? 'Accept-Encoding';
+  response.setHeaders(new Map(Object.entries({ ETag: etag, Vary: String(vary), ...headers })));
   if (status === 200 && request.headers['if-none-match'] === etag) {
     response.writeHead(304).end();
     return;

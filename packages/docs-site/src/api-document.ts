@@ -44,6 +44,9 @@ export interface Schema {
   type?: string | string[];
   format?: string;
   enum?: unknown[];
+  const?: unknown;
+  anyOf?: (Schema | Reference)[];
+  oneOf?: (Schema | Reference)[];
   description?: string;
   properties?: Record<string, Schema | Reference>;
   required?: string[];
@@ -59,11 +62,12 @@ export interface Reference {
   $ref: string;
 }
 
-/** Returns what a reference names, or the value itself if it is none. */
+/** Returns what a reference names, with what stands beside the reference in place of its own; the value itself if it is no reference. */
 export function resolve<T extends object>(document: Document, value: T | Reference): T {
   if (!('$ref' in value)) return value;
-  const [, , kind, name] = value.$ref.split('/') as [string, string, keyof Document['components'], string];
+  const { $ref, ...beside } = value;
+  const [, , kind, name] = $ref.split('/') as [string, string, keyof Document['components'], string];
   const found = document.components[kind]?.[name] as T | undefined;
-  if (found === undefined) throw new Error(`docs/reference/openapi.json: there is no ${value.$ref}`);
-  return found;
+  if (found === undefined) throw new Error(`docs/reference/openapi.json: there is no ${$ref}`);
+  return { ...found, ...beside };
 }

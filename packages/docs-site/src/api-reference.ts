@@ -10,7 +10,8 @@ export function writeReference(document: Document): string {
   const chapters = document.tags.map(({ name, description, 'x-displayName': title }) => {
     const own = places.filter(({ operation }) => operation.tags[0] === name);
     const sections = own.map(
-      (each) => `### ${each.operation.summary} { #${each.operation.operationId} }\n\n${sectionOf(document, each)}`,
+      (each) =>
+        `### ${each.operation.summary} { #${each.operation.operationId} }\n\n${sectionOf(document, each)}${responseOf(document, each)}`,
     );
     return `## ${title} { #tag/${name} }\n\n${description}\n\n${sections.join('\n')}`;
   });
@@ -20,7 +21,7 @@ export function writeReference(document: Document): string {
 /** An operation's part of the reference. */
 export interface Section {
   operation: Operation;
-  /** Markdown, without the heading. */
+  /** Markdown, without the heading and the response's fields. */
   text: string;
 }
 
@@ -55,10 +56,17 @@ function sectionOf(document: Document, { path, method, operation }: Place): stri
       'Query',
       parameters.filter((each) => each.in === 'query').map((each) => parameterLine(document, each)),
     ),
-    listOf('Body', bodyLines(document, operation)),
+    listOf('Body', fieldLines(document, contentOf(operation.requestBody), { isSent: true })),
     `**Errors:** ${errorsOf(document, operation).join(' · ')}`,
   ];
   return `${paragraphs.filter((each) => each).join('\n\n')}\n`;
+}
+
+/** Returns the fields of what an operation answers when it succeeds. */
+function responseOf(document: Document, { operation }: Place): string {
+  const [status, response] = Object.entries(operation.responses).find(([each]) => each < '300')!;
+  const lines = fieldLines(document, contentOf(resolve(document, response)), { isSent: false });
+  return `\n${listOf(`Response ${status}`, lines) ?? `**Response ${status}**`}\n`;
 }
 
 const listOf = (title: string, lines: string[]) =>
@@ -67,23 +75,48 @@ const listOf = (title: string, lines: string[]) =>
 const parameterLine = (document: Document, { name, required, description, schema }: Parameter) =>
   `- \`${name}\` (${typeOf(document, schema)}${required ? ', required' : ''}): ${oneLine(description)}`;
 
-/** Returns a line for each field of an operation's body. */
-function bodyLines(document: Document, { requestBody }: Operation): string[] {
-  const [content] = Object.values(requestBody?.content ?? {});
-  if (!content) return [];
-  const { properties = {}, required = [] } = resolve<Schema>(document, content.schema);
-  return Object.entries(properties).map(([name, field]) => {
-    const need = required.includes(name) ? ', required' : '';
-    return `- \`${name}\` (${typeOf(document, field)}${need}): ${oneLine(resolve<Schema>(document, field).description ?? '')}`;
+/** Returns the schema of a body, whatever its type. */
+const contentOf = (body?: { content?: Record<string, { schema?: Schema | Reference }> }) =>
+  Object.values(body?.content ?? {})[0]?.schema;
+
+/**
+ * Returns a line for each field of a value, and below it, indented, for those of the objects in it. Deeper ones are left out. What must be
+ * there is said of what is sent alone.
+ */
+function fieldLines(
+  document: Document,
+  value: Schema | Reference | undefined,
+  { isSent }: { isSent: boolean },
+  indent = '',
+): string[] {
+  const { properties = {}, required = [] } = objectIn(document, value) ?? {};
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const need = isSent && required.includes(name) ? ', required' : '';
+    const { description = '' } = resolve<Schema>(document, field);
+    const line = `${indent}- \`${name}\` (${typeOf(document, field)}${need}): ${oneLine(description)}`;
+    return indent === '' ? [line, ...fieldLines(document, field, { isSent }, '  ')] : [line];
   });
 }
 
-/** Returns the type of a value in one or two words, such as "string" or "array of integers". */
+/** Returns the object that a value is, or may be, or has in a list. */
+function objectIn(document: Document, value: Schema | Reference | undefined): Schema | undefined {
+  if (!value) return undefined;
+  const schema = resolve<Schema>(document, value);
+  if (schema.properties) return schema;
+  if (schema.items) return objectIn(document, schema.items);
+  const objects = (schema.anyOf ?? []).map((each) => objectIn(document, each)).filter((each) => each !== undefined);
+  return objects.length === 1 ? objects[0] : undefined;
+}
+
+/** Returns the type of a value in a few words, such as "string or null" or "array of integers". */
 function typeOf(document: Document, value: Schema | Reference): string {
-  const { type, format, items, enum: values } = resolve<Schema>(document, value);
-  if (values) return values.map((each) => `\`${each}\``).join(', ');
+  const schema = resolve<Schema>(document, value);
+  const { type, format, items, enum: values = schema.const === undefined ? undefined : [schema.const] } = schema;
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (values) return values.map((each) => `\`${each === '' ? '""' : each}\``).join(', ');
+  if (variants) return [...new Set(variants.map((each) => typeOf(document, each)))].join(' or ');
   if (type === 'array' && items) return `array of ${typeOf(document, items)}`;
-  if (type === undefined) return 'any of several types';
+  if (type === undefined) return 'any value';
   return format ?? [type].flat().join(' or ');
 }
 

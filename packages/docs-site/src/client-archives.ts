@@ -6,7 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { root } from './pages.ts';
 
-/** Builds the TypeScript client and puts its package at `client.tgz`, from where npm installs it. Throws with the build's output if it fails. */
+/**
+ * Builds the TypeScript client and puts its package at `client.tgz`, from where npm installs it, and at `client-<version>.tgz`, whose bytes lock
+ * files can pin. Throws with the build's output if it fails.
+ */
 export function packClient(dist: string): void {
   const folder = join(root, 'packages/client');
   const { status, stdout, stderr, error } = spawnSync(process.execPath, [join(folder, 'build.ts')], {
@@ -16,16 +19,20 @@ export function packClient(dist: string): void {
   if (status !== 0) throw new Error(`packages/client was not built: ${error?.message ?? `${stdout}${stderr}`}`);
   const [archive] = globSync('dist/*.tgz', { cwd: folder });
   if (archive === undefined) throw new Error('packages/client/build.ts made no dist/*.tgz');
-  copyFileSync(join(folder, archive), join(dist, 'client.tgz'));
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  for (const name of ['client', `client-${version}`]) copyFileSync(join(folder, archive), join(dist, `${name}.tgz`));
 }
 
 /**
- * Packs the sources of the Python client into `client-python.tar.gz`, from where pip builds and installs it. The bytes are the same for the
- * same sources. Needs no Python.
+ * Packs the sources of the Python client into `client-python.tar.gz`, from where pip builds and installs it, and into
+ * `client-python-<version>.tar.gz`. The bytes are the same for the same sources. Needs no Python.
  */
 export async function packPythonClient(dist: string): Promise<void> {
   const folder = join(root, 'packages/client-python');
-  if (!existsSync(join(folder, 'pyproject.toml'))) return;
+  const project = join(folder, 'pyproject.toml');
+  if (!existsSync(project)) return;
+  const [, version] = /^version = "(.+)"$/m.exec(readFileSync(project, 'utf8')) ?? [];
+  if (version === undefined) throw new Error('packages/client-python/pyproject.toml has no line `version = "…"`');
   const files = globSync(['pyproject.toml', 'README.md', 'LICENSE', 'src/**/*'], { cwd: folder }).sort();
   const archive = pack();
   const bytes = buffer(archive);
@@ -35,5 +42,6 @@ export async function packPythonClient(dist: string): Promise<void> {
     archive.entry({ name: `${basename(folder)}/${file}`, mtime: new Date(0) }, readFileSync(path));
   }
   archive.finalize();
-  writeFileSync(join(dist, 'client-python.tar.gz'), gzipSync(await bytes));
+  const packed = gzipSync(await bytes);
+  for (const name of ['client-python', `client-python-${version}`]) writeFileSync(join(dist, `${name}.tar.gz`), packed);
 }

@@ -166,7 +166,7 @@ export const groups: readonly Group[] = [
       {
         file: 'client.md',
         title: 'TypeScript client',
-        summary: 'The typed client for Node.js, Deno, Bun and browsers.',
+        summary: 'The typed client for Node.js, Deno and Bun.',
         keywords: 'sdk library javascript typescript node deno bun npm install package',
       },
       {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Loader } from 'astro/loaders';
-import { referencePage } from './manifest.ts';
-import { bodyFor, docs, type Page, pageBehind, readPages, whereOf } from './pages.ts';
+import { groups, referencePage, siteTitle } from './manifest.ts';
+import { bodyFor, docs, type Page, pageBehind, pathOf, readPages, whereOf } from './pages.ts';
 import { referenceHead } from './reference/head.ts';
 
 /** The corner of a table whose rows have headings too: to screen readers a header without text says nothing. */
@@ -25,10 +25,24 @@ export function pageLoader(): Loader {
         const data = await parseData({ id: page.slug, data: dataOf(page) });
         store.set({ id: page.slug, data, body, rendered });
       }
+      const body = notFoundBody();
+      const data = await parseData({
+        id: '404',
+        data: { title: 'Page not found', pagefind: false, tableOfContents: false },
+      });
+      store.set({ id: '404', data, body, rendered: await renderMarkdown(body) });
       const faults = pages.flatMap((page) => faultsOf(page, anchors));
       if (faults.length > 0) throw new Error(`Links to headings that do not exist:\n${faults.join('\n')}`);
     },
   };
+}
+
+/** Returns what a reader finds where there is no page: links to the first pages, and to the reference. */
+function notFoundBody(): string {
+  const links = [...groups[0]!.pages, referencePage].map(
+    ({ file, title, summary }) => `- [${title}](${pathOf(file)}): ${summary}`,
+  );
+  return `There is no page at this address. Search for it above, or go on here:\n\n${links.join('\n')}\n`;
 }
 
 /** Returns what Starlight needs to know of a page. */
@@ -42,7 +56,8 @@ function dataOf({ file, heading, summary, keywords }: Page): Record<string, unkn
     description: summary,
     head: isReference ? [...known, ...referenceHead] : known,
     ...(isReference && { tableOfContents: false, pagefind: false }),
-    ...(file === 'index.md' && { tableOfContents: false }),
+    // The heading of the home page is the site's name.
+    ...(file === 'index.md' && { tableOfContents: false, head: [...known, { tag: 'title', content: siteTitle }] }),
   };
 }
 

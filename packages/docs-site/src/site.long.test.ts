@@ -175,6 +175,26 @@ describe('for assistants', () => {
   });
 });
 
+it('has the packed clients under their versions too', async () => {
+  const bytesAt = async (path: string) => {
+    const response = await fetch(`${site.url}/docs/${path}`);
+    expect([path, response.status]).toEqual([path, 200]);
+    return Buffer.from(await response.arrayBuffer());
+  };
+  expect(await bytesAt('client-1.0.0.tgz')).toEqual(await bytesAt('client.tgz'));
+  expect(await bytesAt('client-python-1.0.0.tar.gz')).toEqual(await bytesAt('client-python.tar.gz'));
+});
+
+it('names the home page by the site alone, and leads on from where there is no page', async () => {
+  const { page } = await openPage('/docs');
+  expect(await page.title()).toBe('Customer Platform');
+  await page.goto(`${site.url}/docs/none`);
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('main').getByRole('link', { name: 'Quickstart' }).click();
+  await page.waitForURL('**/docs/quickstart');
+});
+
 it('has the packed client, as npm installs it', async () => {
   const response = await fetch(`${site.url}/docs/client.tgz`);
   expect(response.status).toBe(200);

@@ -19,6 +19,10 @@ export function forPage(document, address) {
   }
   // The site has these guides as pages.
   shown.info.description = shown.info.description.split('\n## ', 1)[0];
+  shown.info['x-scalar-sdk-installation'] = [
+    { lang: 'TypeScript', source: `npm install ${address}/docs/client.tgz` },
+    { lang: 'Python', source: `pip install ${address}/docs/client-python.tar.gz` },
+  ];
   return shown;
 }
 

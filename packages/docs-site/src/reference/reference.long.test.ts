@@ -136,12 +136,18 @@ describe('an operation', () => {
   it('has samples in curl and in our clients, whose lines are not cut off beside the text', async () => {
     const { page } = await openReference('#sendMessage');
     const sample = section(page, 'sendMessage').locator('.request-card');
+    await sample.getByText("curl 'http").first().waitFor();
+    await sample.getByTestId('client-picker').click();
+    // They are seen when the menu opens, which other languages follow.
+    for (const name of ['TypeScript client', 'Python client'])
+      expect(await page.getByRole('option', { name, exact: true }).isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
     for (const [picked, text] of [
-      ['Curl', 'curl http'],
+      ['curl', "curl 'http"],
       ['TypeScript client', 'await client.messages.send({'],
       ['Python client', 'client.messages.send('],
-      ['Requests', 'requests.post('],
-      ['Fetch', 'fetch('],
+      ['Python requests', 'requests.post('],
+      ['JavaScript fetch', 'fetch('],
     ] as const) {
       await sample.getByTestId('client-picker').click();
       await page.getByRole('option', { name: picked, exact: true }).first().click();
@@ -164,6 +170,24 @@ describe('an operation', () => {
     const { data } = await account.testClient.listContacts();
     expect(data.map(({ name }) => name)).toEqual(['Lena Vogel']);
     expect(faults).toEqual([]);
+  });
+
+  it.each([1024, 1440, 1920])('is tried in a dialog that nothing of the site covers, %i px wide', async (width) => {
+    const { page } = await openReference('#createContact', { width });
+    await section(page, 'createContact')
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
+    const dialog = page.locator('.scalar-client--open [role=dialog]');
+    await dialog.getByRole('button', { name: /^Send/ }).first().waitFor();
+    const covered = await dialog.evaluate((element) => {
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      const corners = [left + 12, right - 12].flatMap((x) => [top + 12, bottom - 12].map((y) => [x, y] as const));
+      return corners.filter(([x, y]) => !element.contains(element.ownerDocument.elementFromPoint(x, y)));
+    });
+    expect(covered).toEqual([]);
+    // The header and the navigation are behind what closes the dialog.
+    const atHeader = await page.evaluate(`document.elementFromPoint(20, 20).className`);
+    expect(atHeader).toBe('scalar-app-exit');
   });
 
   it('of any key is tried with the key of the sandbox', async () => {

@@ -37,8 +37,10 @@ class NotedClient {
   }
 }
 
+const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
+const silent = { log: () => undefined };
+
 it('a sample of the TypeScript client calls the method of the operation with its examples', async () => {
-  const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
   expect(operations.length).toBeGreaterThan(100);
   for (const operation of operations) {
     // The types and the import go; the rest is JavaScript.
@@ -46,7 +48,7 @@ it('a sample of the TypeScript client calls the method of the operation with its
       .replace(/^import .*\n/, '')
       .replace('KEY!', 'KEY');
     const noted = new NotedClient();
-    await AsyncFunction('createClient', code)(() => noted.at([]));
+    await AsyncFunction('createClient', 'console', code)(() => noted.at([]), silent);
     const [call] = noted.calls;
     expect([noted.calls.length, call!.method]).toEqual([1, operation['x-client-name']]);
     const [[type, content] = []] = Object.entries(operation.requestBody?.content ?? {});
@@ -62,6 +64,39 @@ it('a sample of the Python client names the method as Python does, with the path
   expect(sampleOf(find('createTimeOff'), 'Python client')).toContain('from_=');
   const literals = operations.map((operation) => sampleOf(operation, 'Python client')).join('\n');
   expect(literals).not.toMatch(/[=:[] ?(true|false|null|undefined)\b/);
+});
+
+it('a sample of fetch sends the request of the operation, and prints what comes back', async () => {
+  for (const [path, methods] of Object.entries(document.paths))
+    for (const [method, operation] of Object.entries(methods)) {
+      const sent: [url: string, init: { method: string; body?: unknown }][] = [];
+      const printed: unknown[] = [];
+      const fetchNoted = async (...request: (typeof sent)[number]) => {
+        sent.push(request);
+        return new Response('received');
+      };
+      const log = (...values: unknown[]) => printed.push(values.at(-1));
+      await AsyncFunction('fetch', 'console', sampleOf(operation, 'JavaScript fetch'))(fetchNoted, { log });
+      const [url, init] = sent[0]!;
+      const inPath = path.split('/').map((part, place) => (part.startsWith('{') ? url.split(/[/?]/)[place + 2] : part));
+      expect([sent.length, init.method, printed]).toEqual([1, method.toUpperCase(), ['received']]);
+      expect(url.split('?', 1)[0]).toBe(`http://127.0.0.1:8080${inPath.join('/')}`);
+      const content = operation.requestBody?.content['application/json'];
+      if (content) expect(JSON.parse(String(init.body))).toEqual(content.example);
+    }
+});
+
+it('a sample of curl or requests is complete: with its import, its key and what it prints', () => {
+  const curl = sampleOf(find('deleteContact'), 'curl');
+  expect(curl.split(' \\\n  ').slice(1)).toEqual([
+    '--request DELETE',
+    '--header "Authorization: Bearer $CUSTOMER_PLATFORM_KEY"',
+  ]);
+  for (const operation of operations) {
+    const lines = sampleOf(operation, 'Python requests').split('\n');
+    expect(lines.slice(0, 3)).toEqual(['import os', '', 'import requests']);
+    expect(lines.at(-1)).toMatch(/^ *print\(/);
+  }
 });
 
 it('a file is one of the reader’s own, and a stream is read in a loop', () => {

@@ -44,8 +44,8 @@ const configuration = {
     preferredSecurityScheme: 'bearer',
     securitySchemes: { bearer: { token: key ?? '' } },
   },
-  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
-  featuredClients: ['shell/curl', 'js/fetch', 'python/requests'],
+  // Their samples are ours: complete, and first in the menu.
+  hiddenClients: { shell: true, js: true, node: true, python: true, c: true, http: true },
   ...slugs,
   redirect: anchorOf,
   // The site has navigation, search and the choice between dark and light.
