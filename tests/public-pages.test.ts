@@ -50,7 +50,7 @@ function publicPages(): string[] {
 
 /** Returns commands without what stands in quotes, so that a `#` in a text does not count. */
 function withoutQuotes(commands: string): string {
-  return commands.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, "''");
+  return commands.replaceAll('\\"', '').replaceAll(/'[^']*'|"[^"]*"/g, "''");
 }
 
 /** Returns a name of the client for Python as the client for TypeScript has it: `free_times` is `freeTimes`. */
