@@ -299,7 +299,8 @@ describe('the tool', () => {
     ];
     for (const [given, meant] of near) {
       const line = await lineOf(...given!.split(' '));
-      expect(line).toMatch(new RegExp(`^There is no command "[^"]+"; did you mean ${meant}\\?$`));
+      expect(line).toMatch(/^There is no command "/);
+      expect(line).toContain(`"; did you mean ${meant}?`);
     }
     expect(await lineOf('trigger')).toBe('trigger takes <kind>');
     expect(await lineOf('listen', '--forward-to', 'localhost:3000')).toBe(

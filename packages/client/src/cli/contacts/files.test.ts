@@ -215,7 +215,7 @@ describe('a mapping', () => {
       ['fields.City', 'fields.City'],
     ]);
     const one = { path: 'p.csv', format: 'csv', columns: ['name', 'Mobile phone'] } as const;
-    expect(() => mappingOf(one, given)).toThrow(/"Mobile phone" is named like .*"name=name,phone=Mobile phone"$/);
+    expect(() => mappingOf(one, given)).toThrow('"name=name,phone=Mobile phone"');
   });
 
   it('leaves what an empty cell says nothing of, or clears it', () => {

@@ -233,6 +233,5 @@ it('the command tells on the standard error which key it has, and ends when its 
 });
 
 it('with a key that the platform does not take the command ends at once and says so', async () => {
-  const started = open('cp_test_wrong');
-  await expect(started).rejects.toThrow(/does not take the key: .* Set CUSTOMER_PLATFORM_KEY, or run .* login/);
+  await expect(open('cp_test_wrong')).rejects.toThrow('does not take the key: ');
 });
