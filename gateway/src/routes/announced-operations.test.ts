@@ -171,7 +171,9 @@ describe('a service of the next release', () => {
     ]);
     const agents = await announcer('agents');
     agents.announce({ version: '1.1.0', operations: [operation('/v1/agents/new', 'newOne')] });
-    await waitFor('the new one', async () => (await get(platform.gatewayUrl, '/v1/agents/new')).status === 503);
+    // Until then the path is that of an agent.
+    await waitFor('the new one', async () => (await get(platform.gatewayUrl, '/v1/agents/newest')).status === 404);
+    expect((await get(platform.gatewayUrl, '/v1/agents/new')).status).toBe(503);
     agents.announce({ version: '1.0.9', operations: [operation('/v1/agents/old', 'oldOne')] });
     agents.announce({ version: '1.1.0', startedAt: '2025-01-01T00:00:00.000Z', operations: [] });
     agents.announce({ version: '1.1.1', operations: [operation('/v1/agents/newest', 'newest')] });

@@ -230,6 +230,6 @@ describe('what the platform sends on its own', () => {
     await waitFor('the reason', () => sms.sentTo('+4930901820').length === 1);
     expect(sms.sentTo('+4930901820')[0]!.body).toContain('Sold out');
     const { data } = await account.client.messages.list({ query: { contact } });
-    expect(data[0]).toMatchObject({ channel: 'sms', status: 'sent' });
+    expect(await message(account, data[0]!.id, ({ status }) => status === 'sent')).toMatchObject({ channel: 'sms' });
   });
 });
