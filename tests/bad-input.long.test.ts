@@ -29,10 +29,12 @@ beforeAll(async () => {
   // Admin operations run on another account, because some of them would revoke the first one's rights.
   const tried = await platform.account({ timezone: 'UTC' });
   const keys = await platform.admin('GET', `/admin/accounts/${tried.id}/keys`);
+  const endpoint = await tried.client.webhooks.create({ body: { url: 'http://127.0.0.1:9/', active: false } });
   adminIds = {
     account_id: tried.id,
     key_id: keys.body.data[0].id,
     member_id: member.body.id,
+    endpoint_id: endpoint.id,
     service: 'webhooks',
     queue: 'replays',
   };
