@@ -47,8 +47,9 @@ export async function selectRefused(
 ): Promise<RefusedRow[]> {
   return await sql<RefusedRow[]>`
     with counted as (
-      select account_id, sum(requests)::float8 as requests, sum(s4xx - s404)::float8 as refused from traffic
-      where minute >= ${since} and account_id <> ${allAccounts} group by account_id
+      select account_id, sum(requests)::float8 as requests,
+        sum(s4xx - s404 + coalesce((codes ->> 'module_off')::integer, 0))::float8 as refused
+      from traffic where minute >= ${since} and account_id <> ${allAccounts} group by account_id
     ), judged as (
       select *, requests >= ${leastRequests} and refused > ${share}::float8 * requests as is_refused,
         account_id = any(${accounts}::uuid[]) as is_named from counted

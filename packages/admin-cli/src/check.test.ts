@@ -185,7 +185,7 @@ describe('the check', () => {
         'key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7',
         `  $ keys rotate ${idOf(3)} --overlap-seconds 0`,
         `  $ ${update} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`,
-        '34 of 200 requests were refused in the last hour: rate_limited 30, module_off 4',
+        '30 of 200 requests were refused in the last hour: rate_limited 30',
         `  $ traces list --account ${idOf(1)} --status-code 4xx`,
         'channel sms: http refuses the credentials: 401',
         `  $ ${resend}`,

@@ -6,6 +6,8 @@ import { age, minute } from './text.ts';
 const dayMs = 86_400_000;
 /** From here on refused requests are a finding, as they are for the list of attention. */
 const [leastRequests, mostRefusedShare] = [50, 0.05];
+/** Error codes that are no refusals of what is there, or are findings of their own. */
+const foundOtherwise = ['not_found', 'module_off', 'account_suspended'];
 
 /** Returns what somebody should look at of what an account meets, endpoints last, since there may be many. */
 export function healthFindings(account: string, health: AccountHealth, now: Date): Finding[] {
@@ -33,7 +35,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
     const raise = `${update} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`;
     add('refusals', `${text}, from ${addresses.join(', ')}`, `keys rotate ${id} --overlap-seconds 0`, raise);
   }
-  const codes = Object.entries(by_code).filter(([code]) => code !== 'not_found');
+  const codes = Object.entries(by_code).filter(([code]) => !foundOtherwise.includes(code));
   const refused = codes.reduce((sum, [, count]) => sum + count, 0);
   if (total >= leastRequests && refused > total * mostRefusedShare) {
     const counts = codes.toSorted(([, one], [, other]) => other - one).map((pair) => pair.join(' '));

@@ -214,6 +214,15 @@ describe('what needs attention', () => {
     expect(await ours()).toBeUndefined();
   });
 
+  it('has accounts whose program calls a module that is off', async () => {
+    await platform.admin('PATCH', `/admin/accounts/${account.id}`, { modules: { crm: { on: false } } });
+    const call = () => rawRequest(platform.gatewayUrl, 'GET', '/v1/crm/deals', { key: account.key });
+    await waitFor('it to be off', async () => (await call()).status === 404);
+    await Promise.all(Array.from({ length: 50 }, call));
+    await waitFor('the counts', async () => (await ours()) !== undefined, 30_000);
+    expect(await ours()).toMatchObject({ reasons: ['refusals'] });
+  });
+
   it('has accounts of which more than 5 % of 50 requests were refused, and none for what is not found', async () => {
     const [some, few, little, unfound] = await Promise.all(Array.from({ length: 4 }, () => platform.account()));
     const many = (of: TestAccount, count: number, path: string) =>

@@ -9,7 +9,7 @@ import type { SeenProcess } from '../processes.ts';
 import { resumeAction, retryAction } from '../queue-actions.ts';
 import { deliveries, queueName } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
-import { count, countOf, duration } from '../ui/format.ts';
+import { count, countOf, duration, sentence } from '../ui/format.ts';
 import { Runbook } from '../ui/gone.tsx';
 import { EndpointError, LastError } from '../ui/last-error.tsx';
 import { AccountLink, EndpointLink, QueueLink, ToQueue } from '../ui/links.tsx';
@@ -208,7 +208,7 @@ function What({ item }: { item: AttentionItem }) {
       return (
         <>
           <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · disabled:{' '}
-          {item.endpoint.disabled_reason ?? 'no reason is known'}.
+          {sentence(item.endpoint.disabled_reason ?? 'no reason is known')}
         </>
       );
     case 'channel':

@@ -5,7 +5,7 @@ import { deliveries } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { readable } from '../ui/bytes.ts';
 import { Id } from '../ui/copy.tsx';
-import { count } from '../ui/format.ts';
+import { count, sentence } from '../ui/format.ts';
 import { EndpointError } from '../ui/last-error.tsx';
 import { AccountLink, ToQueue, TraceLink } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
@@ -30,8 +30,8 @@ export function EndpointPage({ id }: { id: string }) {
         <>
           {!data.active && (
             <p className="notice bad" role="status">
-              <strong>Disabled</strong>: {data.disabled_reason ?? 'no reason is known'}. No event is sent to it; enable
-              it once its server is well, then replay what it missed.
+              <strong>Disabled</strong>: {sentence(data.disabled_reason ?? 'no reason is known')} No event is sent to
+              it; enable it once its server is well, then replay what it missed.
             </p>
           )}
           <Facts

@@ -63,3 +63,8 @@ export function bytes(value: number): string {
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;
 }
+
+/** Returns a text as a sentence: with a full stop, where it has none. */
+export function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}

@@ -86,7 +86,7 @@ export const CustomerAttention = z
           account_name: z.string(),
           failed_messages: count.meta({ description: 'Messages that failed in the last hour.' }),
           requests: count.meta({ description: 'Requests in the last hour.' }),
-          refused: count.meta({ description: 'Those with a status of 4xx other than 404.' }),
+          refused: count.meta({ description: 'Those with a status of 4xx, of 404 only module_off.' }),
           reasons: z.array(z.enum(['messages', 'refusals'])),
         }),
       )
