@@ -1,11 +1,9 @@
 import type { AccountHealth, CustomerAttention } from '@customer-platform/contracts/accounts';
-import { runbookOf } from '@customer-platform/contracts/operators';
+import { customerLimits, runbookOf } from '@customer-platform/contracts/operators';
 import { type Finding, goneFindings } from './findings.ts';
 import { age, minute } from './text.ts';
 
 const dayMs = 86_400_000;
-/** From here on refused requests are a finding, as they are for the list of attention. */
-const [leastRequests, mostRefusedShare] = [50, 0.05];
 /** Error codes that are no refusals of what is there, or are findings of their own. */
 const foundOtherwise = ['not_found', 'module_off', 'account_suspended'];
 
@@ -37,7 +35,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   }
   const codes = Object.entries(by_code).filter(([code]) => !foundOtherwise.includes(code));
   const refused = codes.reduce((sum, [, count]) => sum + count, 0);
-  if (total >= leastRequests && refused > total * mostRefusedShare) {
+  if (total >= customerLimits.leastRequests && refused > total * customerLimits.refusedShare) {
     const counts = codes.toSorted(([, one], [, other]) => other - one).map((pair) => pair.join(' '));
     const text = `${refused} of ${total} requests were refused in the last hour: ${counts.join(', ')}`;
     add('refusals', text, `traces list --account ${account} --status-code 4xx`);

@@ -1,5 +1,6 @@
 import { adminOperations, type CustomerAttention } from '@customer-platform/contracts/accounts';
 import { findTroubledAccounts } from '@customer-platform/contracts/messaging';
+import { customerLimits } from '@customer-platform/contracts/operators';
 import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import { dayMs, formatInstant, isUnavailable, type Sql } from '@customer-platform/service-kit';
 import { selectNames } from '../../accounts/accounts.sql.ts';
@@ -12,8 +13,7 @@ import { askOrGone } from '../services.ts';
 
 const hourMs = 3_600_000;
 const limit = 100;
-/** More of them in the last hour need attention. */
-const [mostFailed, mostRefusedShare, leastRequests] = [20, 0.05, 50];
+const { failedMessages, refusedShare, leastRequests } = customerLimits;
 /** More in a minute need attention. */
 const mostInvalidKeys = 100;
 
@@ -23,7 +23,7 @@ type TroubledAccount = CustomerAttention['accounts'][number];
 export const listAttention = implement(adminOperations.listAttention, {
   async handle({ tx, now, resources: { bus, invalidKeys } }) {
     const [messaging, webhooks, addresses] = await Promise.all([
-      askOrGone(bus, findTroubledAccounts, { failed: mostFailed }),
+      askOrGone(bus, findTroubledAccounts, { failed: failedMessages }),
       askOrGone(bus, listAllEndpoints, { disabled_since: new Date(now.getTime() - dayMs).toISOString(), limit }),
       addressesOf(invalidKeys),
     ]);
@@ -58,7 +58,7 @@ async function accountsOf(
 ): Promise<Omit<TroubledAccount, 'account_name'>[]> {
   const rows = await selectRefused(tx, new Date(now.getTime() - hourMs), {
     accounts: failed.map(({ account }) => account),
-    share: mostRefusedShare,
+    share: refusedShare,
     leastRequests,
     limit,
   });
@@ -67,7 +67,7 @@ async function accountsOf(
   return [...new Set([...ofMessages.keys(), ...traffic.keys()])].map((account) => {
     const { requests = 0, refused = 0, isRefused = false } = traffic.get(account) ?? {};
     const failed_messages = ofMessages.get(account) ?? 0;
-    const reasons: TroubledAccount['reasons'] = failed_messages > mostFailed ? ['messages'] : [];
+    const reasons: TroubledAccount['reasons'] = failed_messages > failedMessages ? ['messages'] : [];
     if (isRefused) reasons.push('refusals');
     return { account, failed_messages, requests, refused, reasons };
   });
