@@ -3,8 +3,34 @@ import { enableAction } from './endpoint-actions.ts';
 import { pauseAction, resumeAction, retryAction } from './queue-actions.ts';
 import { deliveries } from './queues.ts';
 import { ActionButton } from './ui/action.tsx';
+import { EndpointLink } from './ui/links.tsx';
 import { useResource } from './ui/lists.tsx';
+import type { Column } from './ui/table.tsx';
+import { Elapsed } from './ui/time.tsx';
 import { Tag } from './ui/word.tsx';
+
+type Shown = Pick<OperatedEndpoint, 'id' | 'url' | 'active' | 'paused' | 'disabled_reason' | 'failing_since'>;
+
+/** The columns that each list of endpoints has. */
+export const endpointColumns = {
+  url: {
+    id: 'endpoint',
+    header: 'Endpoint',
+    kind: 'wide',
+    cell: ({ id, url }) => (
+      <EndpointLink id={id}>
+        <span className="url">{url}</span>
+      </EndpointLink>
+    ),
+  },
+  state: { id: 'state', header: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+  failing: {
+    id: 'failing',
+    header: 'Failing for',
+    word: 'failing',
+    cell: ({ failing_since }) => <Elapsed since={failing_since} />,
+  },
+} satisfies Record<string, Column<Shown>>;
 
 /** State of an endpoint in words. */
 export function EndpointState(props: {

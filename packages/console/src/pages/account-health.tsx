@@ -1,7 +1,7 @@
 import type { AccountHealth } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import type { Account } from '../account-actions.tsx';
-import { EndpointActions, EndpointState } from '../endpoint-state.tsx';
+import { EndpointActions, endpointColumns } from '../endpoint-state.tsx';
 import { resendAction } from '../message-actions.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { count, countOf } from '../ui/format.ts';
@@ -9,7 +9,7 @@ import { noneOf } from '../ui/gone.tsx';
 import { EndpointLink } from '../ui/links.tsx';
 import { Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Elapsed, RelativeAndClock } from '../ui/time.tsx';
+import { RelativeAndClock } from '../ui/time.tsx';
 import { Tag } from '../ui/word.tsx';
 
 interface Part {
@@ -167,23 +167,9 @@ const channelColumns: Column<Channel>[] = [
 /** Webhook endpoints of the account, with what failed within a day. */
 export function AccountEndpoints({ account, health }: Part) {
   const columns: Column<Endpoint>[] = [
-    {
-      id: 'url',
-      header: 'Endpoint',
-      kind: 'wide',
-      cell: ({ id, url }) => (
-        <EndpointLink id={id}>
-          <span className="url">{url}</span>
-        </EndpointLink>
-      ),
-    },
-    { id: 'state', header: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
-    {
-      id: 'failing',
-      header: 'Failing for',
-      word: 'failing',
-      cell: ({ failing_since }) => <Elapsed since={failing_since} />,
-    },
+    endpointColumns.url,
+    endpointColumns.state,
+    endpointColumns.failing,
     {
       id: 'failed',
       header: 'Failed in 24 h',

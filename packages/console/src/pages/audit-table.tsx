@@ -2,7 +2,7 @@ import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { changesOf } from '../audit-changes.ts';
 import { countOf } from '../ui/format.ts';
-import { AccountLink, EndpointLink } from '../ui/links.tsx';
+import { AccountLink, ActorLink, EndpointLink } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { RelativeAndClock } from '../ui/time.tsx';
 
@@ -14,11 +14,7 @@ const columns: Column<AuditEntry>[] = [
   {
     id: 'actor',
     header: 'By',
-    cell: ({ actor }) => (
-      <Link to="/audit" search={{ actor }}>
-        {actor}
-      </Link>
-    ),
+    cell: ({ actor }) => <ActorLink actor={actor} />,
   },
   { id: 'action', header: 'Action', cell: ({ action }) => <code>{action}</code> },
   { id: 'target', header: 'Target', cell: ({ target }) => <Target target={target} /> },

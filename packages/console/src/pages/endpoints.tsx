@@ -1,15 +1,14 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
-import { EndpointActions, EndpointState, useDeliveries } from '../endpoint-state.tsx';
+import { EndpointActions, endpointColumns, useDeliveries } from '../endpoint-state.tsx';
 import { deliveries } from '../queues.ts';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
 import { EndpointError } from '../ui/last-error.tsx';
-import { AccountLink, EndpointLink, ToQueue } from '../ui/links.tsx';
+import { AccountLink, ToQueue } from '../ui/links.tsx';
 import { Loading, More, useList } from '../ui/lists.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Elapsed } from '../ui/time.tsx';
 
 const fields = [
   {
@@ -24,24 +23,10 @@ const fields = [
 ];
 
 const columns: Column<OperatedEndpoint>[] = [
-  {
-    id: 'endpoint',
-    header: 'Endpoint',
-    kind: 'wide',
-    cell: ({ id, url }) => (
-      <EndpointLink id={id}>
-        <span className="url">{url}</span>
-      </EndpointLink>
-    ),
-  },
+  endpointColumns.url,
   { id: 'account', header: 'Account', cell: ({ account }) => <AccountLink id={account} /> },
-  { id: 'state', header: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
-  {
-    id: 'failing',
-    header: 'Failing for',
-    word: 'failing',
-    cell: ({ failing_since }) => <Elapsed since={failing_since} />,
-  },
+  endpointColumns.state,
+  endpointColumns.failing,
   {
     id: 'pending',
     header: 'Pending',

@@ -1,6 +1,5 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
 import { isBusGone } from '@customer-platform/contracts/operators';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
 import { type NamedQueue, queueName, useQueues } from '../queues.ts';
@@ -9,7 +8,7 @@ import { DepthChart } from '../ui/depth.tsx';
 import { count } from '../ui/format.ts';
 import { Gone } from '../ui/gone.tsx';
 import { LastError } from '../ui/last-error.tsx';
-import { AccountLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
+import { AccountLink, ActorLink, DeadCount, EndpointLink, useAccountNames } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
 import { Facts, Page, Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -108,11 +107,7 @@ function Pauses({ queue }: { queue: QueueWithShares }) {
     {
       id: 'actor',
       header: 'By',
-      cell: ({ actor }) => (
-        <Link to="/audit" search={{ actor }}>
-          {actor}
-        </Link>
-      ),
+      cell: ({ actor }) => <ActorLink actor={actor} />,
     },
     { id: 'at', header: 'Since', cell: ({ at }) => <RelativeAndClock at={at} /> },
     {

@@ -26,6 +26,15 @@ export function useAccountNames(): Map<string, string> {
   }, [data]);
 }
 
+/** Whoever made a change, with a link to all of theirs. */
+export function ActorLink({ actor }: { actor: string }) {
+  return (
+    <Link to="/audit" search={{ actor }}>
+      {actor}
+    </Link>
+  );
+}
+
 /** An account by its name, or by the end of its id; a dash where there is none. */
 export function AccountLink({ id }: { id: string | null | undefined }) {
   const names = useAccountNames();
