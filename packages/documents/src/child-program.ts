@@ -11,7 +11,16 @@ export type Child = ChildProcessByStdio<Writable, Readable, null>;
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
 const ownManifest = fileURLToPath(new URL('../package.json', import.meta.url));
 /** Packages that parse documents: the child may read their files and those of their dependencies. */
-const parsers = ['@mozilla/readability', 'linkedom', 'mammoth', 'robots-parser', 'unpdf'];
+const parsers = [
+  '@exodus/bytes',
+  '@mozilla/readability',
+  'html-encoding-sniffer',
+  'linkedom',
+  'mammoth',
+  'pdfjs-dist',
+  'robots-parser',
+  'unpdf',
+];
 const maxHeapMegabytes = 128;
 /**
  * CPU seconds after which the kernel kills the process: for a parser that never returns, in a process that outlives a killed

@@ -6,7 +6,11 @@ import { BoundedZip } from './zip.ts';
 /** Maximum unpacked size of all parts of a document that hold text. */
 const maxUnpackedBytes = 64 * 1_048_576;
 
-/** Splits a Word document by its headings. Its pictures are not unpacked. Throws Unreadable. */
+/** Headers and footers, which Mammoth leaves out. */
+const marginPart = /^word\/(?:header|footer)\d*\.xml$/;
+const backLink = / <a href="#(?:foot|end)note-ref-[^"]*">↑<\/a>/g;
+
+/** Splits a Word document by its headings, after its headers and footers. Its pictures are not unpacked. Throws Unreadable. */
 export async function readDocx(bytes: Buffer): Promise<Piece[]> {
   const isWanted = (name: string) => /\.(?:xml|rels)$/i.test(name);
   const zip = new BoundedZip(bytes, { maxBytes: maxUnpackedBytes, isWanted });
@@ -25,5 +29,17 @@ export async function readDocx(bytes: Buffer): Promise<Piece[]> {
       if (cause instanceof Unreadable) throw cause;
       throw new Unreadable('It is not a readable Word document; it may be damaged', { cause });
     });
-  return readConverted(value);
+  const margins = zip.names.filter((name) => marginPart.test(name)).flatMap((name) => paragraphsOf(zip.read(name)));
+  const before = [...new Set(margins)].map((text) => `<p>${text}</p>`).join('');
+  return readConverted(before + value.replace(backLink, ''));
+}
+
+/** Returns the texts of a header's or footer's paragraphs, escaped as they are in XML. */
+function paragraphsOf(part: Buffer): string[] {
+  return part
+    .toString()
+    .split('</w:p>')
+    .map((xml) =>
+      Array.from(xml.matchAll(/<w:(?:t(?:\s[^<>]*)?>([^<]*)|tab\/|br\/)/g), ([, text = ' ']) => text).join(''),
+    );
 }

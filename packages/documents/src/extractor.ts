@@ -1,6 +1,6 @@
 import { untilAborted } from '@customer-platform/service-kit';
 import { z } from 'zod';
-import type { ChildQuestion, DocumentQuestion, RobotsQuestion } from './extract.ts';
+import type { ChildQuestion, DocumentQuestion } from './extract.ts';
 import {
   bytesOf,
   maxHeadingLength,
@@ -12,6 +12,7 @@ import {
   Unreadable,
 } from './pieces.ts';
 import { ProcessEnded, ReadingProcess } from './reading-process.ts';
+import type { RobotsQuestion } from './robots.ts';
 
 export interface ExtractorOptions {
   /** Deadline for one document, from when the process is ready for it, with both attempts where the first crashes. Default: 30 s. */

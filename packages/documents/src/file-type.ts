@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
+import { plainEncoding } from './encoding.ts';
 import type { DocumentType } from './extract.ts';
 import { isZip, maxEntries, zipEntries } from './zip.ts';
 
@@ -16,32 +16,45 @@ const contentTypes = Buffer.from('[Content_Types].xml');
 const wordFolder = Buffer.from('word/');
 /** Bytes searched for a page's first element. */
 const maxProlog = 65_536;
+/** Bytes in which PDF readers look for a file's header. */
+const pdfHeaderBytes = 1_024;
+/** Beginning of a web page in the MIME Sniffing standard's table (7.1). */
+const htmlTag =
+  /^<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|!--)(?:[ >]|$)/i;
+/** Beginning of a part of one, in a file that is named as a page. */
+const anyTag = /^<[a-z]/i;
+/** Beginning of a whole web page. */
+const wholePage = /^<(!doctype\s+html|html)[\s>]/i;
 
 /**
  * Returns the type of a file by its content, of plain text by its name; undefined for any other. Decompresses nothing, and takes linear
  * time.
  */
 export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefined {
-  if (bytes.subarray(0, 5).equals(Buffer.from('%PDF-'))) return 'pdf';
+  const named = plainTypes.get(extname(name).toLowerCase());
+  const pdfHeader = bytes.subarray(0, pdfHeaderBytes).indexOf('%PDF');
+  if (pdfHeader === 0) return 'pdf';
   if (isZip(bytes)) return isDocx(bytes) ? 'docx' : undefined;
-  if (isHtml(bytes)) return 'html';
-  const isPlainText = !bytes.includes(0) && isUtf8(bytes);
-  return isPlainText ? plainTypes.get(extname(name).toLowerCase()) : undefined;
+  const encoding = plainEncoding(bytes);
+  const beginning = new TextDecoder(encoding ?? 'windows-1252').decode(bytes.subarray(0, maxProlog)).trimStart();
+  if (isWholePage(beginning)) return 'html';
+  const plain = encoding && named;
+  // A text may mention the header of a PDF.
+  if (pdfHeader !== -1) return plain ?? 'pdf';
+  // Markdown may begin with an element or a comment, and so may the first cell of a table.
+  if (plain === 'md' || plain === 'csv') return plain;
+  return htmlTag.test(beginning) || (/\.html?$/i.test(name) && anyTag.test(beginning)) ? 'html' : plain;
 }
 
-/** Returns whether a file begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
-function isHtml(bytes: Buffer): boolean {
-  let text = bytes
-    .subarray(0, maxProlog)
-    .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '');
+/** Returns whether a text begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
+function isWholePage(beginning: string): boolean {
+  let text = beginning;
   for (;;) {
-    text = text.trimStart();
     const end = text.startsWith('<!--') ? '-->' : text.startsWith('<?') ? '?>' : null;
-    if (end === null) return /^<(!doctype\s+html|html)[\s>]/i.test(text);
+    if (end === null) return wholePage.test(text);
     const at = text.indexOf(end);
     if (at === -1) return false;
-    text = text.slice(at + end.length);
+    text = text.slice(at + end.length).trimStart();
   }
 }
 

@@ -1,6 +1,7 @@
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { type Piece, PieceBuilder } from './pieces.ts';
+import { hasRevealed, type PageElement, reveal, revealedWithout } from './revealed.ts';
 
 /** Part of a DOM node used here. */
 interface PageNode {
@@ -13,8 +14,8 @@ interface PageNode {
 }
 
 interface Page extends PageNode {
-  readonly documentElement: PageNode;
-  querySelectorAll(selector: string): ArrayLike<PageNode & { setAttribute(name: string, value: string): void }>;
+  readonly documentElement: PageNode & PageElement;
+  querySelectorAll(selector: string): ArrayLike<PageNode & PageElement>;
 }
 
 /** Maximum elements for Readability, which needs several times a page's memory; larger pages are read whole. */
@@ -25,19 +26,26 @@ const maxDepth = 500;
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
 
-/** Returns the main text of a web page split by its headings, under its title; the whole body's if Readability finds no main text. */
+/**
+ * Returns the main text of a web page split by its headings, under its title, and then what else it shows after a click; the whole
+ * body's text if Readability finds no main text.
+ */
 export function readWebPage(html: string): Piece[] {
   const page = parsePage(html);
   const outermost = page.querySelectorAll('h1');
   const named = page.querySelectorAll('title')[0]?.textContent ?? '';
   const title = (outermost.length === 1 && outermost[0]!.textContent?.trim()) || named;
+  const hidesContent = hasRevealed(page.documentElement);
   const article = isForReadability(page)
-    ? new Readability<PageNode>(page as never, { serializer: (node) => node as never }).parse()
+    ? new Readability<PageNode & PageElement>(page as never, { serializer: (node) => node as never }).parse()
     : null;
-  const pieces = article?.content ? piecesOf(article.content, title) : [];
-  if (pieces.length > 0 && (article?.textContent ?? '').trim() !== '') return pieces;
+  const pieces = article?.content ? piecesOf([article.content], title) : [];
   // Readability changes the document that it reads.
-  return piecesOf(parsePage(html).documentElement, title);
+  if (!article?.content || pieces.length === 0 || (article.textContent ?? '').trim() === '')
+    return piecesOf([parsePage(html).documentElement], title);
+  if (!hidesContent) return pieces;
+  const more = revealedWithout(parsePage(html).documentElement, article.content) as (PageNode & PageElement)[];
+  return [...pieces, ...piecesOf(more, title)];
 }
 
 function isForReadability(page: Page): boolean {
@@ -51,7 +59,7 @@ function isForReadability(page: Page): boolean {
 
 /** Returns all text of HTML that a converter made, split by its headings. */
 export function readConverted(html: string): Piece[] {
-  return piecesOf(parsePage(`<!doctype html><html><body>${html}</body></html>`).documentElement, '');
+  return piecesOf([parsePage(`<!doctype html><html><body>${html}</body></html>`).documentElement], '');
 }
 
 function parsePage(html: string): Page {
@@ -59,6 +67,7 @@ function parsePage(html: string): Page {
   const body = /<body[\s>]/i.test(html) ? html : `<body>${html}</body>`;
   const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html>${body}</html>`;
   const page = parseHTML(whole).document as unknown as Page;
+  reveal(Array.from(page.querySelectorAll('*')));
   for (const heading of Array.from(page.querySelectorAll(headingTags))) {
     heading.setAttribute(levelAttribute, heading.localName.slice(1));
   }
@@ -87,16 +96,16 @@ const blocks = new Set(
 );
 
 /** Walks the nodes in order, without recursion, since pages can be nested to any depth. */
-function piecesOf(root: PageNode, title: string): Piece[] {
+function piecesOf(roots: readonly PageNode[], title: string): Piece[] {
   const builder = new PieceBuilder(title);
   const text = new TextRun(builder);
-  const open: (PageNode | (() => void))[] = [root];
+  const open: (PageNode | (() => void))[] = roots.toReversed();
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'function') {
       next();
     } else if (next.nodeType === textNode) {
       text.add(next.textContent ?? '');
-    } else if (next === root || (next.nodeType === elementNode && !skipped.has(next.localName))) {
+    } else if (next.nodeType === elementNode && !skipped.has(next.localName)) {
       visit(next);
     }
   }
@@ -141,7 +150,7 @@ class TextRun {
   }
 
   add(text: string): void {
-    const part = text.replace(/\s+/g, ' ');
+    const part = text.replace(/[^\S\ufeff]+/g, ' ');
     this.#parts.push(part);
     this.#hasText ||= part.trim() !== '';
   }

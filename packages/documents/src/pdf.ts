@@ -1,13 +1,20 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { getDocumentProxy } from 'unpdf';
 import { type Piece, PieceBuilder, Unreadable } from './pieces.ts';
 
 const maxPages = 2_000;
 /** Distance between two lines, in line heights, above which a paragraph ends. */
 const paragraphGap = 1.6;
+/** The same upwards, where the next column begins; a superscript rises less. */
+const columnRise = -0.7;
+
+/** Folder of the character maps of Chinese, Japanese and Korean fonts that a document names and does not have in it. */
+const cMapUrl = join(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'), '../cmaps/');
 
 /** Splits a PDF by its pages, under the headings "Page 1", "Page 2" and so on. Throws Unreadable. */
 export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
-  const pdf = await getDocumentProxy(bytes, { verbosity: 0 }).catch((cause: unknown) => {
+  const pdf = await getDocumentProxy(bytes, { verbosity: 0, cMapUrl, cMapPacked: true }).catch((cause: unknown) => {
     const isLocked = cause instanceof Error && cause.name === 'PasswordException';
     throw new Unreadable(isLocked ? 'It is protected by a password' : 'It is not a readable PDF; it may be damaged', {
       cause,
@@ -50,11 +57,21 @@ function textOf(items: TextItem[]): string {
     if (str === undefined) continue;
     if (str.trim() !== '') {
       const y = transform[5] ?? 0;
-      const gap = last ? Math.abs(last.y - y) : 0;
-      if (last && gap > paragraphGap * Math.max(last.height, height)) parts.push('\n\n');
+      const lines = last ? (last.y - y) / Math.max(last.height, height) : 0;
+      if (lines > paragraphGap || lines < columnRise) parts.push('\n\n');
       last = { y, height };
     }
     parts.push(str, hasEOL ? '\n' : '');
   }
-  return parts.join('').replace(/\n{3,}/g, '\n\n');
+  return joinedWords(parts.join('').replace(/\n{3,}/g, '\n\n'));
+}
+
+/**
+ * Joins words that are hyphenated at the end of a line, a column or a paragraph's first part. The hyphen stays where it belongs to the
+ * word: before an uppercase letter, a digit or a script without cases, and in lists such as "Vor- und Nachteile".
+ */
+function joinedWords(text: string): string {
+  return text
+    .replace(/(?<=\p{L}\p{M}?)[-\u2010] ?\n{1,2} ?(?=\p{Ll})(?!(?:und|oder|bzw|sowie|and|or)(?:\P{L}|$))/gu, '')
+    .replace(/(?<=[\p{L}\d]\p{M}?)([-\u2010]) ?\n ?(?=[\p{Lu}\p{Lo}\d])/gu, '$1');
 }

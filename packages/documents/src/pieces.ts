@@ -63,7 +63,7 @@ export class PieceBuilder {
   /** Adds a paragraph, a list item or a row; `glue` separates it from the block before. Throws Unreadable beyond the limits. */
   block(text: string, glue = '\n\n'): void {
     const shown = trimmedLines(cleaned(text));
-    if (shown === '') return;
+    if (!isVisible(shown)) return;
     this.#bare = undefined;
     if (this.#pending !== '' && this.#pending.length + glue.length + shown.length > maxPieceLength) this.#flush();
     if (shown.length > maxPieceLength) for (const part of cutText(shown, maxPieceLength)) this.#add(part);
@@ -123,8 +123,15 @@ function together(one: Piece, other: Piece): Piece {
 }
 
 function headingText(text: string): string {
-  const line = cleaned(text).replace(/\s+/g, ' ').trim();
-  return line.slice(0, endWithin(line, maxHeadingLength)).trim();
+  const line = cleaned(text)
+    .replace(/[^\S\ufeff]+/g, ' ')
+    .trim();
+  return isVisible(line) ? line.slice(0, endWithin(line, maxHeadingLength)).trim() : '';
+}
+
+/** Returns whether a text has more than spaces and characters that nobody sees, such as zero-width spaces. */
+export function isVisible(text: string): boolean {
+  return /[^\s\p{Default_Ignorable_Code_Point}]/u.test(text);
 }
 
 /** All control characters but tabs and those that end lines. */

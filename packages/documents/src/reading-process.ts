@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { brokenBound } from '@customer-platform/service-kit';
 import { type Child, startChild } from './child-program.ts';
@@ -41,8 +42,9 @@ export class ReadingProcess {
     return this.#hasEnded;
   }
 
-  /** Resident memory in bytes; 0 if it has ended or the system is not Linux. */
+  /** Resident memory in bytes; 0 if it has ended. */
   get residentBytes(): number {
+    if (process.platform !== 'linux') return residentByPs(this.pid);
     try {
       const status = readFileSync(`/proc/${this.pid}/status`, 'latin1');
       return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024;
@@ -114,6 +116,11 @@ export class ReadingProcess {
     this.#listener = undefined;
     this.#parts = [];
   }
+}
+
+/** As `residentBytes`, where there is no /proc: on the machines of developers. */
+export function residentByPs(pid: number | undefined): number {
+  return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1_024;
 }
 
 /** Commas and brackets of the largest reply that a document leads to. */

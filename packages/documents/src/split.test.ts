@@ -43,6 +43,26 @@ describe('splitMarkdown', () => {
     ]);
   });
 
+  it.each<[string, string[][]]>([
+    ['---\ntitle: 配送\ntags:\n  - x\n# a\n---\n# A\nb\n\n---\n\nc', [['A', 'b\n\n---\n\nc']]],
+    ['\ufeff---\r\n"başlık": a\r\n...\r\nb', [['b']]],
+    ['+++\ntitle = "x"\n[a]\n+++\nb', [['b']]],
+    ['---\n---\nb', [['b']]],
+    ['---\ntitle: a\n\n# B\nc', [['---\ntitle: a'], ['B', 'c']]],
+    ['+++\na', [['+++\na']]],
+    ['---\n\nOpen daily.\n\n---\n\nb', [['---\n\nOpen daily.\n\n---\n\nb']]],
+    ['a\n\n---\nb: c\n\n---', [['a\n\n---\nb: c\n\n---']]],
+  ])('front matter is no passage, and a rule none of it: %j', (markdown, pieces) => {
+    expect(paths(markdown)).toEqual(pieces);
+  });
+
+  it('text of characters that nobody sees is nothing, and within a text they stay', () => {
+    expect(paths('\u200b\ufeff\n\n# \u2060\n\u00ad\u3164')).toEqual([]);
+    expect(splitText('\u200b\n\n\ufe0f')).toEqual([]);
+    expect(splitCsv('\u200b,\u200b\n\u200d,')).toEqual([]);
+    expect(paths('# A\u00adb\nc\u200bd ទៅ\u200bផ្ទះ')).toEqual([['A\u00adb', 'c\u200bd ទៅ\u200bផ្ទះ']]);
+  });
+
   it('a heading under which nothing stands is what its section says; a text without anything is nothing', () => {
     expect(paths('# Closed on Mondays\n## Always')).toEqual([['Closed on Mondays', 'Always']]);
     expect(paths('# A\n## B\n## C\ntext\n# D')).toEqual([['A', 'B'], ['A', 'C', 'text'], ['D']]);
@@ -153,6 +173,25 @@ describe('splitCsv', () => {
     expect(texts('a\tb\n1\t2')).toEqual(['a: 1\nb: 2']);
     expect(texts('Open daily, closed on Mondays')).toEqual(['Open daily, closed on Mondays']);
     expect(texts(',\n,')).toEqual([]);
+  });
+
+  it.each<[string, string[]]>([
+    ['sep=;\r\nTên;Giá\r\nTrà;4,50\r\n', ['Tên: Trà\nGiá: 4,50']],
+    ['"sep=|"\na|b;c;d\n1|2', ['a: 1\nb;c;d: 2']],
+    [
+      'Name;Preis\r\nTee, grün;4,50\r\nKaffee, schwarz;3,20',
+      ['Name: Tee, grün\nPreis: 4,50\n\nName: Kaffee, schwarz\nPreis: 3,20'],
+    ],
+    ['"質問, または; 問い"\t"答え"\n"a,b;c\nd"\te', ['質問, または; 問い: a,b;c\nd\n答え: e']],
+    ['"a;b;c",d\n"x;y;z",1', ['a;b;c: x;y;z\nd: 1']],
+    [
+      'Soru,Cevap\nGünler?,Pzt; Sal; Çar\nÜcret?,5; 6; 7',
+      ['Soru: Günler?\nCevap: Pzt; Sal; Çar\n\nSoru: Ücret?\nCevap: 5; 6; 7'],
+    ],
+    ['a|b\n"1,5"|"2,5"', ['a: 1,5\nb: 2,5']],
+    ['one\ntwo, three', ['one: two\ncolumn 2: three']],
+  ])('tells the separator from outside of quotes, by equal rows, or from a line that names it: %j', (csv, rows) => {
+    expect(texts(csv)).toEqual(rows);
   });
 
   it('rows are grouped up to the bound, and a quote that never ends does no harm', () => {

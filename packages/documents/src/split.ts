@@ -1,8 +1,8 @@
 import { type Piece, PieceBuilder } from './pieces.ts';
 
 /**
- * Splits Markdown into pieces by its headings, `# …` and underlined ones; code fences have none. The text stays as it is written. Takes
- * linear time for any text. Throws Unreadable beyond the limits.
+ * Splits Markdown into pieces by its headings, `# …` and underlined ones; code fences have none. The text stays as it is written, without
+ * its front matter. Takes linear time for any text. Throws Unreadable beyond the limits.
  */
 export function splitMarkdown(markdown: string): Piece[] {
   const builder = new PieceBuilder();
@@ -12,7 +12,8 @@ export function splitMarkdown(markdown: string): Piece[] {
     paragraph = [];
   };
   let fence: string | undefined;
-  for (const line of markdown.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)) {
+  const lines = markdown.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
+  for (const line of lines.slice(frontMatterOf(lines))) {
     if (fence !== undefined) {
       paragraph.push(line);
       if (closesFence(line, fence)) {
@@ -42,6 +43,24 @@ export function splitMarkdown(markdown: string): Piece[] {
   }
   endParagraph();
   return builder.finish();
+}
+
+/** Key of a YAML mapping. */
+const yamlKey = /^["']?[^\s:#-][^:]*:(?:\s|$)/;
+/** Beginnings of other lines of YAML: indented ones, comments, list items, closing brackets. */
+const otherYaml = /^(?:$|[\s#\]}]|-\s)/;
+
+/** Returns the number of lines of front matter, in YAML or TOML. Text between two rules is none, nor is one that never ends. */
+function frontMatterOf(lines: readonly string[]): number {
+  const mark = lines[0]!.trimEnd();
+  if (mark !== '---' && mark !== '+++') return 0;
+  const isEnd = (line: string) => line.trimEnd() === mark || (mark === '---' && line.trimEnd() === '...');
+  const end = lines.findIndex((line, index) => index > 0 && isEnd(line));
+  const inside = lines.slice(1, Math.max(end, 1)).filter((line) => !/^\s*(?:#|$)/.test(line));
+  const isYaml =
+    inside.every((line) => yamlKey.test(line) || otherYaml.test(line)) &&
+    inside.slice(0, 1).every((line) => yamlKey.test(line));
+  return mark === '+++' || isYaml ? end + 1 : 0;
 }
 
 /** Splits plain text at blank lines. Throws Unreadable beyond the limits. */

@@ -74,6 +74,11 @@ export class BoundedZip {
     if (stated > maxBytes) throw tooLarge();
   }
 
+  /** Names of all wanted files. */
+  get names(): string[] {
+    return [...this.#entries.keys()];
+  }
+
   has(name: string): boolean {
     return this.#entries.has(name);
   }

@@ -19,6 +19,7 @@ import { getSource } from './knowledge/get-source.ts';
 import { listCollections } from './knowledge/list-collections.ts';
 import { listSources } from './knowledge/list-sources.ts';
 import { refreshSource } from './knowledge/refresh-source.ts';
+import { renewOldWords } from './knowledge/renew-words.ts';
 import { searchKnowledge } from './knowledge/search-knowledge.ts';
 import { updateSource } from './knowledge/update-source.ts';
 import { uploadFile } from './knowledge/upload-file.ts';
@@ -103,7 +104,7 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
     onContactUnmerged,
     onMessageReceived,
   ],
-  jobs: [expirePlans, settleLostCalls],
+  jobs: [expirePlans, settleLostCalls, renewOldWords],
   resources: makeResources,
 };
 

@@ -1,9 +1,7 @@
 /** A term of a query that passages of the account have. */
 export interface SearchTerm {
-  /** Its key in the index. */
+  /** Its keys in the index, as a tsquery. */
   key: string;
-  /** The term as a tsquery. */
-  query: string;
   /** Number of passages that have it. */
   documentFrequency: number;
 }

@@ -21,6 +21,14 @@ describe('a question as it is compared', () => {
     ['50 % off!', '50 % off'],
     ['お茶はありますか？', 'お茶はありますか'],
     ['👍️!', '👍'],
+    ['定休日は、いつですか？', '定休日は、いつですか'],
+    ['你们几点关门？！', '你们几点关门'],
+    ['ร้านเปิดกี่โมง', 'ร้านเปิดกี่โมง'.normalize('NFKC')],
+    ['តើបើកម៉ោងប៉ុន្មាន៖ ឬទេ។', 'តើបើកម៉ោងប៉ុន្មាន ឬទេ'],
+    ['ဘယ်အချိန်ဖွင့်လဲ။', 'ဘယ်အချိန်ဖွင့်လဲ'],
+    ['متى تفتحون؟', 'متى تفتحون'],
+    ['WO IST DIE STRASSE\u00ad?', 'wo ist die strasse'],
+    ['Wo ist die Straße\u{e0101}?', 'wo ist die strasse'],
     ['!!!', '!!!'],
     [' ? ! ', '? !'],
     ['…', '...'],
@@ -86,6 +94,22 @@ describe('an FAQ to be answered exactly', () => {
     expect(await exactOf(library, 'harmful 5%')).toEqual(['-5 degrees?']);
     await library.add({ kind: 'faq', title: 'Do you sell C#?', body: 'Answer to C#', answer_exactly: true });
     await waitFor('the other', async () => (await exactOf(library, 'Do you sell C#?'))[0] === 'C#');
+  });
+
+  it('is found where stop words alone are asked, with emoji or invisible characters, in any script', async () => {
+    const library = await withFaqs({
+      'Who are you?': [],
+      '定休日はいつですか？': ['休みは?'],
+      'Is it you? ❤️': ['매장은 어디에 있나요?'],
+    });
+    for (const query of ['who are you 😀', 'Who are you?👍🏽🇩🇪', 'who\u200b are you', 'WHO ARE YOU ❤️'])
+      expect([query, await exactOf(library, query)]).toEqual([query, ['Who are you?']]);
+    for (const query of ['定休日はいつですか', '定休日は…いつですか?', '休みは？🙏', '定休日'])
+      expect([query, await exactOf(library, query)]).toEqual([query, ['定休日はいつですか？']]);
+    for (const query of ['is it you ❤', 'Is it you? ❤️', '매장은 어디에 있나요？', '매장 어디'])
+      expect([query, await exactOf(library, query)]).toEqual([query, ['Is it you? ❤️']]);
+    for (const query of ['休', 'は', '定期の休日', 'who is it', '매장 언제'])
+      expect([query, await exactOf(library, query)]).toEqual([query, []]);
   });
 
   it('is found where its question is marks alone', async () => {

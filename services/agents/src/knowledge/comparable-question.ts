@@ -1,24 +1,30 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
+import { foldedText } from './search-text.ts';
 
-/** Variants of the same character: ’ and ' in "it's", an emoji with and without its variation selector. */
+/** Variants of the same character: ’ and ' in "it's". */
 const singleQuotes = /[‘’‛ʼ`´]/g;
-const invisible = /\u00ad|\u200b|\u2060|\ufe0e|\ufe0f|\ufeff/g;
 /** Punctuation at the start of a sentence or quotation. */
 const opening = /^(?:['"«»“”„‚‹›「」『』¿¡]|\.{2,})+/;
 /** Punctuation at its end, except the inch mark of 5". */
-const closing = /(?:[?!.,;:。、،؟؛।]|(?<![0-9])['"«»“”„‚‹›「」『』])$/;
+const closing = /(?:\p{Terminal_Punctuation}|(?<![0-9])['"«»“”„‚‹›「」『』])$/u;
+const emoji = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
 
 /** Characters that are compared, twice as many as a question may have: there are characters that stand for eighteen. */
 const maxCompared = 1_000;
 
 /**
- * Returns a question in the form that is compared: lower case, single spaces, without punctuation that ends or encloses a sentence.
- * Other symbols stay (C++, C#, -5), and so does a text of punctuation alone. migrations/0004 does the same in SQL.
+ * Returns a question in the form that is compared: case-folded, without what is invisible, with single spaces, without punctuation that ends or encloses a
+ * sentence. Other symbols stay (C++, C#, -5), and so does a text of punctuation alone.
  */
-export function comparableQuestion(text: string): string {
-  const normal = firstCodePoints(text.normalize('NFKC'), maxCompared);
-  const written = normal.toLowerCase().replace(singleQuotes, "'").replace(invisible, '');
+export function comparableQuestion(text: string, language = ''): string {
+  const written = firstCodePoints(foldedText(text, language), maxCompared).replace(singleQuotes, "'");
   return spaced(written.replace(/\S+/g, unframed)) || spaced(written);
+}
+
+/** Returns the forms of a query that an FAQ may have as its question: with its emoji and without. */
+export function askedForms(query: string, language: string): string[] {
+  const forms = [query, query.replace(emoji, ' ')].map((each) => comparableQuestion(each, language));
+  return [...new Set(forms)].filter((form) => form !== '');
 }
 
 /** Strips mark by mark from the end: a pattern for all of them takes quadratic time if a letter follows. */

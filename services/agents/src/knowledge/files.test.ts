@@ -1,4 +1,4 @@
-import { startPlatform } from '@customer-platform/testkit';
+import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openLibrary } from '../../test/knowledge.ts';
 
@@ -42,6 +42,20 @@ describe('an uploaded file', () => {
     expect(client).toMatchObject({ title: 'a.csv', file_type: 'csv', size_bytes: 3 });
   });
 
+  it.each<[string, Buffer, string, string]>([
+    ['excel.csv', Buffer.from('Größe;Preis\r\nS;3,50\r\n', 'latin1'), 'csv', 'Größe: S\nPreis: 3,50'],
+    ['excel.csv', Buffer.from('\ufeff尺寸\t价格\r\n小\t3\r\n', 'utf16le'), 'csv', '尺寸: 小\n价格: 3'],
+    ['memo.txt', Buffer.from('ราคา 50 บาท', 'utf16le').swap16(), 'txt', 'ราคา 50 บาท'],
+    ['page.html', Buffer.from('<title>A</title><meta charset=euc-kr><p>\xb8\xc5\xc0\xcf', 'latin1'), 'html', '매일'],
+  ])('is read in the encoding of the program that wrote it: %s, case %#', async (name, bytes, file_type, text) => {
+    const library = await openLibrary(platform);
+    const { body } = await library.upload(name, bytes);
+    expect(body).toMatchObject({ file_type });
+    await waitFor('the file to be read', async () => (await library.get(body.id)).status === 'ready');
+    const rows = await platform.database('agents')`select text from passages where source_id = ${body.id}`;
+    expect([...rows]).toEqual([{ text }]);
+  });
+
   it('that is large is kept byte for byte, however many come at once', async () => {
     const library = await openLibrary(platform);
     const texts = Array.from({ length: 6 }, (_, index) => `${index} and more. `.repeat(200_000));
@@ -79,6 +93,7 @@ describe('an uploaded file', () => {
   it.each([
     ['file', 'a.txt', '', {}],
     ['file', 'a.json', '{}', {}],
+    ['file', 'a.txt', 'Hello\0World!', {}],
     ['title', 'a.txt', 'x', { title: '' }],
     ['title', 'a.txt', 'x', { title: '  ' }],
     ['title', 'a.txt', 'x', { title: 't'.repeat(201) }],

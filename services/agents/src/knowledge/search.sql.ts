@@ -1,6 +1,7 @@
 import type { SourceKind } from '@customer-platform/contracts/agents';
-import type { Sql } from '@customer-platform/service-kit';
+import type { JsonValue, Sql } from '@customer-platform/service-kit';
 import type { CandidateQueries, SearchTerm } from './candidate-queries.ts';
+import { type IndexedText, type SearchText, searchedGrams } from './search-text.ts';
 
 /** Parameters of ranking. */
 interface Ranking {
@@ -21,32 +22,62 @@ export interface FoundRow {
   score: number;
 }
 
+/** What a query's word, or a part of one, is found by. */
+export interface QueryTerm extends SearchTerm {
+  term: string;
+  /** The term and its other forms that passages have, as tsqueries, with what each is worth, up to 1. */
+  forms: { query: string; worth: number }[];
+}
+
+/** What accents that differ are worth: a title without them is found after a text with them. */
+const worthOfOtherAccents = 0.2;
+
 /** Returns the terms of a query, rarest first, the size of the account's corpus, and the index keys of the other conditions. */
 export async function selectCorpusStats(
   sql: Sql,
   accountId: string,
   configuration: string,
-  search: { query: string; question: string; collections: readonly number[] },
+  search: { searched: SearchText; questions: readonly string[]; collections: readonly number[] },
 ): Promise<{
-  terms: SearchTerm[];
+  terms: QueryTerm[];
   /** Number of the account's passages. */
   corpusSize: number;
   collectionKeys: string[];
   faqKey: string;
-  questionKey: string;
+  questionKeys: string[];
 }> {
+  const { words, accented, plain } = search.searched;
+  // Words with accents that were left out have marks in the index: see migrations/0022.
   const [row] = await sql`
+    with configured as (select ${configuration}::text::regconfig as configuration),
+    spelled as (select lexeme from configured, unnest(to_tsvector(configuration, ${words}::text))),
+    forms as (
+      select lexeme as term, lexeme as word, 1 as worth from spelled
+      union all select gram, gram, 1 from unnest(${searchedGrams(search.searched)}::text[]) as gram
+      union all select lexeme, chr(2) || lexeme, ${worthOfOtherAccents}::float8 from spelled
+      union all select spelled.lexeme, word, ${worthOfOtherAccents}::float8
+        from configured, unnest(${accented}::text[], ${plain}::text[]) as pair (accented, plain),
+          unnest(to_tsvector(configuration, accented)) as spelled, unnest(to_tsvector(configuration, plain)) as bare,
+          unnest(array[bare.lexeme, chr(2) || bare.lexeme]) as word
+    ), known as (
+      select term, word, worth, (select passages from words where account_id = ${accountId} and word = form.word) as passages
+      from (select term, word, max(worth) as worth from forms group by term, word) as form
+    ), terms as (
+      select term, coalesce(sum(passages), 0) as passages,
+        '(' || string_agg(account_search_key(${accountId}, word), ' | ') filter (where passages is not null) || ')' as key,
+        coalesce(json_agg(json_build_object('query', array_to_tsvector(array[word])::text, 'worth', worth))
+          filter (where passages is not null), '[]') as forms
+      from known group by term
+    )
     select
       (select coalesce(json_agg(json_build_object(
-          'key', account_search_key(${accountId}, lexeme), 'query', array_to_tsvector(array[lexeme])::text,
-          'documentFrequency', coalesce(w.passages, 0)) order by coalesce(w.passages, 0), lexeme), '[]')
-        from unnest(to_tsvector(${configuration}::text::regconfig, normalize(${search.query}, NFKC)))
-        left join words w on w.account_id = ${accountId} and w.word = lexeme) as terms,
+          'term', term, 'key', key, 'forms', forms, 'documentFrequency', passages) order by passages, term), '[]') from terms) as terms,
       coalesce((select passages from libraries where account_id = ${accountId}), 0)::bigint as "corpusSize",
       array(select account_search_key(${accountId}, chr(1) || 'collection ' || id)
         from unnest(${[...search.collections]}::bigint[]) as id) as "collectionKeys",
       account_search_key(${accountId}, chr(1) || 'faq') as "faqKey",
-      account_search_key(${accountId}, chr(1) || 'question ' || ${search.question}::text) as "questionKey"`;
+      array(select account_search_key(${accountId}, chr(1) || 'question ' || question)
+        from unnest(${[...search.questions]}::text[]) as question) as "questionKeys"`;
   return row as Awaited<ReturnType<typeof selectCorpusStats>>;
 }
 
@@ -101,43 +132,39 @@ const maxLookedAt = 40;
 export interface ExactRow extends FoundRow {
   /** True if one of its questions is the query. */
   is_asked: boolean;
-  /** Its questions that have all terms of the query. */
+  /** Its questions. */
   ways: string[];
 }
 
-/** A search of FAQs: `question` is compared as a whole, `allTerms` is a tsquery; null matches none. */
-interface ExactSearch {
-  queries: readonly string[];
-  configuration: string;
-  question: string;
-  allTerms: string | null;
-}
-
-/**
- * Returns the FAQs to be answered exactly: those with the question `question` before those with a question that matches `allTerms`.
- */
+/** Returns FAQs to be answered exactly that the queries find, those first that have one of the `questions`, as they are compared. */
 export async function selectExactAnswers(
   sql: Sql,
   accountId: string,
   ranking: Ranking,
-  { queries, configuration, question, allTerms }: ExactSearch,
+  { queries, questions }: { queries: readonly string[]; questions: readonly string[] },
 ): Promise<ExactRow[]> {
   if (queries.length === 0) return [];
   return await sql<ExactRow[]>`
-    with looked_at as (
-      select p.source_id, s.kind, s.title, s.alternates, p.heading_path, p.text, c.score,
-        p.questions @> array[${question}::text] as is_asked
-      from (${candidates(sql, accountId, queries, ranking)}) as c
-      join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed' and s.answer_exactly
-      join passages p on p.account_id = ${accountId} and p.source_id = c.source_id and p.page = c.page
-        and p.position = c."position"
-      order by is_asked desc, c.score desc, c.source_id desc limit ${maxLookedAt}
-    )
-    select source_id, kind, title, heading_path, text, score + case when is_asked then 1 else 0 end as score, is_asked, ways
-    from looked_at, lateral (select array(
-      select question from unnest(title || alternates) as question
-      where to_tsvector(${configuration}::text::regconfig, normalize(question, NFKC)) @@ ${allTerms}::text::tsquery
-    ) as ways) as matching
-    where is_asked or ways <> '{}'
-    order by is_asked desc, score desc, source_id desc`;
+    select p.source_id, s.kind, s.title, p.heading_path, p.text, c.score + case when is_asked then 1 else 0 end as score,
+      is_asked, s.title || s.alternates as ways
+    from (${candidates(sql, accountId, queries, ranking)}) as c
+    join sources s on s.account_id = ${accountId} and s.id = c.source_id and s.status <> 'failed' and s.answer_exactly
+    join passages p on p.account_id = ${accountId} and p.source_id = c.source_id and p.page = c.page
+      and p.position = c."position"
+    cross join lateral (select p.questions && ${[...questions]}::text[] as is_asked) as compared
+    order by is_asked desc, c.score desc, c.source_id desc limit ${maxLookedAt}`;
+}
+
+/** Returns those of the texts that match a tsquery. */
+export async function selectMatching(
+  sql: Sql,
+  configuration: string,
+  texts: readonly (IndexedText & { text: string })[],
+  query: string,
+): Promise<string[]> {
+  if (texts.length === 0) return [];
+  const rows = await sql<{ text: string }[]>`
+    select indexed ->> 'text' as text from jsonb_array_elements(${sql.json(texts as unknown as JsonValue)}) as indexed
+    where search_words(${configuration}::text::regconfig, indexed) @@ ${query}::text::tsquery`;
+  return rows.map(({ text }) => text);
 }

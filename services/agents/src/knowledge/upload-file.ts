@@ -28,7 +28,7 @@ export const uploadFile = implement(contract.uploadFile, {
     const type = fileTypeOf(bytes, name);
     if (type === undefined) {
       throw refusedFile(
-        'must be a pdf, docx or html file, or plain text in UTF-8 whose name ends in .txt, .md or .csv',
+        'must be a pdf, docx or html file, or plain text in UTF-8, UTF-16 or windows-1252 whose name ends in .txt, .md or .csv',
       );
     }
     const { id: collection_id } = await collectionOf(tx, account.id, body.collection);
@@ -61,8 +61,8 @@ function refusedFile(rule: string, status = 400): ApiError {
   return new ApiError('invalid_request', `file ${rule}`, { field: 'file', status });
 }
 
-/** Returns the file's name without directories and characters that cannot be stored. */
+/** Returns the file's name without directories and characters that cannot be stored, composed as other texts are: macOS takes it apart. */
 function nameOf(file: File): string {
   const name = file.name.split(/[/\\]/).at(-1)!;
-  return name.toWellFormed().replaceAll('\0', '').trim();
+  return name.toWellFormed().replaceAll('\0', '').normalize().trim();
 }

@@ -272,16 +272,19 @@ describe('knowledge', () => {
     });
   };
 
-  it('is told to the AI as passages with the titles of their sources', async () => {
+  it.each([
+    ['Do you deliver on Saturday?', 'until noon'],
+    ['すみません、土曜日は配送していますか？🙏', '正午まで'],
+  ])('is told to the AI as passages with the titles of their sources: %s', async (asked, told) => {
     const desk = await openDesk(platform, ai);
-    const article = { kind: 'article', title: 'Delivery', body: '# Saturday\n\nOn Saturday we deliver until noon.' };
-    const source = await ready(desk.account, article);
-    await desk.write('Do you deliver on Saturday?');
+    const body = '# Saturday\n\nOn Saturday we deliver until noon.\n\n# 配達\n\n土曜日の配送は正午までです。';
+    const source = await ready(desk.account, { kind: 'article', title: 'Delivery', body });
+    await desk.write(asked);
     await desk.made();
     const { passages } = ai.requests[0]!.document!;
     expect(passages[0]).toMatchObject({
       source: { id: source.id, title: 'Delivery', kind: 'article' },
-      text: expect.stringContaining('until noon'),
+      text: expect.stringContaining(told),
       exact: false,
     });
   });

@@ -1,4 +1,4 @@
-import { type Piece, splitMarkdown, Unreadable } from '@customer-platform/documents';
+import { isVisible, type Piece, splitMarkdown, Unreadable } from '@customer-platform/documents';
 import type { Database } from '@customer-platform/service-kit';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import { type Extractors, SourceExtractor } from './extractors.ts';
@@ -51,6 +51,6 @@ async function readPages(claim: ClaimedSource, { sql, extractors, ...tools }: Re
 
 function whole(pieces: readonly Piece[]): Reading {
   const passages = pieces.map((piece, position) => ({ page: 0, position, ...piece }));
-  if (passages.every(({ text }) => text.trim() === '')) throw new Unreadable('It contains no text');
+  if (!passages.some(({ text }) => isVisible(text))) throw new Unreadable('It contains no text');
   return { passages, isChanged: true };
 }

@@ -62,10 +62,12 @@ export async function selectFilePart(
 /** Returns the pages of a website as last read, with the size of what is stored of each. */
 export async function selectKnownPages(sql: Sql, { account_id, id }: ClaimedSource): Promise<KnownPage[]> {
   return await sql<KnownPage[]>`
-    select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.passages, kept.bytes
+    select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.*
     from pages p cross join lateral (
       select count(*)::int as passages,
-        coalesce(sum(octet_length(text) + octet_length(array_to_string(heading_path, ''))), 0)::int as bytes
+        coalesce(sum(octet_length(text) + octet_length(array_to_string(heading_path, ''))), 0)::int as bytes,
+        sha256(convert_to(coalesce(string_agg(
+          array_to_string(heading_path, e'\\x1f') || e'\\x1e' || text, e'\\x1d' order by "position"), ''), 'UTF8')) as digest
       from passages where account_id = p.account_id and source_id = p.source_id and page = p.position) as kept
     where p.account_id = ${account_id} and p.source_id = ${id} order by p.position`;
 }

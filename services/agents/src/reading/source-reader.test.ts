@@ -135,6 +135,20 @@ describe('a website', () => {
     expect(await passagesOf(id)).toHaveLength(2);
   });
 
+  it('that has a passage under several addresses, or that another has too, is found by it once', async () => {
+    const site = await newSite();
+    site.paths.set('/a', htmlPage('Quokkas', 'About quokkas.', '"a"'));
+    site.paths.set('/b', htmlPage('Quokkas', 'About quokkas.'));
+    const { id } = await website(site, ['/a', '/b']);
+    await ended(id);
+    expect(await passagesOf(id)).toHaveLength(1);
+    await refresh(id);
+    await ended(id);
+    expect(await passagesOf(id)).toHaveLength(1);
+    await ended((await website(site, ['/b'])).id);
+    expect(await library.search('quokkas')).toMatchObject([{ text: 'About quokkas.' }]);
+  });
+
   it('of which no page can be read fails with the reason of the first, and is ready once one can be', async () => {
     const site = await newSite();
     const { id } = await website(site, ['/a', '/b']);

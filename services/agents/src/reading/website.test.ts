@@ -5,7 +5,7 @@ import { drip, htmlPage, type Site, type SiteHandler, startSite } from '../../te
 import { Extractors } from './extractors.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 import { agentName } from './robots.ts';
-import { type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
+import { digestOf, type KnownPage, readWebsite, type WebsiteReading } from './website.ts';
 
 let site: Site;
 let getter: Getter;
@@ -45,7 +45,8 @@ const read = (paths: string[], ...more: [known?: readonly KnownPage[], signal?: 
 function knownOf(reading: WebsiteReading): KnownPage[] {
   return reading.pages.map((page) => {
     const kept = reading.passages.filter((passage) => passage.page === page.position);
-    return { ...page, passages: kept.length, bytes: kept.reduce((sum, { text }) => sum + text.length, 0) };
+    const bytes = kept.reduce((sum, { text }) => sum + text.length, 0);
+    return { ...page, passages: kept.length, bytes, digest: digestOf(kept) };
   });
 }
 
@@ -114,6 +115,53 @@ describe('a website', () => {
   });
 });
 
+describe('a page under several addresses', () => {
+  const positions = ({ passages }: WebsiteReading) => passages.map(({ page }) => page);
+
+  it('is kept once, under the first: where they lead to one, or have the same text', async () => {
+    site.paths.set('/', htmlPage('Home', 'home'));
+    site.paths.set('/index.html', html('<h1>Home</h1><p>home</p><script>now = 7</script>'));
+    site.paths.set('/old', status(301, { location: '/now' }));
+    let visits = 0;
+    site.paths.set('/now', (...call) => html(`<p>Visit ${++visits}</p>`)(...call));
+    site.paths.set('/other', htmlPage('Home', 'other'));
+    const reading = await read(['/index.html', '/', '/old', '/now', '/other']);
+    expect(positions(reading)).toEqual([0, 2, 4]);
+    expect(reading.pages.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('stays so when it is read again, and is kept under the other where the first is gone or turns into another', async () => {
+    for (const path of ['/a', '/b']) site.paths.set(path, htmlPage('Page', 'page', '"1"'));
+    const first = await read(['/a', '/b']);
+    expect(positions(first)).toEqual([0]);
+    expect(await read(['/a', '/b'], knownOf(first))).toMatchObject({ isChanged: false, passages: [], replaced: [1] });
+    site.paths.set('/a', htmlPage('Page', 'new'));
+    const second = await read(['/a', '/b'], knownOf(first));
+    expect(positions(second)).toEqual([0, 1]);
+    site.paths.set('/a', htmlPage('Page', 'page'));
+    const third = await read(['/a', '/b'], knownOf(second));
+    expect([positions(third), third.replaced, third.isChanged]).toEqual([[0], [0, 1], true]);
+    site.paths.delete('/a');
+    expect(positions(await read(['/a', '/b'], knownOf(third)))).toEqual([1]);
+  });
+});
+
+it.each<[type: string | undefined, content: string, text: string, headings?: string[]]>([
+  ['text/html; charset="iso-8859-1"', '<p>caf\xe9', 'café'],
+  ["text/html;charset='windows-1251'", '<p>\xe4\xe0', 'да'],
+  ['TEXT/HTML ; Charset=ISO-8859-1; x=y', '<p>caf\xe9', 'café'],
+  ['application/xhtml+xml', '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>x</p></body></html>', 'x'],
+  ['text/markdown; charset=utf-8', '# Head\n\nbody', 'body', ['Head']],
+  [undefined, '<!DOCTYPE html><h1>Head</h1><p>body', 'body', ['Head']],
+  ['', '<!-- x --><html><p>body', 'body'],
+  ['html', 'only text', 'only text'],
+])('a page of type %j is read', async (type, content, text, headings = []) => {
+  site.paths.set('/page', (_, response) =>
+    response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(Buffer.from(content, 'latin1')),
+  );
+  expect(await read(['/page'])).toMatchObject({ passages: [{ text, heading_path: headings }] });
+});
+
 describe('another host is another site', () => {
   let other: Site;
   beforeEach(async () => {
@@ -140,7 +188,7 @@ describe('another host is another site', () => {
     site.paths.set('/www', status(301, { location: `${named('shop.example')}/back` }));
     const urls = [`${named('shop.example')}/bare`, `${named('www.shop.example')}/www`];
     const { passages } = await readUrls(urls);
-    expect(passages.map(({ text }) => text)).toEqual(['back', 'back']);
+    expect(passages.map(({ text }) => text)).toEqual(['back']);
     site.paths.set('/sub', status(301, { location: `${named('news.shop.example')}/back` }));
     await expect(readUrls([`${named('shop.example')}/sub`])).rejects.toThrow('another site, news.shop.example');
   });
@@ -161,7 +209,7 @@ describe('what a page is refused for', () => {
     ['a page that is not there', status(404), 'it responded with 404'],
     ['a server that fails', status(500), 'it responded with 500'],
     ['a picture', html('x', { 'content-type': 'image/png' }), 'it is image/png'],
-    ['a page without a type', (_, response) => response.writeHead(200).end('x'), 'it is of no type'],
+    ['a picture without a type', (_, response) => response.writeHead(200).end(Buffer.alloc(9)), 'it is of no type'],
     ['a page without text', html('<title>App</title><script>app()</script>'), 'it contains no text'],
     ['a redirect inside', status(302, { location: 'http://10.0.0.1/' }), 'not public'],
     ['a redirect to a name that leads inside', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
@@ -179,7 +227,11 @@ describe('what a page is refused for', () => {
       'larger than',
     ],
     ['a bomb', html(gzipSync(Buffer.alloc(100 * 1_048_576)), { 'content-encoding': 'gzip' }), 'larger than'],
-    ['an encoding that is not known', html('<p>a</p>', { 'content-type': 'text/html; charset=klingon' }), 'encoding'],
+    [
+      'an encoding that cannot be read',
+      html('<p>a</p>', { 'content-type': 'text/html; charset=iso-2022-kr' }),
+      'encoding',
+    ],
   ])('%s', async (_, handler, reason) => {
     site.paths.set('/page', handler);
     site.paths.set('/good', htmlPage('Good', 'good'));
@@ -198,7 +250,8 @@ describe('what a page is refused for', () => {
 
   it('more text than is kept of one source, of all its pages together', async () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    for (const path of paths) site.paths.set(path, html('word '.repeat(100_000), { 'content-type': 'text/plain' }));
+    for (const path of paths)
+      site.paths.set(path, html(`${path} ${'word '.repeat(100_000)}`, { 'content-type': 'text/plain' }));
     expect((await read(paths.slice(0, 4))).passages.length).toBeGreaterThan(1_500);
     await expect(read(paths)).rejects.toThrow('too much text');
     // The other pages are not asked for.

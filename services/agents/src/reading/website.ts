@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { bytesOf, type Piece, refuseTooMuch, Unreadable } from '@customer-platform/documents';
+import { MIMEType } from 'node:util';
+import {
+  bytesOf,
+  type DocumentQuestion,
+  fileTypeOf,
+  type Piece,
+  refuseTooMuch,
+  Unreadable,
+} from '@customer-platform/documents';
 import type { GetResult, Getter } from '@customer-platform/outbound';
 import type { Passage } from '../knowledge/passages.sql.ts';
 import { type Extractors, SourceExtractor } from './extractors.ts';
@@ -19,6 +27,8 @@ export interface PageState {
 export interface KnownPage extends PageState {
   passages: number;
   bytes: number;
+  /** What `digestOf` returns of its passages. */
+  digest: Buffer;
 }
 
 export interface WebsiteReading {
@@ -43,17 +53,23 @@ const maxAtOnce = 4;
 const smallPageBytes = 524_288;
 /** Number of pages too much for an extractor after which the website fails. */
 const maxOvertaxing = 3;
-const readTypes = new Set(['text/html', 'application/xhtml+xml', 'text/plain']);
+const readTypes = new Map<string, DocumentQuestion['type']>([
+  ['text/html', 'html'],
+  ['application/xhtml+xml', 'html'],
+  ['text/plain', 'txt'],
+  ['text/markdown', 'md'],
+]);
 const maxShownUrl = 200;
 
 type PageOutcome =
-  | { kind: 'read'; state: PageState; pieces: Piece[] }
-  | { kind: 'kept'; state: PageState; known: KnownPage }
+  | { kind: 'read'; state: PageState; ledTo: string; pieces: Piece[] }
+  | { kind: 'kept'; state: PageState; ledTo: string; known: KnownPage }
   | { kind: 'failed'; reason: string; isTemporary: boolean; known: KnownPage | undefined };
 
 /**
  * Reads the pages of a website, four at once; of known pages only those that changed. A page that cannot be read is left out as long
- * as another can be; passages of a page that is only temporarily unavailable stay. Throws Unreadable, with the first page's reason if
+ * as another can be; passages of a page that is only temporarily unavailable stay. Of pages that lead to one address, or have the same text,
+ * the first in `urls` has the passages. Throws Unreadable, with the first page's reason if
  * none can be read, or if the text or the work for the extractors exceeds its limit. Throws the signal's reason once aborted.
  */
 export async function readWebsite(
@@ -146,18 +162,39 @@ function gathered(
   const passages: Passage[] = [];
   const pages: PageState[] = [];
   const replaced = new Set([...known, ...asked].map(({ position }) => position));
+  const isSeen = seenPages();
   for (const outcome of outcomes) {
     if (outcome.kind === 'read') {
       const { position: page } = outcome.state;
       pages.push(outcome.state);
+      if (isSeen(digestOf(outcome.pieces), outcome.ledTo)) continue;
       for (const [position, piece] of outcome.pieces.entries()) passages.push({ page, position, ...piece });
     } else if (isKept(outcome)) {
-      replaced.delete(outcome.known.position);
       pages.push(outcome.kind === 'kept' ? outcome.state : outcome.known);
+      const { digest, position, url } = outcome.known;
+      if (!isSeen(digest, outcome.kind === 'kept' ? outcome.ledTo : url)) replaced.delete(position);
     }
   }
   const isLess = known.some(({ position, passages }) => passages > 0 && replaced.has(position));
   return { passages, replaced: [...replaced].sort((a, b) => a - b), pages, isChanged: isLess || passages.length > 0 };
+}
+
+/** Returns whether a page was there before: at its address, whatever the scheme and a www., or with its text at another one. */
+function seenPages() {
+  const seen = new Set<string>();
+  return (digest: Buffer, ledTo: string): boolean => {
+    const { pathname, search } = new URL(ledTo);
+    const marks = [digest.toString('hex'), siteOf(ledTo) + pathname + search];
+    const isSeen = marks.some((mark) => seen.has(mark));
+    for (const mark of marks) seen.add(mark);
+    return isSeen;
+  };
+}
+
+/** Returns a digest of passages, as `selectKnownPages` makes it of stored ones. No text has the characters between its parts. */
+export function digestOf(pieces: readonly Piece[]): Buffer {
+  const parts = pieces.map(({ heading_path, text }) => `${heading_path.join('\x1f')}\x1e${text}`);
+  return createHash('sha256').update(parts.join('\x1d')).digest();
 }
 
 /** Dependencies that the pages of one website share. */
@@ -190,21 +227,22 @@ async function outcomeOf(page: AskedPage, response: GetResult, { extractor }: Pa
   const { position, url, before: known } = page;
   const failed = (reason: string, isTemporary = false): PageOutcome => ({ kind: 'failed', reason, isTemporary, known });
   if (response.error !== undefined) return failed(response.message, isTemporary(response));
-  if (siteOf(response.url) !== siteOf(url)) return failed(`it leads to another site, ${new URL(response.url).host}`);
-  if (response.status === 304 && known) return { kind: 'kept', state: known, known };
+  const ledTo = response.url;
+  if (siteOf(ledTo) !== siteOf(url)) return failed(`it leads to another site, ${new URL(ledTo).host}`);
+  if (response.status === 304 && known) return { kind: 'kept', state: known, ledTo, known };
   if (response.status < 200 || response.status > 299)
     return failed(`it responded with ${response.status}`, isTemporary(response));
   const sha256 = createHash('sha256').update(response.body).digest();
   const { etag = null, 'last-modified': last_modified = null } = response.headers;
   const state = { position, url, etag, last_modified, sha256 };
-  if (known?.sha256.equals(sha256)) return { kind: 'kept', state, known };
-  const { type, charset } = contentType(response.headers['content-type'] ?? '');
-  if (!readTypes.has(type)) return failed(`it is ${type || 'of no type'}; only HTML and plain text are read`);
+  if (known?.sha256.equals(sha256)) return { kind: 'kept', state, ledTo, known };
+  const { essence, charset } = contentType(response.headers['content-type']);
+  const type = essence === '' ? fileTypeOf(response.body, 'page.txt') : readTypes.get(essence);
+  if (type !== 'html' && type !== 'txt' && type !== 'md')
+    return failed(`it is ${essence || 'of no type'}; only HTML and plain text are read`);
   try {
-    const pieces = await extractor.read({ type: type === 'text/plain' ? 'txt' : 'html', charset }, () => [
-      response.body,
-    ]);
-    return pieces.length > 0 ? { kind: 'read', state, pieces } : failed('it contains no text');
+    const pieces = await extractor.read({ type, charset }, () => [response.body]);
+    return pieces.length > 0 ? { kind: 'read', state, ledTo, pieces } : failed('it contains no text');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return failed(error.message.charAt(0).toLowerCase() + error.message.slice(1));
@@ -218,7 +256,7 @@ function siteOf(url: string): string {
 
 function conditions(before: KnownPage | undefined): Record<string, string> {
   return {
-    accept: 'text/html, application/xhtml+xml, text/plain;q=0.9',
+    accept: 'text/html, application/xhtml+xml, text/plain;q=0.9, text/markdown;q=0.9',
     ...(before?.etag ? { 'if-none-match': before.etag } : {}),
     ...(before?.last_modified ? { 'if-modified-since': before.last_modified } : {}),
   };
@@ -230,8 +268,13 @@ function isTemporary(response: GetResult): boolean {
   return ['timeout', 'dns', 'refused', 'tls', 'http'].includes(response.error);
 }
 
-function contentType(header: string): { type: string; charset: string | undefined } {
-  const [type = '', ...parameters] = header.split(';').map((part) => part.trim());
-  const charset = parameters.find((parameter) => /^charset=/i.test(parameter));
-  return { type: type.toLowerCase(), charset: charset?.slice(8).replace(/^"|"$/g, '') || undefined };
+/** Returns what a Content-Type says, by the MIME Sniffing standard; an empty type where there is none, or none that is valid. */
+function contentType(header: string | undefined): { essence: string; charset: string | undefined } {
+  try {
+    const { essence, params } = new MIMEType(header ?? '');
+    // Quotation marks are double; with others it names no encoding by the standard, and is meant all the same.
+    return { essence, charset: params.get('charset')?.replace(/^'|'$/g, '') || undefined };
+  } catch {
+    return { essence: '', charset: undefined };
+  }
 }
