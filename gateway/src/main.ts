@@ -74,7 +74,8 @@ export async function startGateway(
   const upstreams = openUpstreams(config, log);
   const own = openOwnOperations(foundation, changes, [...upstreams.services.keys()]);
   const isReady = () => !isStopping && (!config.READY_FILE || existsSync(config.READY_FILE));
-  const bodies = new BodyIntake(bodyBounds(config), log);
+  const bounds = bodyBounds(config);
+  const bodies = new BodyIntake(bounds, log);
   const handler = publicHandler({
     ...admission,
     log,
@@ -91,7 +92,7 @@ export async function startGateway(
     serveDocs: docsServer({ api: new CurrentApiDocument(routes), log, keyFile: config.DOCS_KEY_FILE }),
   });
   const { GATEWAY_PORT: port, GATEWAY_HOST: host } = config;
-  const publicListener = await listenWithEnvelopes(handler, { port, host, log, bodies: 'watched' });
+  const publicListener = await listenWithEnvelopes(handler, { port, host, log, bodyWindowMs: bounds.windowMs });
   log.info({ url: publicListener.url, admin_url: admin.url }, 'listening');
   return {
     url: publicListener.url,

@@ -102,6 +102,53 @@ describe('a body that does not come', () => {
   });
 });
 
+describe('20 bodies that are refused while their clients send on', () => {
+  const [publicUrl, adminUrl] = [() => platform.gatewayUrl, () => platform.adminUrl];
+  const body = Buffer.alloc(1_600_000, 'x');
+  const chunked = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
+
+  it.each<[number, string, () => string, string, () => string[]]>([
+    [413, 'its size', publicUrl, booking, () => ['Host: x', `Authorization: Bearer ${account.key}`]],
+    [401, 'its key', publicUrl, booking, () => ['Host: x']],
+    [404, 'its path', publicUrl, '/v1/none', () => ['Host: x', `Authorization: Bearer ${account.key}`]],
+    [405, 'its method', publicUrl, '/docs', () => ['Host: x']],
+    [400, 'its head', publicUrl, booking, () => []],
+    [413, 'its size', adminUrl, '/admin/accounts', () => ['Host: x', `Authorization: Bearer ${platform.adminToken}`]],
+    [404, 'its path', adminUrl, '/none', () => ['Host: x', `Authorization: Bearer ${platform.adminToken}`]],
+  ])(
+    'get their %i each, for %s, and may go on where they keep the connection',
+    async (status, _why, url, target, headers) => {
+      const send = async (index: number) => {
+        const isChunked = index % 2 === 1;
+        const lines = [
+          ...headers(),
+          'Content-Type: application/json',
+          isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`,
+          `Connection: ${index % 4 < 2 ? 'close' : 'keep-alive'}`,
+          ...(index % 8 < 4 ? [] : ['Expect: 100-continue']),
+        ];
+        const client = new SlowClient(url(), [`POST ${target} HTTP/1.1`, ...lines, '', ''].join('\r\n'));
+        clients.push(client);
+        const sent = isChunked ? chunked : body;
+        for (let at = 0; at < sent.length; at += 65_536) {
+          client.send(sent.subarray(at, at + 65_536));
+          await new Promise(setImmediate);
+        }
+        const got = await client.responseStatus();
+        client.send('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+        await waitFor('the connection to be closed', () => client.isClosed);
+        if (lines.includes('Connection: keep-alive') && index % 8 < 4 && status !== 400)
+          expect(client.all).toContain('HTTP/1.1 200');
+        return got;
+      };
+      for (let round = 0; round < 3; round++)
+        expect(await Promise.all(Array.from({ length: 20 }, (_none, index) => send(index)))).toEqual(
+          Array(20).fill(status),
+        );
+    },
+  );
+});
+
 it('a refused body of which more than 32 MiB come is cut off', async () => {
   const size = 96 * mebibyte;
   const client = new SlowClient(

@@ -15,12 +15,6 @@ import {
 } from '@customer-platform/service-kit';
 
 const mebibyte = 1_048_576;
-/**
- * Bytes of a refused body that are still read, so that its sender gets to read the response; then the connection is
- * cut.
- */
-const maxUnread = 32 * mebibyte;
-
 /** Default size limit of a body, in bytes. */
 export const defaultBodyLimit = mebibyte;
 /** Longest wait of an upload for a free file. */
@@ -128,19 +122,6 @@ export class BodyIntake {
       kept.letGo();
       throw error;
     }
-  }
-
-  /** Reads and drops the rest of a refused request's body for one window, so that its sender gets to read the response; then cuts the connection. */
-  drain(request: IncomingMessage): void {
-    if (request.complete || request.destroyed) return;
-    const cut = () => void request.socket.destroy();
-    const timer = setTimeout(cut, this.#bounds.windowMs).unref();
-    let unread = 0;
-    request.on('data', (chunk: Buffer) => {
-      unread += chunk.length;
-      if (unread > maxUnread) cut();
-    });
-    request.once('close', () => clearTimeout(timer)).resume();
   }
 
   #inMemory({ kind, owner }: BodyTerms): Body & { add(chunk: Buffer): void } {

@@ -94,5 +94,7 @@ function toSpan(given: Record<string, unknown>) {
     operation: attributes.get('platform.operation'),
     statusCode: Number(attributes.get('http.response.status_code')) || undefined,
     errorCode: attributes.get('platform.error_code'),
+    method: attributes.get('http.request.method'),
+    path: attributes.get('url.path'),
   };
 }

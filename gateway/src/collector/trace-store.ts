@@ -29,6 +29,8 @@ export interface RequestSpan extends Timed {
   readonly statusCode: number | undefined;
   /** Of a refusal. */
   readonly errorCode: string | undefined;
+  readonly method: string | undefined;
+  readonly path: string | undefined;
 }
 
 /** A trace as lists show it. */
@@ -171,9 +173,9 @@ export class TraceStore {
     entry.isError ||= span.isError;
     entry.startMs = Math.min(entry.startMs, span.startMs);
     entry.endMs = Math.max(entry.endMs, span.endMs);
-    const { requestId, account, operation, isError, startMs, endMs, statusCode, errorCode } = span;
+    const { requestId, account, operation, isError, startMs, endMs, statusCode, errorCode, method, path } = span;
     if (isOfGateway && startMs < (entry.request?.startMs ?? Number.POSITIVE_INFINITY)) {
-      const request = { isError, startMs, endMs, statusCode, errorCode };
+      const request = { isError, startMs, endMs, statusCode, errorCode, method, path };
       Object.assign(entry, { requestId, account, operation, request });
     }
     entry.requestId ??= requestId;

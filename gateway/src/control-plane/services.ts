@@ -104,6 +104,18 @@ export async function askOrGone<Request extends InternalRequest>(
   }
 }
 
+/**
+ * Returns the services that are gone: those whose reply is undefined, and the gateway where it does not hear itself over the bus, which is what is gone
+ * then.
+ */
+export async function goneOf(bus: Bus, replies: { [Name in ServiceName]?: unknown }): Promise<ServiceName[]> {
+  const silent = serviceNames.filter((name) => name in replies && replies[name] === undefined);
+  if (silent.length === 0) return [];
+  const isComplete = (reports: readonly ProcessReport[]) => reports.length > 0;
+  const heard = await bus.askAll(describeProcess, {}, { isComplete, timeoutMs: replyMs });
+  return heard.length > 0 ? silent : ['gateway', ...silent];
+}
+
 /** Throws what a service refuses a change with, if it does. */
 export function throwRefusal(refusal: z.output<typeof changeRefusal>): void {
   if (refusal) throw new ApiError(refusal.code, refusal.message, { field: refusal.field ?? undefined });

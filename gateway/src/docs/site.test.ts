@@ -15,6 +15,7 @@ const built = {
   '.bootstrap-hash': 'abc',
   '404.html': page('Page not found'),
   'index.html': page('Home'),
+  'index.md': '# Home\n',
   'quickstart.html': page('Quickstart'),
   'quickstart.md': '# Quickstart\n',
   'concepts/index.html': page('Concepts'),
@@ -106,25 +107,73 @@ describe('a file of the site', () => {
       expect(await kept(path)).toBe('no-cache');
   });
 
-  it('is not sent again to who has it', async () => {
-    for (const path of ['/docs/quickstart', '/docs/client.tgz']) {
-      const etag = (await ask(path)).headers.get('etag')!;
-      const again = await ask(path, { 'if-none-match': etag });
-      expect([again.status, again.text]).toEqual([304, '']);
-      expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200);
+  it.each(['/docs', '/docs/quickstart', '/docs/reference', '/docs/client.tgz', '/v1/openapi.json'])(
+    '%s is not sent again to who has it',
+    async (path) => {
+      const first = await ask(path);
+      const etag = first.headers.get('etag')!;
+      for (const [sent, status] of [
+        [etag, 304],
+        [etag.replace('W/', ''), 304],
+        [`"other",${etag} , W/"third"`, 304],
+        ['*', 304],
+        ['"other"', 200],
+        [etag.replaceAll('"', ''), 200],
+        [',', 200],
+        ['', 200],
+      ] as const)
+        for (const method of ['GET', 'HEAD']) {
+          const since = { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' };
+          const reply = await ask(path, { 'if-none-match': sent, ...(status === 304 ? {} : since) }, method);
+          expect([sent, method, reply.status]).toEqual([sent, method, status]);
+          for (const name of ['etag', 'vary', 'cache-control'])
+            expect(reply.headers.get(name)).toBe(first.headers.get(name));
+          if (status === 304) expect([reply.text, reply.headers.get('content-length')]).toEqual(['', null]);
+        }
+    },
+  );
+
+  it.each([
+    ['gzip', true],
+    ['GZIP;q=0.5', true],
+    ['br, deflate, gzip', true],
+    ['*', true],
+    ['identity;q=0, *;q=0.1', true],
+    ['gzip;q=0', false],
+    ['gzip;q=0, *', false],
+    ['gzip;q=0.5, identity', false],
+    ['br', false],
+    ['xgzip', false],
+    ['identity;q=0', false],
+    ['*;q=0', false],
+    ['', false],
+  ])('is compressed for who prefers that: Accept-Encoding: %s', async (sent, isCompressed) => {
+    for (const path of ['/docs/reference/scalar.js', '/docs/reference', '/v1/openapi.json', '/docs/client.tgz']) {
+      const lines = [`GET ${path} HTTP/1.1`, 'Host: x', `Accept-Encoding: ${sent}`, 'Connection: close', '', ''];
+      const { status, headers } = await sendRaw(listener.url, lines.join('\r\n'));
+      expect([status, headers.vary]).toEqual([200, expect.stringContaining('Accept-Encoding')]);
+      const encoding = isCompressed && !path.endsWith('.tgz') ? 'gzip' : undefined;
+      expect([path, headers['content-encoding']]).toEqual([path, encoding]);
+      if (path.endsWith('.js')) expect(Number(headers['content-length']) < script.length).toBe(isCompressed);
     }
   });
 
-  it('is compressed for who takes that, if it is text', async () => {
-    const raw = async (path: string) =>
-      await fetch(`${listener.url}${path}`, { headers: { 'accept-encoding': 'gzip' } }).then((each) => each.headers);
-    expect((await raw('/docs/reference/scalar.js')).get('content-encoding')).toBe('gzip');
-    expect((await raw('/docs/client.tgz')).get('content-encoding')).toBeNull();
-    const reply = await sendRaw(
-      listener.url,
-      'GET /docs/reference/scalar.js HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n',
-    );
-    expect(Number(reply.headers['content-length'])).toBeLessThan(script.length);
+  it.each([
+    ['text/markdown', 'quickstart.md'],
+    ['Text/Markdown;charset=UTF-8, */*;q=0.1', 'quickstart.md'],
+    ['text/html;q=0.8, text/markdown', 'quickstart.md'],
+    ['text/markdown;q=0.5, text/html', 'quickstart.html'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'quickstart.html'],
+    ['text/markdown;q=0, */*', 'quickstart.html'],
+    ['*/*', 'quickstart.html'],
+    ['application/json', 'quickstart.html'],
+  ] as const)('that is a page is Markdown for who prefers that: Accept: %s', async (accept, name) => {
+    const { status, text, headers } = await ask('/docs/quickstart', { accept });
+    expect([status, text, headers.get('vary')]).toEqual([200, built[name], 'Accept, Accept-Encoding']);
+    const again = await ask('/docs/quickstart', { accept, 'if-none-match': headers.get('etag')! });
+    expect([again.status, again.headers.get('vary')]).toEqual([304, 'Accept, Accept-Encoding']);
+    expect((await ask('/docs', { accept })).text).toBe(built[name === 'quickstart.md' ? 'index.md' : 'index.html']);
+    expect((await ask('/docs/concepts', { accept })).text).toBe(built['concepts/index.html']);
   });
 
   it('that is an archive is saved under its own name', async () => {
@@ -145,7 +194,7 @@ describe('the policy of a page', () => {
     expect(directives.filter((each) => /https?:|\*/.test(each))).toEqual([]);
   });
 
-  it('has the nonce that the page has, a new one for each response', async () => {
+  it('has the nonce that the page has, a new one for each response, and stays that of a page that is kept', async () => {
     const nonces = new Set<string>();
     for (const encoding of ['gzip', 'identity']) {
       const { text, headers } = await ask('/docs/reference', { 'accept-encoding': encoding });
@@ -154,6 +203,9 @@ describe('the policy of a page', () => {
       nonces.add(nonce!);
     }
     expect([nonces.size, nonces.has('{csp-nonce}')]).toEqual([2, false]);
+    const etag = (await ask('/docs/reference')).headers.get('etag')!;
+    const kept = await ask('/docs/reference', { 'if-none-match': etag });
+    expect([kept.status, kept.headers.get('content-security-policy')]).toEqual([304, null]);
   });
 });
 
@@ -220,7 +272,7 @@ it('a site that was not built is 503, which says how to build it, while the docu
     for (const path of ['/docs', '/docs/quickstart', '/llms.txt']) {
       const { status, body } = await rawRequest(bare.url, 'GET', path);
       expect([path, status, body.error.code]).toEqual([path, 503, 'service_unavailable']);
-      expect(body.error.message).toContain('npm run build -w packages/docs-site');
+      expect(body.error.message).toContain('npm run build');
     }
     expect((await rawRequest(bare.url, 'GET', '/v1/openapi.json')).status).toBe(200);
   } finally {

@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '@customer-platform/contracts/core';
 import { serviceUnavailable } from '@customer-platform/service-kit';
-import { etagOf, type StaticFile, sendStaticFile, staticFile, takesGzip } from '../http/static-file.ts';
+import Negotiator from 'negotiator';
+import { etagOf, isKnown, prefersGzip, type StaticFile, sendStaticFile } from '../http/static-file.ts';
 
 /** Types by the end of a file's name; any other file is bytes. Those of text are compressed. */
 const types: Record<string, string> = {
@@ -79,19 +80,20 @@ export class Site {
   }
 
   /**
-   * Sends the file at a path; leads `/docs/x/` and `/docs/x.html` to `/docs/x`, and `/docs/index` to `/docs`. Throws 404 where there is none, which browsers get as a
-   * page, and 503 if the site was not built.
+   * Sends the file at a path, of a page its Markdown to a client that prefers it; leads `/docs/x/` and `/docs/x.html` to `/docs/x`, and `/docs/index` to
+   * `/docs`. Throws 404 where there is none, which browsers get as a page, and 503 if the site was not built.
    */
   async send(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (this.#files.size === 0)
-      throw serviceUnavailable(
-        'The documentation is not built: run `npm run build -w packages/docs-site`, then start the gateway again',
-      );
+      throw serviceUnavailable('The documentation is not built: run `npm run build`, then start the gateway again');
     const found = this.#files.get(path);
     const plainPath = path.replace(/\/index(\.html)?$|\/$|\.html$/, '');
     if (!found && this.#files.has(plainPath)) redirect(request, response, plainPath);
-    else if (found) await this.#send(request, response, found, 200);
-    else {
+    else if (found) {
+      const markdown = this.#files.get(path === '/docs' ? '/docs/index.md' : `${path}.md`);
+      if (markdown) response.setHeader('Vary', 'Accept, Accept-Encoding');
+      await this.#send(request, response, markdown && prefersMarkdown(request) ? markdown : found, 200);
+    } else {
       response.setHeader('Vary', 'Accept, Accept-Encoding');
       const page = acceptsHtml(request) ? this.#files.get('/docs/404') : undefined;
       if (!page) throw new ApiError('not_found', 'The documentation has nothing at this path; /docs has its pages');
@@ -106,21 +108,27 @@ export class Site {
       throw error;
     });
     const { type } = file;
-    const nonce = hasNonce ? randomBytes(18).toString('base64') : undefined;
+    const keepsNonce = hasNonce && status === 200 && isKnown(request, etag);
+    const nonce = hasNonce && !keepsNonce ? randomBytes(18).toString('base64') : undefined;
     // Only the compressed bytes stay in memory: nearly every client takes them.
     const sent = nonce
-      ? await withNonce(file, nonce)
-      : { type, etag, gzipped, bytes: gzipped && takesGzip(request) ? gzipped : await readFile(file.file) };
+      ? await withNonce(file, nonce, etag)
+      : { type, etag, gzipped, bytes: gzipped && prefersGzip(request) ? gzipped : await readFile(file.file) };
     if (response.closed) return;
-    const headers = { 'Content-Security-Policy': policyOf(type, this.#sources, nonce), ...file.headers };
+    // A page that a browser has kept has a nonce of its own, which only the policy that came with it allows.
+    const policy = keepsNonce ? {} : { 'Content-Security-Policy': policyOf(type, this.#sources, nonce) };
+    const headers = { ...policy, ...file.headers };
     sendStaticFile(request, response, sent, headers, status);
   }
 }
 
 /** Returns whether a browser asks: only a browser names HTML among what it accepts. */
-export function acceptsHtml({ headers }: IncomingMessage): boolean {
-  const accepted = headers.accept?.split(',') ?? [];
-  return accepted.some((range) => range.split(';', 1)[0]!.trim().toLowerCase() === 'text/html');
+export function acceptsHtml(request: IncomingMessage): boolean {
+  return new Negotiator(request).mediaTypes().some((type) => type.toLowerCase() === 'text/html');
+}
+
+function prefersMarkdown(request: IncomingMessage): boolean {
+  return new Negotiator(request).mediaType([types['.html']!, types['.md']!]) === types['.md'];
 }
 
 /** Returns the files of the site by their paths. Those whose names begin with a dot are the build's own. */
@@ -157,10 +165,10 @@ async function keep({ file, type }: SiteFile): Promise<Kept> {
   return { etag: etagOf(bytes), gzipped, hasNonce };
 }
 
-async function withNonce({ file, type }: SiteFile, nonce: string): Promise<StaticFile> {
+async function withNonce({ file, type }: SiteFile, nonce: string, etag: string): Promise<StaticFile> {
   const text = await readFile(file, 'utf8');
   const bytes = Buffer.from(text.replaceAll(noncePlace, nonce));
-  return staticFile(type, bytes, await promisify(gzip)(bytes));
+  return { type, bytes, gzipped: await promisify(gzip)(bytes), etag };
 }
 
 /**

@@ -68,6 +68,36 @@ describe.each([
     }
   });
 
+  it.each([
+    ['http://other/healthz', 200],
+    ['HTTPS://Other.example:8443/healthz?probe=1', 200],
+    ['http://[2001:db8::1]:80/healthz', 200],
+    ['http://other/none?a=http://b//c', 401],
+    ['http://other//healthz', 400],
+    ['http://other/../healthz', 400],
+    ['http://other/x/%2e%2e/healthz', 400],
+    ['http://other/healthz#top', 400],
+    ['http://name:secret@other/healthz', 400],
+    ['http://other\\@there/healthz', 400],
+    ['http://other:port/healthz', 400],
+    ['http:///healthz', 400],
+    ['http://', 400],
+    ['ftp://other/healthz', 400],
+    ['other/healthz', 400],
+    ['*', 400],
+  ])('has for the target %s status %i', async (target, status) => {
+    const reply = await send(`GET ${target} HTTP/1.1`, 'Host: x', 'Connection: close');
+    if (status === 400) expectRefusal(reply, 400);
+    else expect([reply.status, reply.all.includes('"status":"ok"')]).toEqual([status, status === 200]);
+    expect((await send(`GET ${target} HTTP/1.1`)).status).toBe(400);
+  });
+
+  it.each(['*', 'http://other'])('says to OPTIONS of %s which methods it knows', async (target) => {
+    const { status, headers } = await send(`OPTIONS ${target} HTTP/1.1`, 'Host: x', 'Connection: close');
+    expect([status, headers.allow]).toEqual([204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+    expect(headers['request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it('forbids to cache or to sniff any response', async () => {
     const get = (path: string, ...lines: string[]) =>
       send(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines);
@@ -86,6 +116,20 @@ describe.each([
   it('ignores an expectation that it does not know', async () => {
     expect((await send('GET /healthz HTTP/1.1', 'Host: x', 'Expect: foo', 'Connection: close')).status).toBe(200);
   });
+});
+
+it.each<[string, () => string, string, number]>([
+  ['an operation', () => platform.gatewayUrl, 'http://x/v1/me', 200],
+  ['an empty path', () => platform.gatewayUrl, 'http://x?a', 404],
+  ['a document', () => platform.gatewayUrl, 'http://x/docs/key.json', 200],
+  ['the documentation', () => platform.gatewayUrl, 'http://x/docs/', 301],
+  ['the control plane', () => platform.adminUrl, 'https://x/admin/accounts?limit=1', 200],
+  ['the console', () => platform.adminUrl, 'http://x', 200],
+])('%s is served at an absolute target', async (_name, url, target, status) => {
+  const { key } = await platform.account();
+  const token = url() === platform.adminUrl ? platform.adminToken : key;
+  const head = `GET ${target} HTTP/1.1\r\nHost: y\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
+  expect((await sendRaw(url(), head)).status).toBe(status);
 });
 
 describe('a connection', () => {

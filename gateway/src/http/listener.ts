@@ -11,14 +11,21 @@ import {
   limitReached,
   listen,
   meter,
+  sendAllow,
   sendRefusal,
 } from '@customer-platform/service-kit';
-import { type RequestLog, requestLog, whenServed } from './request-log.ts';
+import { hasBody } from '../bodies/body-intake.ts';
+import { toOriginForm } from './request-head.ts';
+import { type RequestLog, requestLog, streamBegan, whenServed } from './request-log.ts';
 
 /** Timeout of a request's head; Node checks every 30 s. */
 const headMs = 20_000;
 /** Time without a byte in either direction after which Node closes a connection: longer than any request waits for its response. */
 const quietMs = 120_000;
+/** Time in which a client may go on sending what its response did not wait for, its most bytes, and most connections that do. */
+const rest = { defaultMs: 10_000, bytes: 32 * 1_048_576, connections: 1_024 };
+/** Methods that the server knows, of one path or another. */
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
 /** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
@@ -28,18 +35,21 @@ interface ListenerOptions {
   port: number;
   host: string;
   log: Logger;
-  bodies?: 'watched';
+  /** The handler bounds how long a body takes, by its pace in each such window; the rest of a refused body gets one window. */
+  bodyWindowMs?: number;
 }
 
 /**
  * Listens. Invalid HTTP, and a request without Host, or with two of it or of Idempotency-Key, gets an envelope with a Request-Id too; an
  * expectation other than 100-continue is ignored. What a client sends before it has the response to its request is not served:
- * the connection closes after that response. With `bodies` the handler itself bounds how long a body takes.
+ * the connection closes after that response. A client that has its response before it has sent its whole body gets to read it. An absolute
+ * target is its origin form to the handler.
  */
-export async function listenWithEnvelopes(handle: RequestHandler, { port, host, log, bodies }: ListenerOptions) {
+export async function listenWithEnvelopes(handle: RequestHandler, { port, host, log, bodyWindowMs }: ListenerOptions) {
   const unread = new UnreadRequests(log);
+  const rests = new UnreadRests(bodyWindowMs ?? rest.defaultMs);
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
-    if (response.socket === null) {
+    if (response.socket === null || !request.socket.writable) {
       unread.closeAfterResponse(request.socket);
       return;
     }
@@ -47,8 +57,14 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
     response.once('close', () => unread.end(request.socket, response));
     // Those of every response but the pages and files of the documentation.
     response.setHeader('Cache-Control', 'no-store').setHeader('X-Content-Type-Options', 'nosniff');
-    const refusal = headRefusal(request);
+    if (hasBody(request)) {
+      const drop = () => rests.drop(request);
+      // Before Node closes the connection, if the response is its last.
+      response.prependOnceListener('finish', drop).once(streamBegan, drop);
+    }
+    const refusal = headRefusal(request) ?? targetRefusal(request);
     if (refusal) unread.refuse(request, response, refusal);
+    else if (request.url === '*') sendAllow(response.setHeader('Request-Id', randomUUIDv7()), methods);
     else handle(request, response, continues);
   };
   const listener = await listen(
@@ -64,7 +80,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
   // Each proxy waits for the server's end, two for a service: Node would warn of a leak from the eleventh on.
   server.setMaxListeners(0);
   // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
-  if (bodies === 'watched') server.requestTimeout = 0;
+  if (bodyWindowMs !== undefined) server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
   server.on('clientError', (error, socket) => unread.refuseBroken(error, socket));
@@ -81,7 +97,7 @@ export function refuse(response: ServerResponse, error: unknown, log: Logger): v
   sendRefusal(response, internalError());
 }
 
-/** Time in which a refused client may go on sending before its connection is cut: it gets to read the response. */
+/** Time in which the client of what is not HTTP may go on sending before its connection is cut: it gets to read the response. */
 const lingerMs = 2_000;
 
 const maxHeaders = 500;
@@ -107,6 +123,12 @@ export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessag
   return twice && new ApiError('invalid_request', `The ${twice.name} header must be sent once`, { field: twice.name });
 }
 
+function targetRefusal(request: IncomingMessage): ApiError | undefined {
+  if (toOriginForm(request)) return undefined;
+  const message = 'The request target must be a path, or http:// or https:// with a host and a path, without // or ..';
+  return new ApiError('invalid_request', message);
+}
+
 function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -114,6 +136,47 @@ function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean 
     if (name.length === lowerCase.length && name.toLowerCase() === lowerCase) count++;
   }
   return count > 1;
+}
+
+/** Bodies that go on after their responses: read and dropped, since a socket that closes with bytes unread resets the connection, and its client may lose the response. */
+class UnreadRests {
+  readonly #ms: number;
+  #connections = 0;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** Drops the rest of a request's body; a connection that is over its bounds is cut. Its response has ended, but for Node's work after that, or is a stream. */
+  drop(request: IncomingMessage): void {
+    const { socket } = request;
+    if (request.complete || request.destroyed) return;
+    if (this.#connections >= rest.connections) {
+      socket.destroySoon();
+      return;
+    }
+    this.#connections++;
+    const cut = () => void socket.destroy();
+    const timer = setTimeout(cut, this.#ms).unref();
+    // Node calls it after the last response of a connection: until the body has ended, only what is written ends.
+    const { destroySoon } = socket;
+    socket.destroySoon = () => void socket.end();
+    let unread = 0;
+    request.on('data', (chunk: Buffer) => {
+      unread += chunk.length;
+      if (unread > rest.bytes) cut();
+    });
+    request.once('end', () => {
+      socket.destroySoon = destroySoon;
+      if (!socket.writable) socket.destroySoon();
+    });
+    request.once('close', () => {
+      clearTimeout(timer);
+      this.#connections--;
+    });
+    // Begins at once: Node drops uncounted what nobody has begun to read.
+    request.resume().read(0);
+  }
 }
 
 /** Refuses requests that no handler sees, each with a line in the log and in a metric. */

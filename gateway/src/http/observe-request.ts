@@ -13,7 +13,7 @@ import {
   traceOfRequest,
 } from '@customer-platform/service-kit';
 import { type Attributes, context, propagation, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
-import type { TrafficCounter } from '../traffic/traffic-counter.ts';
+import type { ServedRequest, TrafficCounter } from '../traffic/traffic-counter.ts';
 import { isClientGone, type LogRequest, statusOf, whenServed } from './request-log.ts';
 
 const tracer = trace.getTracer('customer-platform');
@@ -32,7 +32,7 @@ export interface PublicCall {
   /** The client's, once it is known. */
   address?: string;
   /** Its key, once that is known to be one, refused or not. */
-  key?: { readonly keyId: string; readonly last4: string; readonly account: { readonly id: string } };
+  key?: ServedRequest['key'] & { readonly last4: string };
   /** Of a call with a token in its path: a secret, which no span, log or metric has. */
   hook?: { route: string; operation: string; form: RegExp };
   /** Headers that continue its trace; undefined while telemetry is off. */
@@ -68,7 +68,7 @@ export function observeRequest(
     if (code !== undefined) refusals.add(1, { 'platform.error_code': code });
     if (span) endSpan(span, { method, url: url!, response, call, code });
     const { key, address } = call;
-    traffic.count({ accountId: key?.account.id, keyId: key?.keyId, address, status, code, ms });
+    traffic.count({ key, address, status, code, ms });
   });
   void (trace ? trace.run(serve) : serve());
 }

@@ -52,6 +52,25 @@ function rewriteEscapes(segment: string): string | undefined {
   return encodeURIComponent(decoded);
 }
 
+/** An absolute target: its host, and its path with the query. User information is refused. */
+const absolute = /^https?:\/\/(?<host>(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{0,5})?)(?<path>[/?].*)?$/i;
+
+/**
+ * Gives a request with an absolute target, `http://host/v1/me`, its origin form, `/v1/me`, and the target's host (RFC 9112, 3.2.2). Returns false for a target
+ * of another kind, for one whose path is ambiguous, and for `*` but of OPTIONS.
+ */
+export function toOriginForm(request: IncomingMessage): boolean {
+  const { url, method, headers } = request;
+  if (url!.startsWith('/')) return true;
+  if (url === '*') return method === 'OPTIONS';
+  const { host, path = method === 'OPTIONS' ? '*' : '/' } = absolute.exec(url!)?.groups ?? {};
+  if (host === undefined) return false;
+  headers.host = host;
+  request.url = path.startsWith('?') ? `/${path}` : path;
+  const bare = request.url.split('?', 1)[0]!.replace(/\/$/, '');
+  return bare === '' || bare === '*' || readRequestPath(bare) !== undefined;
+}
+
 /** Challenge of a 401. */
 export const bearerChallenge = { 'WWW-Authenticate': 'Bearer' };
 

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import fresh from 'fresh';
+import Negotiator from 'negotiator';
 
 /** A file in memory, plain and compressed. Without `gzipped` it is sent plain. */
 export interface StaticFile {
@@ -20,12 +22,17 @@ export function etagOf(bytes: Uint8Array): string {
   return `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
 }
 
-/** Returns whether a client takes a compressed response. */
-export function takesGzip(request: IncomingMessage): boolean {
-  return /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+/** Returns whether a client prefers a compressed response. One that takes no response at all, as with `*;q=0`, gets it plain. */
+export function prefersGzip(request: IncomingMessage): boolean {
+  return new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip';
 }
 
-/** Sends a file, compressed if the client takes that; 304 instead of 200 if the client has it. */
+/** Returns whether a client has a file, by its If-None-Match alone: fetch of Node and of browsers adds `Cache-Control: no-cache` to one. */
+export function isKnown({ headers }: IncomingMessage, etag: string): boolean {
+  return fresh({ 'if-none-match': headers['if-none-match'] }, { etag });
+}
+
+/** Sends a file, compressed if the client prefers that; 304 instead of 200 if the client has it. */
 export function sendStaticFile(
   request: IncomingMessage,
   response: ServerResponse,
@@ -35,11 +42,11 @@ export function sendStaticFile(
 ): void {
   const vary = response.getHeader('Vary') ?? 'Accept-Encoding';
   response.setHeaders(new Map(Object.entries({ ETag: etag, Vary: String(vary), ...headers })));
-  if (status === 200 && request.headers['if-none-match'] === etag) {
+  if (status === 200 && isKnown(request, etag)) {
     response.writeHead(304).end();
     return;
   }
-  const body = gzipped && takesGzip(request) ? gzipped : bytes;
+  const body = gzipped && prefersGzip(request) ? gzipped : bytes;
   if (body === gzipped) response.setHeader('Content-Encoding', 'gzip');
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length });
   response.end(request.method === 'HEAD' ? undefined : body);

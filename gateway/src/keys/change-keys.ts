@@ -105,19 +105,24 @@ function invalid(field: string, message: string): ApiError {
   return new ApiError('invalid_request', message, { field });
 }
 
+/** Returns the rate limit of a key's own; null where its account's holds. */
+export function ownRateOf({ per_minute, burst }: KeyRow): z.output<typeof Key>['rate_limit'] {
+  return per_minute === null ? null : { per_minute, burst: burst! };
+}
+
 /** Returns the end of a key: its expiry, or its retirement by a rotation if that is sooner; null for never. */
-function endOf({ expires_at, retires_at }: KeyRow): Date | null {
+export function endOf({ expires_at, retires_at }: KeyRow): Date | null {
   if (!expires_at || !retires_at) return expires_at ?? retires_at;
   return expires_at < retires_at ? expires_at : retires_at;
 }
 
 /** Returns a key as it is shown; times in its account's zone. */
 function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
-  const { id, name, mode, scopes, allowed_addresses, per_minute, burst, last4 } = row;
+  const { id, name, mode, scopes, allowed_addresses, last4 } = row;
   const shown = (at: Date | null) => at && formatInstant(at, timezone);
   return {
     ...{ id, name, mode, scopes, allowed_addresses, last4 },
-    rate_limit: per_minute === null ? null : { per_minute, burst: burst! },
+    rate_limit: ownRateOf(row),
     created_at: formatInstant(row.created_at, timezone),
     last_used_at: shown(row.last_used_at),
     expires_at: shown(endOf(row)),

@@ -88,13 +88,9 @@ export async function findKey(sql: Sql, id: string, seen?: SeenKeys, lock = sql`
 /** Does the same, and locks it until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
 export const lockKey = (tx: Sql, id: string, seen?: SeenKeys) => findKey(tx, id, seen, tx`for update`);
 
-/** Returns what keys are called, by their ids. */
-export async function selectKeysNamed(
-  sql: Sql,
-  ids: readonly string[],
-): Promise<Pick<KeyRow, 'id' | 'name' | 'last4'>[]> {
-  return await sql<Pick<KeyRow, 'id' | 'name' | 'last4'>[]>`
-    select id, name, last4 from keys where id = any(${[...ids]}::uuid[])`;
+/** Returns keys by their ids. */
+export async function selectKeysById(sql: Sql, ids: readonly string[]): Promise<KeyRow[]> {
+  return await sql<KeyRow[]>`select * from keys where id = any(${[...ids]}::uuid[])`;
 }
 
 /** Ends a key at once. */

@@ -132,8 +132,6 @@ async function serve(
     // The body that the client holds back will not arrive: the connection cannot be reused.
     if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
-  } finally {
-    if (hasBody(request)) parts.bodies.drain(request);
   }
 }
 

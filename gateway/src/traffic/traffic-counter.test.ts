@@ -2,7 +2,11 @@ import { expect, it } from '@jest/globals';
 import { allAccounts, p99Ms, sumOf, TrafficCounter } from './traffic-counter.ts';
 
 const accountOf = (index: number) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`;
-const request = { keyId: undefined, address: undefined, status: 200, code: undefined, ms: 1 };
+const request = { key: undefined, address: undefined, status: 200, code: undefined, ms: 1 };
+const by = (index: number, expiresAtMs = Number.POSITIVE_INFINITY) => ({
+  ...request,
+  key: { keyId: 'key', account: { id: accountOf(index) }, expiresAtMs },
+});
 
 function counterAt(start: string) {
   let now = Date.parse(start);
@@ -12,8 +16,8 @@ function counterAt(start: string) {
 
 it('the busiest 10,000 accounts of a minute are saved, and all requests together', () => {
   const { counter } = counterAt('2026-11-30T12:00:00Z');
-  for (let index = 0; index < 41_000; index++) counter.count({ ...request, accountId: accountOf(index) });
-  for (let index = 100; index < 10_100; index++) counter.count({ ...request, accountId: accountOf(index) });
+  for (let index = 0; index < 41_000; index++) counter.count(by(index));
+  for (let index = 100; index < 10_100; index++) counter.count(by(index));
   const saved = counter.unsaved();
   expect(saved).toHaveLength(10_001);
   expect(saved.find(({ accountId }) => accountId === allAccounts)!.requests).toBe(51_000);
@@ -22,13 +26,13 @@ it('the busiest 10,000 accounts of a minute are saved, and all requests together
 
 it('a minute that has not changed is not saved again, and one that is over is saved whole', () => {
   const { counter, pass } = counterAt('2026-11-30T12:00:00Z');
-  counter.count({ ...request, accountId: accountOf(1) });
+  counter.count(by(1));
   expect(counter.unsaved()).toHaveLength(2);
   counter.saved();
   expect(counter.unsaved()).toEqual([]);
-  counter.count({ ...request, accountId: accountOf(1) });
+  counter.count(by(1));
   pass(60_000);
-  counter.count({ ...request, accountId: accountOf(2) });
+  counter.count(by(2));
   const minutes = counter
     .unsaved()
     .map(({ accountId, minute, requests }) => [accountId, minute.getMinutes(), requests]);
@@ -45,7 +49,7 @@ it('a minute that has not changed is not saved again, and one that is over is sa
 it('classes, codes and the use of keys are summed over gateways', () => {
   const gateways = ['203.0.113.1', '203.0.113.2'].map((address) => {
     const { counter } = counterAt('2026-11-30T12:00:00Z');
-    const used = { ...request, accountId: accountOf(1), keyId: 'key', address };
+    const used = { ...by(1), address };
     counter.count(used);
     counter.count({ ...used, status: 429, code: 'rate_limited' });
     counter.count({ ...used, status: 404, code: 'module_off' });
@@ -64,6 +68,14 @@ it('classes, codes and the use of keys are summed over gateways', () => {
   });
 });
 
+it('what is refused of a key that has ended is not beyond its rate', () => {
+  const { counter } = counterAt('2026-11-30T12:00:00Z');
+  counter.count({ ...by(1, Date.parse('2026-11-30T12:00:00Z')), status: 429, code: 'rate_limited' });
+  const counted = counter.unsaved().find(({ accountId }) => accountId === accountOf(1));
+  const keys = { key: { requests: 1, limited: 0, addresses: [] } };
+  expect(counted).toMatchObject({ s4xx: 1, limited: 0, codes: { invalid_key: 1 }, keys });
+});
+
 it.each([
   [[1, 1, 1], 1],
   [[...Array<number>(99).fill(4), 900], 5],
@@ -71,6 +83,6 @@ it.each([
   [[60_000], 30_000],
 ])('99 of 100 requests did not take longer: %#', (durations, expected) => {
   const { counter } = counterAt('2026-11-30T12:00:00Z');
-  for (const ms of durations) counter.count({ ...request, accountId: undefined, ms });
+  for (const ms of durations) counter.count({ ...request, ms });
   expect(p99Ms(counter.unsaved()[0]!)).toBe(expected);
 });

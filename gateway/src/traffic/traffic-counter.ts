@@ -6,7 +6,7 @@ export interface Counted {
   /** Those of `s4xx` with status 404. */
   s404: number;
   s5xx: number;
-  /** Those of `s4xx` with status 429. */
+  /** Those of `s4xx` that were beyond a rate limit. */
   limited: number;
   /** Number of requests by duration, one for each of `durationBounds` and one for what took longer. */
   durations: number[];
@@ -25,8 +25,7 @@ export interface KeyUse {
 
 /** A request that was served; `code` is that of its refusal. */
 export interface ServedRequest {
-  accountId: string | undefined;
-  keyId: string | undefined;
+  key: { readonly keyId: string; readonly account: { readonly id: string }; readonly expiresAtMs: number } | undefined;
   address: string | undefined;
   status: number;
   code: string | undefined;
@@ -72,15 +71,18 @@ export class TrafficCounter {
     this.#clock = clock;
   }
 
-  count(request: ServedRequest): void {
+  count(served: ServedRequest): void {
     this.#endMinute();
     this.#isUnsaved = true;
+    const { key, code } = served;
+    // A 429 for a key that has ended is its address's, not its account's.
+    const isOfAddress = code === 'rate_limited' && key !== undefined && key.expiresAtMs <= this.#clock().getTime();
+    const request = isOfAddress ? { ...served, code: 'invalid_key' } : served;
     add(this.#countOf(allAccounts)!, request);
-    if (request.accountId === undefined) return;
-    const counted = this.#countOf(request.accountId);
+    const counted = key && this.#countOf(key.account.id);
     if (!counted) return;
     add(counted, request);
-    if (request.keyId !== undefined) addUse(counted.keys, request.keyId, request);
+    addUse(counted.keys, key.keyId, request);
   }
 
   /** Returns what is to be saved: this minute as it is by now, where it has changed, and the one before. They are returned again until `saved`. */
@@ -140,14 +142,14 @@ function add(counted: Counted, { status, code, ms }: ServedRequest): void {
   else if (status >= 500) counted.s5xx++;
   else counted.s4xx++;
   if (status === 404) counted.s404++;
-  if (status === 429) counted.limited++;
+  if (code === 'rate_limited') counted.limited++;
   let place = 0;
   while (place < durationBounds.length && ms > durationBounds[place]!) place++;
   counted.durations[place]!++;
   if (code !== undefined) counted.codes[code] = (counted.codes[code] ?? 0) + 1;
 }
 
-function addUse(keys: Counted['keys'], keyId: string, { status, address }: ServedRequest): void {
+function addUse(keys: Counted['keys'], keyId: string, { code, address }: ServedRequest): void {
   let use = keys[keyId];
   if (!use) {
     if (Object.keys(keys).length >= mostKeys) return;
@@ -155,7 +157,7 @@ function addUse(keys: Counted['keys'], keyId: string, { status, address }: Serve
     keys[keyId] = use;
   }
   use.requests++;
-  if (status === 429) use.limited++;
+  if (code === 'rate_limited') use.limited++;
   const { addresses } = use;
   if (address !== undefined && addresses.length < mostAddresses && !addresses.includes(address))
     addresses.push(address);

@@ -22,11 +22,13 @@ export async function selectMinutes(sql: Sql, accountId: string, since: Date): P
     where account_id = ${accountId} and minute >= ${since} order by minute`;
 }
 
-/** The requests of an account since a time; refused ones have a status of 4xx other than 404. */
+/** The requests of an account since a time; refused ones have a status of 4xx other than 404, or module_off. */
 interface RefusedRow {
   account: string;
   requests: number;
   refused: number;
+  /** Those of `refused` with module_off, which has status 404. */
+  off: number;
   /** More than the share was refused, of requests enough. */
   isRefused: boolean;
 }
@@ -48,13 +50,14 @@ export async function selectRefused(
   return await sql<RefusedRow[]>`
     with counted as (
       select account_id, sum(requests)::float8 as requests,
-        sum(s4xx - s404 + coalesce((codes ->> 'module_off')::integer, 0))::float8 as refused
+        sum(s4xx - s404 + coalesce((codes ->> 'module_off')::integer, 0))::float8 as refused,
+        sum(coalesce((codes ->> 'module_off')::integer, 0))::float8 as off
       from traffic where minute >= ${since} and account_id <> ${allAccounts} group by account_id
     ), judged as (
       select *, requests >= ${leastRequests} and refused > ${share}::float8 * requests as is_refused,
         account_id = any(${accounts}::uuid[]) as is_named from counted
     )
-    select account_id as account, requests, refused, is_refused as "isRefused"
+    select account_id as account, requests, refused, off, is_refused as "isRefused"
     from judged join accounts a using (account_id) where is_refused or is_named
     order by is_named desc, a.parent_id is not null, refused desc, account_id limit ${limit + accounts.length}`;
 }

@@ -34,7 +34,7 @@ describe('the check', () => {
       0,
       [
         `ok: 1 services, 2 health ${idOf(1)}, 3 queues list, 4`,
-        'endpoints failing, 5 dead list, 6 traces list, 7 addresses list',
+        'endpoints failing (active ones), 5 dead list, 6 traces list',
         rest,
       ],
     ]);
@@ -45,7 +45,6 @@ describe('the check', () => {
       listEndpoints: { limit: 100, account: idOf(1), failing: true },
       listDeadEvents: { limit: 100, account: idOf(1) },
       listTraces: { limit: 100, account: idOf(1), request_status: 'error' },
-      listAddresses: { limit: 100 },
     });
   });
 
@@ -115,21 +114,35 @@ describe('the check', () => {
     plane.respondWith('listTraces', 404, {
       error: { code: 'not_found', message: 'Traces are at https://traces.example' },
     });
-    plane.give('listServices', { data: [], gone: ['gateway', 'crm'] });
     const { exitCode, output } = await run();
     expect(exitCode).toBe(1);
     expect(output.split('\n')).toEqual([
-      '1  look     services',
-      '     NATS does not respond: services may be well',
-      '     see docs/runbooks/outbox-stuck.md',
       '6  unknown  traces list --request-status error',
       '     not_found: Traces are at https://traces.example',
-      'ok: 2 attention, 3 queues list, 4 endpoints failing, 5 dead list, 7 addresses',
-      'list',
+      'ok: 1 services, 2 attention, 3 queues list, 4 endpoints failing (active ones), 5',
+      'dead list, 7 addresses list',
       rest,
     ]);
     const { rows } = JSON.parse((await run('--json')).output);
     expect(rows[5]).toMatchObject({ verdict: 'unknown', findings: [], refusal: { code: 'not_found' } });
+  });
+
+  it('names a bus that does not respond once, and the rows that are unknown because of it on one line', async () => {
+    plane.give('listServices', { data: [], gone: ['gateway', 'webhooks'] });
+    plane.give('listQueues', { data: [queue({ dead: 2 })], gone: ['gateway', 'webhooks'] });
+    const attention = { channels: [], accounts: [], endpoints: [], addresses: [], gone: ['webhooks' as const] };
+    plane.give('listAttention', attention);
+    const { exitCode, output } = await run();
+    expect([exitCode, ...output.split('\n')]).toEqual([
+      1,
+      '1  look     services',
+      '     NATS does not respond: services may be well',
+      '     see docs/runbooks/outbox-stuck.md',
+      'unknown while NATS does not respond: 2 attention, 3 queues list',
+      'ok: 4 endpoints failing (active ones), 5 dead list, 6 traces list, 7 addresses',
+      'list',
+      rest,
+    ]);
   });
 
   it('sends no more requests where the control plane refuses the first or does not respond', async () => {
@@ -145,17 +158,32 @@ describe('the check', () => {
     const endpoint = { url: 'https://hooks.example.com/in', active: true, paused: false, disabled_reason: null };
     const state = { ...endpoint, failing_since: null, pending: 0, failed_24h: 0 };
     const disabled_reason = 'The endpoint responded with 410 Gone.';
+    const working = { rate_limit: null, ended_at: null };
+    const of = (count: number) => ({ requests: 9, limited: count, addresses: ['203.0.113.8'] });
     plane.give('getAccountHealth', {
-      requests: { last_hour: { total: 200, by_code: { module_off: 4, rate_limited: 30, not_found: 90 } } },
+      requests: {
+        last_hour: { total: 200, by_code: { module_off: 4, rate_limited: 30, not_found: 90, invalid_key: 5 } },
+      },
+      rate_limit: { per_minute: 600, burst: 100 },
       keys: [
-        { id: idOf(3), name: 'shop', last4: '7gQz', requests: 120, limited: 30, addresses: ['203.0.113.7'] },
-        { id: idOf(4), name: 'calm', last4: 'aaaa', requests: 80, limited: 0, addresses: ['203.0.113.8'] },
+        {
+          ...working,
+          id: idOf(3),
+          name: 'shop',
+          last4: '7gQz',
+          requests: 120,
+          limited: 30,
+          addresses: ['203.0.113.7'],
+        },
+        { ...working, ...of(0), id: idOf(4), name: 'calm', last4: 'aaaa' },
+        { ...of(3), id: idOf(8), name: 'old', last4: 'bbbb', rate_limit: null, ended_at: at },
+        { ...of(3), id: idOf(9), name: 'own', last4: 'cccc', rate_limit: { per_minute: 60, burst: 9 }, ended_at: null },
       ],
       messages: {
         failed_24h: [{ channel: 'sms', code: 'rejected', count: 25, last_at: at, last_error: 'no route' }],
         channels: [
-          { channel: 'sms', provider: 'http', status: 'failing', error: '401' },
-          { channel: 'email', provider: 'http', status: 'ready', error: null },
+          { channel: 'sms', provider: 'http', status: 'failing', error: '401', failing_since: at, held: 3 },
+          { channel: 'email', provider: 'http', status: 'ready', error: null, failing_since: null, held: 0 },
         ],
       },
       endpoints: [
@@ -168,37 +196,42 @@ describe('the check', () => {
       suspended: true,
       gone: ['agents'],
     });
-    const { output } = await runTool(['check', '--account', idOf(1)], { COLUMNS: '200' });
+    const { output } = await runTool(['check', '--account', idOf(1)], { COLUMNS: '250' });
     const since = '2026-11-19T12:00:00Z';
-    const resend = `messages resend ${idOf(1)} --since ${since}`;
-    const update = `accounts update ${idOf(1)}`;
-    const named = (id: number) => `endpoint ${idOf(id)} (https://hooks.example.com/in)`;
     const indented = (lines: string[]) => lines.map((line) => `     ${line}`);
+    const look = (command: string) => `  $ npm run -s admin -- ${command}`;
+    const change = (command: string) => look(`${command} --reason 'WHY'`);
+    const update = (flags: string) => change(`accounts update ${idOf(1)} ${flags}`);
+    const rotate = (id: number) => change(`keys rotate ${idOf(id)} --overlap-seconds 0`);
+    const rate = `--rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`;
     expect(output.split('\n').slice(0, -2)).toEqual([
       `2  look     health ${idOf(1)}`,
       ...indented([
         'agents does not respond: its parts are not listed',
         'the account is suspended',
-        `  $ ${update} --status active`,
+        look(`audit --account ${idOf(1)}`),
+        update('--status active'),
         'modules off, or not in the plan: crm, cdp; refused with 404 in the last hour: 4',
-        `  $ ${update} --modules '{"crm":{"on":true},"cdp":{"on":true}}'`,
-        'key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7',
-        `  $ keys rotate ${idOf(3)} --overlap-seconds 0`,
-        `  $ ${update} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`,
-        '30 of 200 requests were refused in the last hour: rate_limited 30',
-        `  $ traces list --account ${idOf(1)} --status-code 4xx`,
-        'channel sms: http refuses the credentials: 401',
-        `  $ ${resend}`,
+        look(`audit --account ${idOf(1)}`),
+        update(`--modules '{"crm":{"on":true},"cdp":{"on":true}}'`),
+        "key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7; the account's limit is 600 per minute. Lowered by us: see audit. Leaked: rotate. Wanted: raise",
+        look(`audit --account ${idOf(1)}`),
+        rotate(3),
+        update(rate),
+        'key old (…bbbb) ended at 2026-11-20 11:58Z and is used still: 9 requests in the last hour (invalid_key: 5), from 203.0.113.8',
+        look(`audit --account ${idOf(1)}`),
+        'key own (…cccc): 3 of 9 requests got 429 in the last hour, from 203.0.113.8; its own limit is 60 per minute: a new key can have another. Lowered by us: see audit. Leaked: rotate. Wanted: raise',
+        look(`audit --account ${idOf(1)}`),
+        rotate(9),
+        change(`keys create ${idOf(1)} --name NAME --mode MODE --scopes SCOPES ${rate}`),
+        '35 of 200 requests were refused in the last hour: rate_limited 30, invalid_key 5',
+        look(`traces list --account ${idOf(1)} --status-code 4xx`),
+        'channel sms: http refuses the credentials since 2026-11-20 11:58Z: 401; 3 messages wait. The customer sets the channel up again, then what waits goes out by itself',
         'messages by sms: 25 failed in the last day (rejected), the last at 2026-11-20 11:58Z: no route',
-        `  $ ${resend} --code rejected`,
+        change(`messages resend ${idOf(1)} --since ${since} --code rejected`),
         'plans: 2 failed in the last day, the last: Step 1: the stage is not there',
-        `  $ traces list --account ${idOf(1)} --status error`,
-        `${named(5)} is disabled: ${disabled_reason}`,
-        `  $ endpoints enable ${idOf(5)}`,
-        `  $ endpoints replay ${idOf(5)} --since ${since}`,
-        `${named(6)}: deliveries given up in the last day: 2`,
-        `  $ endpoints replay ${idOf(6)} --since ${since}`,
-        'and 1 more',
+        look(`traces list --account ${idOf(1)} --status error`),
+        'and 3 more',
         ...['service-gone', 'module-off', 'key-leaked', 'channel-failing', 'messages-failing', 'work-late'].map(
           (name) => `see docs/runbooks/${name}.md`,
         ),
@@ -207,7 +240,7 @@ describe('the check', () => {
     ]);
     const { rows } = JSON.parse((await run('--account', idOf(1), '--json')).output);
     expect(rows[1].findings.at(-1)).toEqual({
-      text: `${named(6)} is paused, 7 wait`,
+      text: `endpoint ${idOf(6)} (https://hooks.example.com/in) is paused, 7 wait`,
       mends: [`queues resume webhooks deliveries --endpoint ${idOf(6)}`],
       runbooks: ['endpoint-failing'],
     });
@@ -222,29 +255,33 @@ describe('the check', () => {
         { account, account_name, failed_messages: 25, requests: 90, refused: 9, reasons: ['messages', 'refusals'] },
       ],
       channels: [{ account, account_name, channel: 'sms', provider: 'http', error: '401', failing_since }],
-      endpoints: [gone],
+      endpoints: [{ ...gone, account_name }],
       addresses: [],
       gone: [],
     });
     plane.give('listEndpoints', { ...page(gone), gone: [] });
     const { output } = await run();
-    expect(output.split('\n')).toContain(
-      'ok: 1 services, 3 queues list, 4 endpoints failing, 5 dead list, 6 traces list,',
-    );
-    expect(output.split('\n').slice(0, 13)).toEqual([
+    const [change, check] = ["--reason 'WHY'", `       $ npm run -s admin -- check --account ${account}`];
+    expect(output.split('\n')).toEqual([
       '2  look     attention',
-      '     account Acme: 25 messages failed, 9 of 90 requests refused in the last hour',
-      `       $ check --account ${account}`,
-      '     account Acme: http refuses its sms for 3h: 401',
-      `       $ check --account ${account}`,
-      `     endpoint ${gone.id}`,
+      '     account Acme, in the last hour: 25 messages failed, 9 of 90 requests',
+      '     refused',
+      check,
+      '     account Acme: channel sms: http refuses the credentials since 2026-11-20',
+      '     09:00Z: 401',
+      check,
+      `     account Acme: endpoint ${gone.id}`,
       '     (https://hooks.example.com/in) is disabled: The endpoint responded with 410',
       '     Gone.',
-      `       $ endpoints enable ${gone.id}`,
-      `       $ endpoints replay ${gone.id} --since 2026-11-19T12:00:00Z`,
+      `       $ npm run -s admin -- endpoints enable ${gone.id} ${change}`,
+      `       $ npm run -s admin -- endpoints replay ${gone.id} --since 2026-11-19T12:00:00Z ${change}`,
       '     see docs/runbooks/messages-failing.md',
       '     see docs/runbooks/key-leaked.md',
       '     see docs/runbooks/channel-failing.md',
+      '     see docs/runbooks/endpoint-failing.md',
+      'ok: 1 services, 3 queues list, 4 endpoints failing (active ones), 5 dead list, 6',
+      'traces list, 7 addresses list',
+      rest,
     ]);
   });
 });

@@ -1,10 +1,18 @@
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { adminOperations, type QueuePause } from '@customer-platform/contracts/accounts';
 import { type CommandRequest, readArguments } from './arguments.ts';
 import { check, drawCheck } from './check.ts';
+import { pauseText } from './columns.ts';
 import { checkCommand, commandUsage, findCommands, suggest, topCommand, usage } from './commands.ts';
-import { type ControlPlane, findControlPlane, type OperationKey, refusalOf, send } from './control-plane-client.ts';
-import { nothingToResume } from './resume.ts';
+import {
+  type Body,
+  type ControlPlane,
+  findControlPlane,
+  type OperationKey,
+  refusalOf,
+  send,
+} from './control-plane-client.ts';
 import { show } from './show.ts';
 import { jsonLine, printable } from './text.ts';
 import { runTop, type Terminal } from './top.ts';
@@ -66,14 +74,31 @@ async function perform(
     const exitCode = rows.some(({ verdict }) => verdict === 'unknown') ? 1 : 0;
     return { exitCode, output: isJson ? jsonLine({ rows }) : drawCheck(rows, columns, stream) };
   }
-  const operation = command.operation!;
+  const operation = { ...command.operation!, path };
   const signal = AbortSignal.timeout(timeoutMs);
   const isResume = operation.key === 'resumeQueue' && !isJson;
   const nothing = isResume ? await nothingToResume(plane, path, fields, signal) : undefined;
-  const answer = await send(plane, { ...operation, path }, fields, signal);
+  const answer = await send(plane, operation, fields, signal);
   const shown = nothing ?? show(operation.key as OperationKey, answer, columns);
-  const output = isJson ? jsonLine(answer.body ?? {}) : shown;
-  return { exitCode: 0, output };
+  return { exitCode: 0, output: isJson ? jsonLine(answer.body ?? {}) : shown };
+}
+
+/**
+ * Returns, before a queue is resumed, what to say of a resume that lifts no pause, which the control plane takes for done: the pauses that there
+ * are. Undefined where the queue has a pause of exactly this account and endpoint.
+ */
+async function nothingToResume(
+  plane: ControlPlane,
+  resumePath: string,
+  { account = null, endpoint = null }: Partial<Pick<QueuePause, 'account' | 'endpoint'>>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = resumePath.replace(/\/resume$/, '');
+  const { body, now } = await send(plane, { ...adminOperations.getQueue, path }, {}, signal);
+  const { pauses } = body as Body<'getQueue'>;
+  if (pauses.some((pause) => pause.account === account && pause.endpoint === endpoint)) return undefined;
+  const others = pauses.map((pause) => `paused: ${printable(pauseText(pause, now))}`);
+  return ['nothing to resume: that was not paused', ...others].join('\n');
 }
 
 if (import.meta.main) {

@@ -14,6 +14,10 @@ export interface List<Entry> {
 /** An entry of the list that an operation returns. */
 export type EntryOf<Key extends OperationKey> = Body<Key> extends List<infer Entry> ? Entry : never;
 
+/** Columns whose titles are their fields. */
+const same = <Name extends string>(...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, name])) as { [Each in Name]: Each };
+
 const depthColumns = {
   ready: 'ready',
   run: 'running',
@@ -37,13 +41,11 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
   listDeadEvents: {
     id: 'id',
     age: since('dead_at'),
-    service: 'service',
-    queue: 'queue',
+    ...same('service', 'queue'),
     tries: 'tries',
     bytes: 'size_bytes',
     kind: ({ kind, subject }) => kind ?? subject,
-    account: 'account',
-    reason: 'reason',
+    ...same('account', 'reason'),
   },
   listEndpoints: {
     id: 'id',
@@ -55,10 +57,20 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     account: 'account',
     error: errorText,
   },
+  listKeys: {
+    ...same('id', 'name', 'last4', 'mode'),
+    ended: ({ revoked_at, expires_at }, now) => {
+      const end = revoked_at ?? expires_at;
+      return end && age(end, now).replace(/^(?!in).*/, '$& ago');
+    },
+    rate: ({ rate_limit }) => rate_limit && `${rate_limit.per_minute}/min`,
+    used: since('last_used_at'),
+    created: 'created_at',
+    from: 'allowed_addresses',
+    scopes: 'scopes',
+  },
   listServices: {
-    service: 'service',
-    pid: 'pid',
-    host: 'host',
+    ...same('service', 'pid', 'host'),
     up: since('started_at'),
     'waiting for': 'waiting_for',
     'loop ms': ({ event_loop_lag_ms }) => milliseconds(event_loop_lag_ms),
@@ -71,12 +83,9 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
   },
   listAudit: {
     age: since('at'),
-    actor: 'actor',
-    action: 'action',
-    target: 'target',
+    ...same('actor', 'action', 'target'),
     at: 'at',
-    account: 'account',
-    reason: 'reason',
+    ...same('account', 'reason'),
     change: ({ before, after }) =>
       [before, after]
         .filter((fields) => fields !== null)
@@ -89,7 +98,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
     age: since('started_at'),
     ms: ({ request_duration_ms: ms }) => (ms === null ? undefined : milliseconds(ms)),
     status: 'request_status',
-    operation: 'operation',
+    operation: ({ operation, request }) => operation ?? request,
     'all ms': ({ duration_ms }) => milliseconds(duration_ms),
     all: 'status',
     spans: 'spans',

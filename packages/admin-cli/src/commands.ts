@@ -25,7 +25,7 @@ const named: Partial<Record<keyof typeof adminOperations, Partial<Command>>> = {
   listEndpoints: { name: 'endpoints failing', summary: 'List webhook endpoints that fail', fixed: { failing: 'true' } },
   getEndpoint: { name: 'endpoints show' },
   getAccountHealth: { name: 'health' },
-  listAttention: { name: 'attention' },
+  listAttention: { name: 'attention', description: 'In the words of check. Counts are up to 10 s late.' },
   listTraffic: { name: 'traffic' },
   listServices: { name: 'services' },
   listAudit: { name: 'audit' },

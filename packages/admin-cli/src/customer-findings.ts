@@ -1,7 +1,7 @@
 import type { AccountHealth, CustomerAttention } from '@customer-platform/contracts/accounts';
 import { customerLimits, runbookOf } from '@customer-platform/contracts/operators';
 import { type Finding, goneFindings } from './findings.ts';
-import { age, minute } from './text.ts';
+import { minute } from './text.ts';
 
 const dayMs = 86_400_000;
 /** Error codes that are no refusals of what is there, or are findings of their own. */
@@ -13,25 +13,34 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   const { total, by_code } = requests.last_hour;
   const since = dayAgo(now);
   const update = `accounts update ${account}`;
-  const resend = `messages resend ${account} --since ${since}`;
+  const audit = `audit --account ${account}`;
   const found = goneFindings(gone, 'parts');
   const add = (runbook: keyof typeof runbookOf, text: string, ...mends: string[]) =>
     found.push({ text, mends, runbooks: [runbookOf[runbook]] });
 
-  if (suspended) add('modules', 'the account is suspended', `${update} --status active`);
+  if (suspended) add('modules', 'the account is suspended', audit, `${update} --status active`);
   if (modules_off.length > 0) {
     const text = `modules off, or not in the plan: ${modules_off.join(', ')}`;
+    const refused = `refused with 404 in the last hour: ${by_code.module_off ?? 0}`;
     const on = JSON.stringify(Object.fromEntries(modules_off.map((name) => [name, { on: true }])));
-    add(
-      'modules',
-      `${text}; refused with 404 in the last hour: ${by_code.module_off ?? 0}`,
-      `${update} --modules '${on}'`,
-    );
+    add('modules', `${text}; ${refused}`, audit, `${update} --modules '${on}'`);
   }
-  for (const { id, name, last4, limited, requests, addresses } of keys.filter((key) => key.limited > 0)) {
-    const text = `key ${name} (…${last4}): ${limited} of ${requests} requests got 429 in the last hour`;
-    const raise = `${update} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`;
-    add('refusals', `${text}, from ${addresses.join(', ')}`, `keys rotate ${id} --overlap-seconds 0`, raise);
+  for (const { id, name, last4, rate_limit, ended_at, limited, requests, addresses } of keys) {
+    const named = `key ${name} (…${last4})`;
+    const from = `from ${addresses.join(', ')}`;
+    // What came after its end was refused with invalid_key: without any, all its requests are of the time before.
+    if (ended_at !== null && by_code.invalid_key) {
+      const text = `${named} ended at ${minute(ended_at)} and is used still: ${requests} requests in the last hour`;
+      add('refusals', `${text} (invalid_key: ${by_code.invalid_key}), ${from}`, audit);
+    }
+    if (ended_at !== null || limited === 0) continue;
+    const text = `${named}: ${limited} of ${requests} requests got 429 in the last hour, ${from}`;
+    const own = rate_limit && `its own limit is ${rate_limit.per_minute} per minute: a new key can have another`;
+    const limit = own ?? `the account's limit is ${health.rate_limit.per_minute} per minute`;
+    const raise = own ? `keys create ${account} --name NAME --mode MODE --scopes SCOPES` : update;
+    const rate = `${raise} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`;
+    const next = 'Lowered by us: see audit. Leaked: rotate. Wanted: raise';
+    add('refusals', `${text}; ${limit}. ${next}`, audit, `keys rotate ${id} --overlap-seconds 0`, rate);
   }
   const codes = Object.entries(by_code).filter(([code]) => !foundOtherwise.includes(code));
   const refused = codes.reduce((sum, [, count]) => sum + count, 0);
@@ -40,11 +49,14 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
     const text = `${refused} of ${total} requests were refused in the last hour: ${counts.join(', ')}`;
     add('refusals', text, `traces list --account ${account} --status-code 4xx`);
   }
-  for (const { channel, provider, error } of messages.channels.filter(({ status }) => status === 'failing'))
-    add('channel', `channel ${channel}: ${provider} refuses the credentials: ${error ?? '-'}`, resend);
+  for (const { channel, held, ...failing } of messages.channels.filter(({ status }) => status === 'failing')) {
+    const wait = held === 1 ? '1 message waits' : `${held === 1000 ? '1,000 or more' : held} messages wait`;
+    const next = 'The customer sets the channel up again, then what waits goes out by itself';
+    add('channel', `channel ${channel}: ${refusalText(failing)}; ${wait}. ${next}`);
+  }
   for (const { channel, code, count, last_at, last_error } of messages.failed_24h) {
     const text = `messages by ${channel}: ${count} failed in the last day (${code}), the last at ${minute(last_at)}`;
-    add('messages', `${text}: ${last_error}`, `${resend} --code ${code}`);
+    add('messages', `${text}: ${last_error}`, `messages resend ${account} --since ${since} --code ${code}`);
   }
   if (plans.failed_24h > 0) {
     const text = `plans: ${plans.failed_24h} failed in the last day, the last: ${plans.last_error ?? '-'}`;
@@ -53,48 +65,56 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   for (const endpoint of endpoints) {
     const { id, url, disabled_reason, paused, pending, failed_24h } = endpoint;
     const named = `endpoint ${id} (${url})`;
-    const replay = `endpoints replay ${id} --since ${since}`;
     // One that fails is in a list of its own; one that its customer switched off is as it should be.
     if (disabled_reason !== null) found.push(disabledFinding(endpoint, now));
-    else if (failed_24h > 0) add('failing', `${named}: deliveries given up in the last day: ${failed_24h}`, replay);
+    else if (failed_24h > 0)
+      add('failing', `${named}: deliveries given up in the last day: ${failed_24h}`, replayOf(id, now));
     if (paused)
       add('failing', `${named} is paused, ${pending} wait`, `queues resume webhooks deliveries --endpoint ${id}`);
   }
   return found;
 }
 
-/** Returns the same of what all customers meet. Addresses with invalid keys have a list of their own. */
-export function attentionFindings({ channels, accounts, endpoints, gone }: CustomerAttention, now: Date): Finding[] {
+/** Returns the same of what all customers meet. */
+export function attentionFindings(attention: CustomerAttention, now: Date): Finding[] {
+  const { channels, accounts, endpoints, gone } = attention;
   return [
-    ...goneFindings(gone, 'customers'),
+    ...goneFindings(gone, 'findings'),
     ...accounts.map(({ account, account_name, failed_messages, requests, refused, reasons }) => {
       const texts = {
         messages: `${failed_messages} messages failed`,
+        modules: `${refused} of ${requests} requests refused, most because a module is off`,
         refusals: `${refused} of ${requests} requests refused`,
       };
-      const met = reasons.map((reason) => texts[reason]).join(', ');
-      const text = `account ${account_name}: ${met} in the last hour`;
+      const text = `account ${account_name}, in the last hour: ${reasons.map((reason) => texts[reason]).join(', ')}`;
       return { text, mends: [`check --account ${account}`], runbooks: reasons.map((reason) => runbookOf[reason]) };
     }),
-    ...channels.map(({ account, account_name, channel, provider, error, failing_since }) => {
-      const since = age(failing_since, now);
-      const text = `account ${account_name}: ${provider} refuses its ${channel} for ${since}: ${error ?? '-'}`;
-      return { text, mends: [`check --account ${account}`], runbooks: [runbookOf.channel] };
-    }),
-    ...endpoints.map((endpoint) => disabledFinding(endpoint, now)),
+    ...channels.map(({ account, account_name, channel, ...failing }) => ({
+      text: `account ${account_name}: channel ${channel}: ${refusalText(failing)}`,
+      mends: [`check --account ${account}`],
+      runbooks: [runbookOf.channel],
+    })),
+    ...endpoints.map((endpoint) => disabledFinding(endpoint, now, `account ${endpoint.account_name}: `)),
   ];
 }
 
-type Endpoint = Pick<CustomerAttention['endpoints'][number], 'id' | 'url' | 'disabled_reason'>;
+type Channel = Pick<AccountHealth['messages']['channels'][number], 'provider' | 'error' | 'failing_since'>;
 
-function disabledFinding({ id, url, disabled_reason }: Endpoint, now: Date): Finding {
+function refusalText({ provider, error, failing_since }: Channel): string {
+  const since = failing_since ? ` since ${minute(failing_since)}` : '';
+  return `${provider} refuses the credentials${since}: ${error ?? '-'}`;
+}
+
+type Endpoint = Pick<AccountHealth['endpoints'][number], 'id' | 'url' | 'disabled_reason'>;
+
+function disabledFinding({ id, url, disabled_reason }: Endpoint, now: Date, whose = ''): Finding {
   return {
-    text: `endpoint ${id} (${url}) is disabled: ${disabled_reason}`,
-    mends: [`endpoints enable ${id}`, `endpoints replay ${id} --since ${dayAgo(now)}`],
+    text: `${whose}endpoint ${id} (${url}) is disabled: ${disabled_reason}`,
+    mends: [`endpoints enable ${id}`, replayOf(id, now)],
     runbooks: [runbookOf.failing],
   };
 }
 
-function dayAgo(now: Date): string {
-  return `${new Date(now.getTime() - dayMs).toISOString().slice(0, 19)}Z`;
-}
+const replayOf = (id: string, now: Date) => `endpoints replay ${id} --since ${dayAgo(now)}`;
+
+const dayAgo = (now: Date) => `${new Date(now.getTime() - dayMs).toISOString().slice(0, 19)}Z`;

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { Queue } from '@customer-platform/contracts/accounts';
 import {
   type AttentionReason,
@@ -8,13 +9,14 @@ import {
   runbookOfReason,
 } from '@customer-platform/contracts/operators';
 import { type EntryOf, lagOf } from './columns.ts';
+import { findCommands } from './commands.ts';
 import type { OperationKey } from './control-plane-client.ts';
-import { age, milliseconds, minute } from './text.ts';
+import { age, milliseconds, minute, paint, printable, wrap } from './text.ts';
 
 /** One thing that somebody should look at. */
 export interface Finding {
   text: string;
-  /** Commands that mend it; a capital word stands for what whoever runs it fills in. */
+  /** Commands that mend it, without a reason for the audit log; a capital word stands for what whoever runs it fills in. */
   mends?: readonly string[];
   /** Names of pages in docs/runbooks, one for each reason. */
   runbooks: readonly string[];
@@ -76,4 +78,37 @@ function queueFinding(queue: Queue): Finding {
     text: `${queue.service} ${queue.queue}: ${reasons.map((reason) => texts[reason]).join(', ')}${error}`,
     runbooks: reasons.map((reason) => runbookOfReason(reason, queue.queue)),
   };
+}
+
+/**
+ * Returns findings as lines, those that are shown whole: each with the commands that mend it, ready to copy, then their pages. A command is left to
+ * the terminal to wrap.
+ */
+export function drawFindings(
+  findings: readonly Finding[],
+  columns: number,
+  { indent = '', shown = findings.length, hasMore = false, stream }: View = {},
+): string[] {
+  const left = findings.length - shown;
+  const runbooks = [...new Set(findings.flatMap((finding) => finding.runbooks))];
+  return [
+    ...findings
+      .slice(0, shown)
+      .flatMap(({ text, mends = [] }) => [
+        ...wrap(printable(text), columns, indent),
+        ...mends.map((mend) => paint('bold', `${indent}  $ ${printable(commandLine(mend))}`, stream)),
+      ]),
+    ...(left > 0 ? [`${indent}and ${left} more${hasMore ? ' at least' : ''}`] : []),
+    ...runbooks.map((name) => paint('dim', `${indent}see docs/runbooks/${name}.md`, stream)),
+  ];
+}
+
+/** `shown` is how many are shown; default: all. */
+type View = { indent?: string; shown?: number; hasMore?: boolean | undefined; stream?: Writable | undefined };
+
+/** Every change takes a reason. */
+function commandLine(mend: string): string {
+  const { found } = findCommands(mend.split(' '));
+  const takesReason = found.some(({ flags }) => flags.some(({ field }) => field === 'reason'));
+  return `npm run -s admin -- ${mend}${takesReason ? " --reason 'WHY'" : ''}`;
 }

@@ -203,9 +203,48 @@ describe('commands that show something', () => {
     ]);
     plane.give('listEndpoints', { ...page(), gone: ['gateway', 'cdp'] });
     expect(await lines('endpoints failing')).toEqual([
-      'NATS does not respond (or PostgreSQL, if processes are listed):',
+      'NATS or PostgreSQL does not respond:',
       'services may be well. See docs/runbooks/outbox-stuck.md',
-      'none',
+    ]);
+    plane.give('getAccountHealth', health({ gone: ['webhooks'] }));
+    expect((await lines(`health ${idOf(1)}`)).slice(0, 2)).toEqual([
+      'webhooks does not respond:',
+      'its parts are not listed. See docs/runbooks/service-gone.md',
+    ]);
+  });
+
+  it('lists keys with their rate and their end', async () => {
+    const given = { mode: 'live' as const, scopes: ['*'], allowed_addresses: [], last_used_at: null };
+    const key = { ...given, last4: '7gQz', created_at: '2026-11-01T08:00:00.000Z', revoked_at: null };
+    const [ended, ends] = ['2026-11-20T09:00:00.000Z', '2026-11-20T12:05:00.000Z'];
+    plane.give(
+      'listKeys',
+      page(
+        { ...key, id: idOf(1), name: 'old', rate_limit: null, expires_at: ended },
+        { ...key, id: idOf(2), name: 'new', rate_limit: { per_minute: 60, burst: 10 }, expires_at: ends },
+        { ...key, id: idOf(3), name: 'shop', rate_limit: null, expires_at: null },
+      ),
+    );
+    expect((await lines(`keys list ${idOf(4)}`)).filter((line) => !line.startsWith(' '))).toEqual([
+      'id                                    name  last4  mode  ended   rate    scopes',
+      `${idOf(1)}  old   7gQz   live  3h ago  -       *`,
+      `${idOf(2)}  new   7gQz   live  in 5m   60/min  *`,
+      `${idOf(3)}  shop  7gQz   live  -       -       *`,
+    ]);
+  });
+
+  it('shows what needs attention in the words of the check, addresses too', async () => {
+    const [account, account_name] = [idOf(1), 'Acme'];
+    const counts = { failed_messages: 0, requests: 90, refused: 60, reasons: ['modules' as const] };
+    const addresses = [{ address: '203.0.113.7', invalid_keys: 130, last_at: '2026-11-20T11:58:00.000Z' }];
+    const accounts = [{ account, account_name, ...counts }];
+    plane.give('listAttention', { accounts, channels: [], endpoints: [], addresses, gone: [] });
+    expect(await lines('attention', { COLUMNS: '120' })).toEqual([
+      'account Acme, in the last hour: 60 of 90 requests refused, most because a module is off',
+      `  $ npm run -s admin -- check --account ${account}`,
+      '203.0.113.7 sent 130 invalid keys in the last hour, the last at 2026-11-20 11:58Z',
+      'see docs/runbooks/module-off.md',
+      'see docs/runbooks/key-leaked.md',
     ]);
   });
 
@@ -349,7 +388,8 @@ describe('commands that show something', () => {
     plane.give('listTraffic', { data: [{ ...minute, p99_ms: 35 }] });
     expect((await lines(`traffic --account ${idOf(1)}`))[1]).toMatch(/^2026-11-20 11:58Z +12 +10 +2 +0 +2 +35$/);
     plane.give('getAccountHealth', health({}));
-    expect(await lines(`health ${idOf(1)}`)).toEqual(['suspended  false']);
+    const rate = ['rate_limit.per_minute  600', 'rate_limit.burst       100'];
+    expect(await lines(`health ${idOf(1)}`)).toEqual([...rate, 'suspended              false']);
     const failed = { channel: 'sms' as const, code: 'rejected', count: 3, last_error: 'no such route' };
     const messages = { failed_24h: [{ ...failed, last_at: '2026-11-20T11:58:00.000Z' }], channels: [] };
     const last_hour = { total: 7, by_code: { module_off: 2, rate_limited: 0 } };
@@ -357,6 +397,8 @@ describe('commands that show something', () => {
     expect(await lines(`health ${idOf(1)}`)).toEqual([
       'requests.last_hour.total               7',
       'requests.last_hour.by_code.module_off  2',
+      'rate_limit.per_minute                  600',
+      'rate_limit.burst                       100',
       'modules_off                            crm,cdp',
       'suspended                              false',
       '',
@@ -384,10 +426,11 @@ describe('commands that show something', () => {
 
   it('draws one trace as a waterfall', async () => {
     const times = { startTimeUnixNano: '1763640000000000000', endTimeUnixNano: '1763640000010000000' };
-    const spans = [{ traceId: 'f'.repeat(32), spanId: 'a', name: 'GET /v1/me', ...times }];
+    const key = [{ key: 'platform.key', value: { stringValue: '7gQz' } }];
+    const spans = [{ traceId: 'f'.repeat(32), spanId: 'a', name: 'GET /v1/me', attributes: key, ...times }];
     const attributes = [{ key: 'service.name', value: { stringValue: 'gateway' } }];
     plane.give('getTrace', { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans }] }] });
-    expect((await lines('trace req_1'))[0]).toBe(`trace ${'f'.repeat(32)} of gateway, 10.0 ms`);
+    expect((await lines('trace req_1'))[0]).toBe(`trace ${'f'.repeat(32)} of gateway, 10.0 ms, key …7gQz`);
     expect(plane.seen).toMatchObject([{ params: { trace_id: 'req_1' } }]);
   });
 

@@ -1,13 +1,14 @@
-import { goneText } from '@customer-platform/contracts/operators';
+import { goneText, isBusGone } from '@customer-platform/contracts/operators';
 import { entryNames, type List, listColumns, partColumns, pauseText, queueColumns } from './columns.ts';
 import type { Answer, Body, OperationKey } from './control-plane-client.ts';
+import { attentionFindings } from './customer-findings.ts';
+import { drawFindings, findingsOf } from './findings.ts';
 import { type Columns, cellsOf, record, type Screen, table } from './table.ts';
 import { age, printable } from './text.ts';
 import { waterfall } from './waterfall.ts';
 
-/** Bytes of a dead event that a hex dump shows, and of one line of it. */
+/** Bytes of a dead event that a hex dump shows. */
 const dumpedBytes = 512;
-const bytesPerLine = 16;
 
 type Entry = Record<string, unknown>;
 
@@ -18,7 +19,7 @@ const views: { [Key in OperationKey]?: (body: Body<Key>, screen: Screen) => stri
   getTrace: waterfall,
   getEndpoint: sections,
   getAccountHealth: sections,
-  listAttention: sections,
+  listAttention: attentionLines,
   retryQueue: ({ matched }) => [`${matched} due now`],
   requeueDeadEvents: ({ matched }) => [`${matched} requeued`],
   republishEvents: ({ matched }) => [`${matched} published again`],
@@ -36,31 +37,43 @@ export function show(key: OperationKey, { body, now }: Answer<unknown>, columns:
   return (isList ? listLines(key, body as List<Entry>, screen) : record(body as object)).join('\n');
 }
 
-/** A list under what it lacks, for none of those that respond is not none. */
+/** A list under what it lacks, for none of those that respond is not none; without the bus, nothing is known of any. */
 function listLines(key: OperationKey, { data, next, gone = [] }: List<Entry>, screen: Screen): string[] {
-  const columns = (listColumns[key] as Columns<Entry> | undefined) ?? fieldColumns(data);
-  const text = goneText(gone, entryNames[key] ?? 'entries');
+  const columns = (listColumns[key] as Columns<Entry> | undefined) ?? fieldColumns(data, true);
+  const isUnknown = data.length === 0 && isBusGone(gone);
   return [
-    ...(text ? [`${text.who}:`, `${text.so}. See docs/runbooks/${text.runbook}.md`] : []),
-    ...table(data, columns, screen),
+    ...goneLines(gone, entryNames[key] ?? 'entries'),
+    ...(isUnknown ? [] : table(data, columns, screen)),
     ...(next ? [`more: --starting-after ${printable(next)}`] : []),
   ];
 }
 
-/** A column for each field but objects, and but the account, which the command names. */
-function fieldColumns([first = {}]: readonly Entry[], hidden = 'account'): Columns<Entry> {
-  const names = Object.keys(first).filter((name) => name !== hidden && !isRecord(first[name]));
-  return Object.fromEntries(names.map((name) => [name, name]));
+function goneLines(gone: readonly string[], what: string): string[] {
+  const text = goneText(gone, what);
+  return text ? [`${text.who}:`, `${text.so}. See docs/runbooks/${text.runbook}.md`] : [];
+}
+
+/** What needs attention, in the words of `check`. */
+function attentionLines(attention: Body<'listAttention'>, { columns, now }: Screen): string[] {
+  const findings = [...attentionFindings(attention, now), ...findingsOf.listAddresses(attention.addresses)];
+  return findings.length === 0 ? ['none'] : drawFindings(findings, columns);
+}
+
+/** A column for each field of any row; of lists, none for objects, nor for the account, which the command names. */
+function fieldColumns(rows: readonly Entry[], isList = false): Columns<Entry> {
+  const names = new Set(rows.flatMap(Object.keys));
+  const isHidden = (name: string) => name === 'account' || rows.some((row) => isRecord(row[name]));
+  return Object.fromEntries([...names].filter((name) => !isList || !isHidden(name)).map((name) => [name, name]));
 }
 
 /** A line for each field, named by its path, and a table for each list below them; what is empty or 0 is left out. */
-function sections(body: object, screen: Screen): string[] {
+function sections(shown: object, screen: Screen): string[] {
+  const { gone = [], ...body }: { gone?: string[] } = shown;
   const filled = leavesOf(body).filter(([, value]) => value !== 0 && value !== null && `${value}` !== '');
   const isTable = ([, value]: Leaf) => Array.isArray(value) && isRecord(value[0]);
-  const { tables = [], fields } = Object.groupBy(filled, (leaf) => (isTable(leaf) ? 'tables' : 'fields'));
-  const shown = tables.map(([name, rows]) => [`${name}:`, ...table(rows, fieldColumns(rows, ''), screen)]);
-  const parts = fields ? [record(Object.fromEntries(fields)), ...shown] : shown;
-  return parts.length === 0 ? ['none'] : parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+  const { tables = [], fields = [] } = Object.groupBy(filled, (leaf) => (isTable(leaf) ? 'tables' : 'fields'));
+  const lists = tables.flatMap(([name, rows]) => ['', `${name}:`, ...table(rows, fieldColumns(rows), screen)]);
+  return [...goneLines(gone, 'parts'), ...record(Object.fromEntries(fields)), ...lists];
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a value of any response
@@ -101,12 +114,11 @@ function deadLines({ bytes, text, headers, ...dead }: Body<'getDeadEvent'>): str
 
 /** Returns the lines of a hex dump as xxd prints it: offset, sixteen bytes in pairs, and what of them is ASCII. */
 function hexDump(bytes: Buffer): string[] {
-  const lines: string[] = [];
-  for (let offset = 0; offset < bytes.length; offset += bytesPerLine) {
-    const line = bytes.subarray(offset, offset + bytesPerLine);
-    const pairs = line.toString('hex').match(/.{1,4}/g) ?? [];
-    const characters = line.toString('latin1').replaceAll(/[^ -~]/g, '.');
-    lines.push(`${offset.toString(16).padStart(8, '0')}: ${pairs.join(' ').padEnd(39)}  ${characters}`);
-  }
-  return lines;
+  return (bytes.toString('latin1').match(/.{1,16}/gs) ?? []).map((line, index) => {
+    const pairs = Buffer.from(line, 'latin1')
+      .toString('hex')
+      .match(/.{1,4}/g)!;
+    const offset = (index * 16).toString(16).padStart(8, '0');
+    return `${offset}: ${pairs.join(' ').padEnd(39)}  ${line.replaceAll(/[^ -~]/g, '.')}`;
+  });
 }

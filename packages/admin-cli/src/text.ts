@@ -9,14 +9,8 @@ const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' 
 
 /** Returns a text on one line, control characters as escapes: what customers and their servers send must not steer a terminal. */
 export function printable(text: string): string {
-  return text.replace(
-    unprintable,
-    (character) => escapes[character] ?? character.split('').map(unicodeEscape).join(''),
-  );
-}
-
-function unicodeEscape(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const unicode = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(unprintable, (character) => escapes[character] ?? character.split('').map(unicode).join(''));
 }
 
 /** Returns JSON on one line, the same characters as escapes: JSON leaves some as they are, among them those that do what ESC [ does. */
@@ -82,8 +76,7 @@ export function paint(format: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text:
 /** Returns a duration in its largest unit: `42s`, `3m`, `26h`, `5d`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return `${whole}s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)}m`;
+  if (whole < 3600) return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m`;
   return whole < 172_800 ? `${Math.floor(whole / 3600)}h` : `${Math.floor(whole / 86_400)}d`;
 }
 

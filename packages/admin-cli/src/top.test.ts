@@ -11,13 +11,15 @@ import { runCommand } from './cli.ts';
 const program = join(import.meta.dirname, 'cli.ts');
 const [enter, leave] = ['\u001b[?1049h', '\u001b[?1049l'];
 const { plane, env } = useStandIn();
-const operations = ['listQueues', 'listEndpoints', 'listServices'] as const;
+const operations = ['listQueues', 'listEndpoints', 'listServices', 'listAttention'] as const;
 const children: ChildProcess[] = [];
 
 beforeEach(() => {
   plane.give('listQueues', { data: [queue({ ready: 4711, lag_seconds: 90 })], gone: ['crm'] });
   plane.give('listEndpoints', { ...page(failingEndpoint({})), gone: [] });
   plane.give('listServices', { data: [liveProcess({})], gone: ['crm'] });
+  const addresses = [{ address: '203.0.113.7', invalid_keys: 130, last_at: standInNow.toISOString() }];
+  plane.give('listAttention', { accounts: [], channels: [], endpoints: [], addresses, gone: [] });
 });
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
@@ -57,9 +59,8 @@ describe('top at a terminal', () => {
     const command = `stty rows 20 cols 100; before=$(stty -g); ${top}; code=$?; [ "$before" = "$(stty -g)" ] && echo restored $code`;
     const { child, text, ended } = start('script', ['-qec', command, '/dev/null']);
     await waitFor('two frames', () => text().split('4711').length > 2);
-    for (const finding of ['webhooks deliveries: lags by 1m', 'crm does not respond', '503 Service Unavailable']) {
-      expect(text()).toContain(finding);
-    }
+    const queues = ['webhooks deliveries: lags by 1m', 'crm does not respond', '503 Service Unavailable'];
+    for (const finding of [...queues, 'customers (attention): addresses 1']) expect(text()).toContain(finding);
     child.stdin.write(key);
     expect(await ended).toBe(0);
     expect(text()).toMatch(/restored 0\s*$/);
@@ -124,7 +125,7 @@ describe('top at a terminal', () => {
     expect(lines.filter((line) => line.includes('respond'))).toEqual([
       '\u001b[33mcrm does not respond: its processes are not listed\u001b[39m',
     ]);
-    expect(lines[9]).toBe('and 25 more');
+    expect(lines[9]).toBe('and 26 more');
     input.write('q');
     await outcome;
   });
@@ -149,6 +150,7 @@ describe('top --json', () => {
         queues: { data: [{ ready: 4711 }] },
         endpoints: null,
         services: { gone: ['crm'] },
+        attention: { addresses: [{ invalid_keys: 130 }] },
         errors: [{ operation: 'listEndpoints', code: 'service_unavailable', message: 'webhooks is down' }],
       });
     }

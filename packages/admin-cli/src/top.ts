@@ -15,18 +15,16 @@ export interface Terminal {
 }
 
 /** Responses by operation. */
-type Answers = { [Key in 'listQueues' | 'listEndpoints' | 'listServices']?: Answer<Body<Key>> };
-
+type Answers = { [Key in keyof typeof requests]?: Answer<Body<Key>> };
 /** The responses of one look, and why there are no others. */
-interface Look {
-  answers: Answers;
-  errors: (Refusal & { operation: string })[];
-}
+type Look = { answers: Answers; errors: (Refusal & { operation: string })[] };
 
 const periodMs = 1_000;
 /** Deadline of each request. */
 const timeoutMs = 5_000;
-const requests = { listQueues: {}, listEndpoints: { failing: true, limit: 100 }, listServices: {} };
+/** Looks that one response about what customers meet serves: services look for it over all accounts. */
+const customersEvery = 10;
+const requests = { listQueues: {}, listEndpoints: { failing: true, limit: 100 }, listServices: {}, listAttention: {} };
 
 /** The alternate screen without cursor and without wrapping, and back. */
 const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l';
@@ -60,31 +58,39 @@ export async function runTop(plane: ControlPlane, { input, output }: Terminal, i
 
 /** Looks and shows once a second, or when the slowest response has come where that takes longer. */
 async function everySecond(plane: ControlPlane, ended: AbortSignal, show: (look: Look) => void): Promise<void> {
-  while (!ended.aborted) {
+  let customers: Pick<Answers, 'listAttention'> = {};
+  for (let count = 0; !ended.aborted; count++) {
     const next = after(periodMs, undefined, { signal: ended }).catch(() => undefined);
     const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
-    const look: Look = { answers: {}, errors: [] };
-    const asked = Object.entries(requests).map(async ([operation, fields]) => {
+    if (count % customersEvery === 0) customers = {};
+    const look: Look = { answers: { ...customers }, errors: [] };
+    const missing = Object.entries(requests).filter(([name]) => !(name in look.answers));
+    const asked = missing.map(async ([operation, fields]) => {
       await send(plane, adminOperations[operation as keyof Answers], fields, signal).then(
         (answer) => Object.assign(look.answers, { [operation]: answer }),
         (error) => look.errors.push({ operation, ...refusalOf(error) }),
       );
     });
     await Promise.all(asked);
+    const { listAttention } = look.answers;
+    customers = listAttention ? { listAttention } : {};
     if (!ended.aborted) show(look);
     await next;
   }
 }
 
-function timeOf(answers: Answers): Date | undefined {
-  const times = Object.values(answers).map(({ now }) => now.getTime());
-  return times.length > 0 ? new Date(Math.max(...times)) : undefined;
-}
+/** The latest of the responses' times. */
+const timeOf = (answers: Answers) =>
+  Object.values(answers)
+    .map(({ now }) => now)
+    .toSorted((one, other) => other.getTime() - one.getTime())[0];
 
 function lineOf({ answers, errors }: Look): string {
   const at = timeOf(answers)?.toISOString() ?? null;
-  const [queues, endpoints, services] = Object.keys(requests).map((key) => answers[key as keyof Answers]?.body ?? null);
-  return `${jsonLine({ at, queues, endpoints, services, errors })}\n`;
+  const [queues, endpoints, services, attention] = Object.keys(requests).map(
+    (key) => answers[key as keyof Answers]?.body ?? null,
+  );
+  return `${jsonLine({ at, queues, endpoints, services, attention, errors })}\n`;
 }
 
 /** Each line is cleared to its end instead of the screen at once, which would flicker. */
@@ -123,17 +129,22 @@ function draw(url: string, { answers, errors }: Look, output: Terminal['output']
   return lines.slice(0, rows);
 }
 
-/** What needs attention, in the words of `check`. Services that are gone are named once: each list lacks the same. */
-function findings({ listServices, listQueues, listEndpoints }: Answers, now: Date): string[] {
+/** What needs attention, in the words of `check`, customers as counts. Services that are gone are named once: each list lacks the same. */
+function findings({ listServices, listQueues, listEndpoints, listAttention }: Answers, now: Date): string[] {
   const gone = listServices?.body.gone ?? listQueues?.body.gone ?? listEndpoints?.body.gone ?? [];
   const worst = (listQueues?.body.data ?? [])
     .filter(needsAttention)
     .toSorted((one, other) => other.lag_seconds - one.lag_seconds || other.dead - one.dead);
+  const { gone: _, ...customers } = listAttention?.body ?? {};
+  const counts = Object.entries(customers).flatMap(([name, { length }]) => (length > 0 ? `${name} ${length}` : []));
   const found = [
     ...goneFindings(gone, listServices ? 'processes' : 'queues'),
     ...findingsOf.listServices(listServices?.body.data ?? []),
     ...findingsOf.listQueues(worst),
     ...findingsOf.listEndpoints(listEndpoints?.body.data ?? [], now),
   ];
-  return found.map(({ text }) => text);
+  return [
+    ...found.map(({ text }) => text),
+    ...(counts.length > 0 ? [`customers (attention): ${counts.join(', ')}`] : []),
+  ];
 }

@@ -2,15 +2,10 @@ import type { Body } from './control-plane-client.ts';
 import { type Columns, type Screen, table } from './table.ts';
 import { cut, milliseconds, printable } from './text.ts';
 
-/** The part of OTLP/JSON that is shown. */
-interface ResourceSpans {
-  resource?: { attributes?: Attribute[] };
-  scopeSpans?: { spans?: Span[] }[];
-}
-interface Attribute {
-  key: string;
-  value?: { stringValue?: string; intValue?: string | number };
-}
+type Attribute = { key: string; value?: { stringValue?: string; intValue?: string | number } };
+type ResourceSpans = { resource?: { attributes?: Attribute[] }; scopeSpans?: { spans?: Span[] }[] };
+
+/** The part of a span of OTLP/JSON that is shown. */
 interface Span {
   traceId: string;
   spanId: string;
@@ -24,12 +19,7 @@ interface Span {
 }
 
 /** A span as a row, with the number of spans above it. */
-interface Bar extends Span {
-  service: string;
-  startMs: number;
-  endMs: number;
-  depth: number;
-}
+type Bar = Span & { service: string; startMs: number; endMs: number; depth: number };
 
 /** Widths of the service's name, the milliseconds and the status, with the gaps between all columns. */
 const otherColumns = 35;
@@ -40,6 +30,8 @@ export function waterfall({ resourceSpans }: Body<'getTrace'>, screen: Screen): 
   const startMs = bars.reduce((least, bar) => Math.min(least, bar.startMs), Number.POSITIVE_INFINITY);
   const endMs = bars.reduce((most, bar) => Math.max(most, bar.endMs), startMs);
   const services = [...new Set(bars.map(({ service }) => service))].join(', ');
+  const path = attributeOf(bars[0]?.attributes, 'url.path');
+  const key = bars.map(({ attributes }) => attributeOf(attributes, 'platform.key')).find(Boolean);
   const barWidth = Math.floor(screen.columns / 5);
   const nameWidth = screen.columns - barWidth - otherColumns;
   const perColumn = barWidth / (endMs - startMs || 1);
@@ -56,8 +48,11 @@ export function waterfall({ resourceSpans }: Body<'getTrace'>, screen: Screen): 
     },
     error: errorOf,
   };
-  const heading = printable(`trace ${bars[0]?.traceId} of ${services}, ${milliseconds(endMs - startMs)} ms`);
-  return [heading, ...table(bars, columns, screen)];
+  const heading = `trace ${bars[0]?.traceId} of ${services}, ${milliseconds(endMs - startMs)} ms`;
+  return [
+    printable(heading + (path ? `, ${path}` : '') + (key ? `, key …${key}` : '')),
+    ...table(bars, columns, screen),
+  ];
 }
 
 function barsOf({ resource, scopeSpans = [] }: ResourceSpans): Bar[] {
@@ -76,9 +71,7 @@ function attributeOf(attributes: Attribute[] | undefined, name: string): string 
   return value?.stringValue ?? value?.intValue?.toString();
 }
 
-function outcomeOf({ status }: Span): string | undefined {
-  return ['', 'ok', 'error'][status?.code ?? 0];
-}
+const outcomeOf = ({ status }: Span) => ['', 'ok', 'error'][status?.code ?? 0];
 
 /** A response's status code is the type of its error too, and says nothing more; the text is that of the exception, or else of the status. */
 function errorOf(span: Span): string | undefined {

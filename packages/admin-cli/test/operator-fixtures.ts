@@ -77,6 +77,7 @@ export function trace(given: Partial<TraceSummary>): TraceSummary {
     request_duration_ms: null,
     status_code: null,
     error_code: null,
+    request: 'POST /v1/calendar/appointments',
     operation: 'bookAppointment',
     status: 'error' as const,
     ...times,
@@ -89,6 +90,7 @@ export function trace(given: Partial<TraceSummary>): TraceSummary {
 export function health(given: Partial<AccountHealth>): AccountHealth {
   return {
     requests: { last_hour: { total: 0, by_code: {} } },
+    rate_limit: { per_minute: 600, burst: 100 },
     keys: [],
     messages: { failed_24h: [], channels: [] },
     endpoints: [],

@@ -88,6 +88,11 @@ export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
   };
 }
 
+/** Returns when a key was revoked or expired; null while it works. */
+export function endedAt({ revoked_at, expires_at }: Key): string | null {
+  return revoked_at ?? (expires_at && Date.parse(expires_at) <= Date.now() ? expires_at : null);
+}
+
 /** Ends a key. */
 export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): Action {
   const use = last_used_at
@@ -218,6 +223,21 @@ export function planAction(account: Account): Action {
       const body = { plan: changed, ...reasonIn(values) };
       await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
       return `${account.name} has the plan ${changed.name}.`;
+    },
+  };
+}
+
+/** Switches one module on that is off. One that is not in the plan is put there by `planAction`. */
+export function switchOnAction(account: Account, module: ModuleName): Action {
+  return {
+    title: `Switch ${module} on for ${named(account)}`,
+    confirm: 'Switch on',
+    touches: `Operations of ${module} are taken again within 1 s, in the sandbox too. Ask first whoever switched it off: Last changes has the reason.`,
+    fields: [reasonField],
+    run: async (values) => {
+      const body = { modules: { [module]: { on: true } }, ...reasonIn(values) };
+      await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
+      return `${module} of ${account.name} is on.`;
     },
   };
 }

@@ -16,6 +16,7 @@ import { type Listed, useLastError, useList, useResource } from './ui/lists.tsx'
 
 export type FailingChannel = CustomerAttention['channels'][number];
 export type TroubledAccount = CustomerAttention['accounts'][number];
+export type DisabledEndpoint = CustomerAttention['endpoints'][number];
 export type Stranger = CustomerAttention['addresses'][number];
 
 /** Something that a person on call should look at. */
@@ -24,9 +25,10 @@ export type AttentionItem = { key: string; runbook: string } & (
   | { kind: 'blocked'; text: string; processes: SeenProcess[] }
   | { kind: 'late' | 'retrying' | 'paused'; queue: Queue }
   | { kind: 'dead'; queue: Queue }
-  | { kind: 'failing' | 'disabled'; endpoint: OperatedEndpoint }
+  | { kind: 'failing'; endpoint: OperatedEndpoint }
+  | { kind: 'disabled'; endpoint: DisabledEndpoint }
   | { kind: 'channel'; channel: FailingChannel; account: TroubledAccount | undefined }
-  | { kind: 'messages' | 'refusals'; account: TroubledAccount }
+  | { kind: 'messages' | 'modules' | 'refusals'; account: TroubledAccount }
   | { kind: 'stranger'; address: Stranger }
 );
 
@@ -130,7 +132,9 @@ function itemsOf({ gone, queues, processes, endpoints, customers }: Known): Atte
     ? [{ kind: 'gone', key: 'gone endpoints', service: deliveries.service, text: silent, runbook: silent.runbook }]
     : [];
   const disabled = new Set(customers?.endpoints.map(({ id }) => id));
-  const failing = endpoints.items
+  // Without the bus these are what was known before, and the outage is one fact.
+  const isOut = isBusGone(gone);
+  const failing = (isOut ? [] : endpoints.items)
     .filter(({ id }) => !disabled.has(id))
     .map((endpoint): AttentionItem => {
       return { kind: 'failing', key: `failing ${endpoint.id}`, endpoint, runbook: runbookOf.failing };
@@ -139,7 +143,7 @@ function itemsOf({ gone, queues, processes, endpoints, customers }: Known): Atte
   return [
     ...goneItems(gone),
     ...onlyEndpoints,
-    ...blockedItems(processes),
+    ...blockedItems(isOut ? [] : processes),
     ...stuck.filter(({ kind }) => kind === 'late'),
     ...failing,
     ...(customers ? customerItems(customers) : []),

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { signIn } from '../test/browser.ts';
-import { id } from '../test/fixtures.ts';
-import { stateOf } from '../test/stand-in-handlers.ts';
+import { id, northwind } from '../test/fixtures.ts';
+import { newKey, stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
 const suite = startSuite();
@@ -101,6 +101,61 @@ describe('a person on call', () => {
     await page.getByText('node-1, pid 4001').waitFor();
   });
 
+  it('sees which key is used from where, and of one that ended no more than that', async () => {
+    const page = await suite.open(`/accounts/${northwind}`);
+    const row = (name: RegExp) => page.getByRole('row', { name });
+    await row(
+      /^Website …x7Qa live .* 600\/min, burst 100 \(account’s\) Changed\? See audit 16,200 2,204 limited 203\.0\.113\.77, 198\.51\.100\.4 /,
+    ).waitFor();
+    await row(/^Shop …x7Qa live .* 60\/min, burst 10 12 192\.0\.2\.9 /).waitFor();
+    await row(/ ended 15 min ago, still used$/).waitFor();
+    expect(
+      await row(/^Website/)
+        .getByRole('button')
+        .allInnerTexts(),
+    ).toEqual(['Rotate', 'Revoke']);
+    expect(await row(/^Shop/).getByRole('button').count()).toBe(0);
+  });
+
+  it('sees since when a channel fails, what waits for it, and who ends that', async () => {
+    const page = await suite.open('/');
+    await page
+      .getByRole('row', { name: /^Failing whatsapp/ })
+      .getByRole('link', { name: 'Channel' })
+      .click();
+    const row = page.getByRole('row', {
+      name: /^whatsapp whatsapp_cloud failing 2 h ago \([^)]{0,20}\d\d:\d\d:\d\d\)/,
+    });
+    await row.getByText('14 messages wait. The customer sets the channel up again; then they go out').waitFor();
+  });
+
+  it('is led from requests that a module refuses to the button that switches it on', async () => {
+    const { state } = suite.standIn;
+    const [, refused] = state.customers.accounts;
+    state.customers.accounts = [{ ...refused!, reasons: ['modules'] }];
+    const page = await suite.open('/');
+    await page
+      .getByRole('row', { name: /^Refused Northwind .*, most for a module that is off/ })
+      .getByRole('link', { name: 'Modules' })
+      .click();
+    await page.getByRole('button', { name: 'Switch on agents' }).click();
+    await page.getByLabel('Reason').fill('switched off by mistake');
+    const [request] = await Promise.all([
+      page.waitForRequest((each) => each.method() === 'PATCH'),
+      page.getByRole('dialog').getByRole('button', { name: 'Switch on' }).click(),
+    ]);
+    expect(request.postDataJSON()).toEqual({ modules: { agents: { on: true } }, reason: 'switched off by mistake' });
+    await page.getByRole('status').getByText('agents of Northwind is on.').waitFor();
+    Object.assign(state, stateOf());
+  });
+
+  it('sees the name of an account that is not among the newest', async () => {
+    suite.standIn.state.dead[1]!.account = id(3);
+    const page = await suite.open('/dead');
+    await page.getByRole('link', { name: 'Fabrikam …00000003' }).waitFor();
+    Object.assign(suite.standIn.state, stateOf());
+  });
+
   it('sees how long ago an error was', async () => {
     const page = await suite.open();
     await page.getByRole('row', { name: /^Dead .*contact has no phone number, 1 h ago/ }).waitFor();
@@ -143,10 +198,44 @@ describe('a dialog', () => {
     }
   });
 
+  it('keeps a new key until Done, whatever else ends other dialogs', async () => {
+    const page = await suite.open('/accounts');
+    await page.getByRole('link', { name: 'Northwind' }).click();
+    await page.getByRole('button', { name: 'Rotate Website' }).click();
+    await page.getByLabel('Overlap in seconds').fill('0');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    suite.standIn.state.held.set('rotateKey', promise);
+    const dialog = page.getByRole('dialog');
+    const pressEsc = async () => {
+      for (let count = 0; count < 3; count++) await page.keyboard.press('Escape');
+    };
+    try {
+      await dialog.getByRole('button', { name: 'Rotate' }).click();
+      await dialog.getByRole('button', { name: 'Working…' }).waitFor();
+      await pressEsc();
+    } finally {
+      resolve();
+    }
+    await dialog.getByText(newKey).waitFor();
+    await pressEsc();
+    await page.mouse.click(4, 4);
+    await page.goBack();
+    await page.waitForURL(/#\/accounts$/);
+    expect(await dialog.getByText(newKey).isVisible()).toBe(true);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   it('sends the reason of a change along, where one is given', async () => {
     const { standIn } = suite;
     const page = await suite.open(`/endpoints/${id(33)}`);
     await page.getByText('Disabled: only failed for 5 days').waitFor();
+    await page.getByRole('definition').getByText('HTTP 410 Gone').waitFor();
+    expect(await page.getByRole('term').filter({ hasText: 'Failing for' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    // What it missed is older.
+    await expect(page.getByLabel('Events of the last').inputValue()).resolves.toBe('2591940');
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Enable https://old.contoso.example/hook' }).click();
     await page.getByLabel('Reason').fill('their server is back');
     const [request] = await Promise.all([

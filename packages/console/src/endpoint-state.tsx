@@ -1,5 +1,5 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
-import { enableAction } from './endpoint-actions.ts';
+import { enableAction } from './endpoint-actions.tsx';
 import { pauseAction, resumeAction, retryAction } from './queue-actions.ts';
 import { deliveries } from './queues.ts';
 import { ActionButton } from './ui/action.tsx';
@@ -28,7 +28,7 @@ export const endpointColumns = {
     id: 'failing',
     header: 'Failing for',
     word: 'failing',
-    cell: ({ failing_since }) => <Elapsed since={failing_since} />,
+    cell: ({ active, failing_since }) => <Elapsed since={active ? failing_since : null} />,
   },
 } satisfies Record<string, Column<Shown>>;
 

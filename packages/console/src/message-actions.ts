@@ -1,5 +1,5 @@
 import { call } from './api.ts';
-import { periods, startOf } from './endpoint-actions.ts';
+import { periods, startOf } from './endpoint-actions.tsx';
 import { type Action, reasonField, reasonIn } from './ui/action.tsx';
 import { countOf } from './ui/format.ts';
 

@@ -40,7 +40,7 @@ describe('Attention', () => {
     const unknown = page.getByText('Nothing is known to need attention, but not everything responded.');
     await unknown.waitFor();
     state.refused.clear();
-    await page.getByText(/^Nothing needs attention. Checked (now|\d+ s ago)\.$/).waitFor();
+    await page.getByText(/^Nothing needs attention. Checked (just now|\d+ s ago)\.$/).waitFor();
     state.refused.set('listServices', 'the processes cannot be asked');
     await page.getByText('Processes may be out of date: the processes cannot be asked').waitFor();
     await unknown.waitFor();
@@ -108,21 +108,24 @@ describe('Attention', () => {
     await page.getByRole('status').getByText('31 messages are sent again.').waitFor();
     await page
       .getByRole('row', { name: /^Refused/ })
-      .getByRole('link', { name: 'Requests', exact: true })
+      .getByRole('link', { name: '2,310 of 18,400 requests' })
       .click();
     await page.getByRole('row', { name: /429 rate_limited/ }).waitFor();
     expect(await page.getByRole('row', { name: /^bookAppointment/ }).count()).toBe(0);
   });
 
   it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {
-    suite.standIn.state.gone = [...serviceNames];
-    suite.standIn.state.customers = nobody;
+    const { state } = suite.standIn;
+    Object.assign(state, { gone: [], customers: nobody });
     const page = await suite.open('/');
+    await page.getByRole('img', { name: /^Deliveries waiting: due now 1,220, .* later now 3,310/ }).waitFor();
+    state.gone = [...serviceNames];
     const rows = rowsOf(page);
-    await page.getByText('NATS does not respond (or PostgreSQL, if processes are listed)').waitFor();
+    await page.getByRole('img', { name: /^Deliveries waiting: due now unknown, .* later now unknown/ }).waitFor();
+    await page.getByText('NATS or PostgreSQL does not respond').waitFor();
     await expect(rows.first().innerText()).resolves.toContain('docs/runbooks/outbox-stuck.md');
     await expect(rows.allInnerTexts()).resolves.toHaveLength(1);
-    suite.standIn.state.gone = ['gateway', 'crm'];
+    state.gone = ['gateway', 'crm'];
     await page.getByRole('navigation').getByRole('link', { name: 'Services' }).click();
     await page.getByRole('status').getByText('NATS does not respond: services may be well.').waitFor();
     await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
@@ -183,6 +186,7 @@ describe('while services are gone', () => {
     await page.goto('/#/queues');
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
     await none.first().waitFor();
+    await page.getByRole('heading', { name: 'Need attention', exact: true }).waitFor();
     await page.goto('/#/dead?service=cdp&queue=outbox');
     await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
     await none.waitFor();
@@ -307,12 +311,12 @@ describe('a person on call', () => {
     // Half an hour ago the queue was twice as deep; the oldest sample is 59 minutes old.
     await pointAt(29.1 / 59);
     await chart.getByText(/^at \d\d:\d\d$/).waitFor();
-    await expect(legend.innerText()).resolves.toMatch(/2,4\d\d\s+due\s+6,620\s+waiting/);
+    await expect(legend.innerText()).resolves.toMatch(/2,4\d\d\s+due\s+6,620\s+later/);
     await pointAt(19 / 60);
     await legend.getByText('–').first().waitFor();
     await page.mouse.move(0, 0);
     await chart.getByText('last hour').waitFor();
-    await expect(legend.innerText()).resolves.toMatch(/1,220\s+due\s+3,310\s+waiting/);
+    await expect(legend.innerText()).resolves.toMatch(/1,220\s+due\s+3,310\s+later/);
   });
 
   it('sees at each page for which environment it is', async () => {

@@ -48,16 +48,18 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     await expectAccessible(page);
   });
 
-  it.each(['/', '/services', '/dead', '/endpoints', '/queues/crm/outbox'])(
-    '%s has nothing that axe finds while the bus is unavailable',
+  const affected = ['/', '/services', '/dead', '/endpoints', '/queues/crm/outbox'];
+  it.each([...affected, `/endpoints/${failingEndpoint}`, `/accounts/${northwind}`])(
+    '%s says that the bus is unavailable, with nothing that axe finds',
     async (path) => {
       const { state } = suite.standIn;
       state.gone = [...serviceNames];
-      for (const key of ['listEndpoints', 'getQueue']) state.refused.set(key, 'webhooks does not respond');
+      for (const key of ['listEndpoints', 'getEndpoint', 'getQueue'])
+        state.refused.set(key, 'webhooks does not respond');
       try {
         const page = await suite.open(path, { scheme, width: 390 });
         await page
-          .getByText(/does not respond/)
+          .getByText(/^NATS .*does not respond/)
           .first()
           .waitFor();
         await expectAccessible(page);

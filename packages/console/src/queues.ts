@@ -1,4 +1,5 @@
 import type { Queue } from '@customer-platform/contracts/accounts';
+import { isBusGone } from '@customer-platform/contracts/operators';
 import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
@@ -17,8 +18,9 @@ export interface DepthHistory {
 /** Depth of a queue at one time, in seconds. */
 interface DepthPoint {
   time: number;
-  due: number;
-  waiting: number;
+  /** Null where the queue's service did not respond. */
+  due: number | null;
+  waiting: number | null;
 }
 
 /** Depths by queue: those that the gateway sampled, and those that this page has seen since; at most an hour of each. */
@@ -80,7 +82,7 @@ function lostBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.ceil(steps) - 1 }, (_, index) => from + (index + 1) * stepSeconds);
 }
 
-/** Adds a poll to the depths, and the gateway's samples where it has them. */
+/** Adds a poll to the depths, and the gateway's samples where it has them; of a queue that is not in it the depth is unknown. */
 function remember(queues: Queue[], now: number): void {
   for (const queue of queues) {
     const name = queueName(queue);
@@ -95,6 +97,12 @@ function remember(queues: Queue[], now: number): void {
     );
     if (sampled.length > 0) points.sort((one, other) => one.time - other.time);
     histories.set(name, points);
+  }
+  const seen = new Set(queues.map(queueName));
+  for (const [name, points] of histories) {
+    if (seen.has(name)) continue;
+    const kept = points.filter(({ time }) => time * 1_000 >= now - historyMs);
+    histories.set(name, [...kept, { time: now / 1_000, due: null, waiting: null }]);
   }
 }
 
@@ -113,4 +121,14 @@ export function useQueues() {
     refetchIntervalInBackground: true,
     staleTime: queuePollMs,
   });
+}
+
+/**
+ * The services that a page about one of `service` says to be gone: none while that responds, all without the bus. The list of all queues knows
+ * it before the page's own request is refused, after a second.
+ */
+export function useGone(service: string): string[] {
+  const gone: string[] = useQueues().data?.gone ?? [];
+  if (!gone.includes(service)) return [];
+  return isBusGone(gone) ? gone : [service];
 }

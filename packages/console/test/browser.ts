@@ -24,7 +24,7 @@ export interface PageOptions {
 }
 
 /** Deadline of every wait in a page, in milliseconds. */
-const waitMs = 15_000;
+const waitMs = 60_000;
 
 /** Starts the browser that a package brings, so that the tests need none on the machine. */
 export async function startBrowser(): Promise<TestBrowser> {

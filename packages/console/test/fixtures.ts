@@ -134,7 +134,7 @@ export function customerAttention(gone: Shape<'listAttention'>['gone']): Shape<'
         reasons: ['messages', 'refusals'],
       },
     ],
-    endpoints: [endpoints()[2]!],
+    endpoints: [{ ...endpoints()[2]!, account_name: 'Northwind' }],
     addresses: [{ address: '203.0.113.77', invalid_keys: 480, last_at: ago(45) }],
     gone,
   };
@@ -150,14 +150,27 @@ export function health(accountId: string): Shape<'getAccountHealth'> {
         by_code: isNorthwind ? { rate_limited: 2_204, invalid_request: 106, module_off: 12 } : {},
       },
     },
+    rate_limit: { per_minute: 600, burst: 100 },
     keys: [
       {
         id: id(50),
         name: 'Website',
         last4: 'x7Qa',
+        rate_limit: null,
+        ended_at: null,
         requests: 16_200,
         limited: 2_204,
         addresses: ['203.0.113.77', '198.51.100.4'],
+      },
+      {
+        id: id(52),
+        name: 'Shop',
+        last4: 'x7Qa',
+        rate_limit: { per_minute: 60, burst: 10 },
+        ended_at: ago(900),
+        requests: 12,
+        limited: 0,
+        addresses: ['192.0.2.9'],
       },
     ],
     messages: {
@@ -173,12 +186,14 @@ export function health(accountId: string): Shape<'getAccountHealth'> {
           ]
         : [],
       channels: [
-        { channel: 'sms', provider: 'twilio', status: 'ready', error: null },
+        { channel: 'sms', provider: 'twilio', status: 'ready', error: null, failing_since: null, held: 0 },
         {
           channel: 'whatsapp',
           provider: 'whatsapp_cloud',
           status: isNorthwind ? 'ready' : 'failing',
           error: isNorthwind ? null : 'HTTP 401: the access token has expired',
+          failing_since: isNorthwind ? null : ago(7_200),
+          held: isNorthwind ? 0 : 14,
         },
       ],
     },
@@ -203,20 +218,23 @@ export function health(accountId: string): Shape<'getAccountHealth'> {
   };
 }
 
-/** The last deliveries of an endpoint: those of one that fails, then those before that. */
+/** The last deliveries of an endpoint: those of one that fails or was disabled by a 410, then those before that. */
 export function operatedDeliveries(endpoint: Item<'listEndpoints'>): Shape<'getEndpoint'>['deliveries'] {
   return Array.from({ length: 12 }, (_, index) => {
     const isFailing = endpoint.failing_since !== null && index < 8;
     const isGivenUp = isFailing && index > 5;
+    const isGone = !endpoint.active && index === 1;
+    const isSkipped = !endpoint.active && index === 0;
+    const error = isFailing ? 'HTTP 503' : isGone ? 'HTTP 410 Gone' : null;
     return {
       id: id(200 + index),
       event: index % 3 === 0 ? 'appointment.booked' : 'contact.updated',
       event_id: id(300 + index),
-      status: isGivenUp ? 'failed' : isFailing ? 'pending' : 'delivered',
-      tries: isGivenUp ? 10 : isFailing ? 4 : 1,
+      status: isSkipped ? 'skipped' : isGivenUp || isGone ? 'failed' : isFailing ? 'pending' : 'delivered',
+      tries: isSkipped ? 0 : isGivenUp ? 10 : isFailing ? 4 : 1,
       at: ago(20 + index * 340),
-      response_status: isFailing ? 503 : 200,
-      error: isFailing ? 'HTTP 503' : null,
+      response_status: isSkipped ? null : isFailing ? 503 : isGone ? 410 : 200,
+      error,
       response: isFailing ? '{"error":"the database is read-only"}' : null,
       trace_id: index === 0 ? traceId : null,
     };

@@ -29,6 +29,8 @@ export interface State {
   dead: ReturnType<typeof deadEvents>;
   endpoints: ReturnType<typeof endpoints>;
   accounts: ReturnType<typeof account>[];
+  /** Accounts that are found by their ids alone. */
+  older: ReturnType<typeof account>[];
   customers: Omit<ReturnType<typeof customerAttention>, 'gone'>;
   processes: ReturnType<typeof processes>;
   gone: ServiceName[];
@@ -49,6 +51,7 @@ export function stateOf(): State {
     dead: deadEvents(),
     endpoints: endpoints(),
     accounts: [account(northwind, 'Northwind'), account(contoso, 'Contoso')],
+    older: [account(id(3), 'Fabrikam')],
     customers: customerAttention([]),
     processes: processes(),
     gone: ['messaging'],
@@ -64,6 +67,9 @@ interface Call {
   query: Record<string, string>;
   body: Entry;
 }
+
+/** Successor of a key that is rotated. */
+export const newKey = `cp_live_${'k'.repeat(40)}`;
 
 const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
 /** Returns what services tell that are not gone. */
@@ -151,13 +157,17 @@ export const handlers: Record<string, (call: Call) => unknown> = {
   },
   replayEndpoint: () => ({ matched: 42 }),
   resendMessages: () => ({ matched: 31 }),
-  getAccountHealth: ({ params }) => health(params.account_id!),
+  getAccountHealth: ({ state, params }) => ({
+    ...health(params.account_id!),
+    gone: state.gone.includes('gateway') ? state.gone : [],
+  }),
   listAttention: ({ state }) => ({ ...state.customers, gone: state.gone }),
   listTraffic: ({ query }) => ({ data: traffic(query.account) }),
   updateAccount: ({ state, params, body }) => {
     const found = state.accounts.find((each) => each.id === params.account_id);
     const { reason: _reason, ...change } = body;
-    if (found) Object.assign(found, { ...change, plan: { ...found.plan, ...(change.plan as Entry) } });
+    const merged = (name: 'plan' | 'modules') => ({ [name]: { ...found?.[name], ...(change[name] as Entry) } });
+    if (found) Object.assign(found, { ...change, ...merged('plan'), ...merged('modules') });
     return found;
   },
   listServices: ({ state }) => ({ data: ofLiving(state, state.processes), gone: state.gone }),
@@ -171,7 +181,14 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     ),
   listTraces: ({ query }) => {
     const started_at = new Date(Date.now() - 40_000).toISOString();
-    const common = { request_id: id(90), account: northwind, request_status: 'ok', error_code: null, started_at };
+    const common = {
+      request_id: id(90),
+      account: northwind,
+      request_status: 'ok',
+      request: null,
+      error_code: null,
+      started_at,
+    };
     const failed = { trace_id: traceId, operation: 'bookAppointment', status: 'error', spans: 7, status_code: 201 };
     const other = { operation: 'listContacts', status: 'ok', spans: 2, status_code: 200 };
     const limited = { ...other, status_code: 429, error_code: 'rate_limited', spans: 1 };
@@ -208,8 +225,17 @@ export const handlers: Record<string, (call: Call) => unknown> = {
     const hasMore = next < state.accounts.length;
     return { data: state.accounts.slice(from, next), has_more: hasMore, next: hasMore ? String(next) : null };
   },
-  getAccount: ({ state, params }) => state.accounts.find((each) => each.id === params.account_id),
+  getAccount: ({ state, params }) => [...state.accounts, ...state.older].find((each) => each.id === params.account_id),
   listKeys: () =>
-    pageOf([key(50, 'Website', 'live', ['*']), key(51, 'Reports', 'test', ['crm.deals:read', 'cdp.contacts:read'])]),
+    pageOf([
+      key(50, 'Website', 'live', ['*']),
+      key(51, 'Reports', 'test', ['crm.deals:read', 'cdp.contacts:read']),
+      {
+        ...key(52, 'Shop', 'live', ['calendar:read']),
+        rate_limit: { per_minute: 60, burst: 10 },
+        expires_at: new Date(Date.now() - 900_000).toISOString(),
+      },
+    ]),
+  rotateKey: () => ({ ...key(53, 'Website', 'live', ['*']), key: newKey }),
   listMembers: () => pageOf(members),
 };

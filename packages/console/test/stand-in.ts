@@ -22,7 +22,7 @@ export interface StandIn {
 
 /** Starts a stand-in on loopback. Throws if the console is not built. */
 export async function startStandIn(): Promise<StandIn> {
-  if (!existsSync(join(dist, 'index.html'))) throw new Error('build the console first: node scripts/bootstrap.mjs');
+  if (!existsSync(join(dist, 'index.html'))) throw new Error('build the console first: npm run build');
   const server = createServer((request, response) => {
     standIn.paths.push(request.url!);
     serve(request, response, standIn).catch((error: unknown) => {

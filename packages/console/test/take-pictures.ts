@@ -19,7 +19,7 @@ try {
   standIn.state.processes = standIn.state.processes.filter(({ waiting_for }) => waiting_for === null).slice(0, -1);
   for (const { file, path, shows, height, scheme } of pictures) {
     const page = await browser.open(standIn.url, { path, token: standIn.token, scheme });
-    await page.setViewportSize({ width: 1_240, height });
+    await page.setViewportSize({ width: 1_280, height });
     await page.locator(shows).first().waitFor();
     // Names of accounts come after the rows.
     await page.waitForLoadState('networkidle');

@@ -64,7 +64,7 @@ describe('files of a console', () => {
 
   it('that are not built are missed with a page that says how to build them', async () => {
     const page = await fetch(await serve(join(directory, 'none')));
-    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('node scripts/bootstrap.mjs')]);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('npm run build')]);
   });
 });
 

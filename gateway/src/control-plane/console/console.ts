@@ -26,7 +26,7 @@ const missingPage = `<!doctype html>
 <head><meta charset="utf-8"><title>Console</title></head>
 <body>
 <h1>The console is not built</h1>
-<p>Run <code>node scripts/bootstrap.mjs</code> in the repository, as <code>npm start</code> does, and start the gateway again.</p>
+<p>Run <code>npm run build</code> in the repository, and start the gateway again.</p>
 </body>
 </html>
 `;

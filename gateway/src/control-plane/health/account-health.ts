@@ -1,17 +1,19 @@
 import { type AccountHealth, adminOperations } from '@customer-platform/contracts/accounts';
 import { measurePlans } from '@customer-platform/contracts/agents';
-import { moduleNames, type ServiceName } from '@customer-platform/contracts/core';
+import { moduleNames } from '@customer-platform/contracts/core';
 import { measureMessages } from '@customer-platform/contracts/messaging';
 import { listAllEndpoints } from '@customer-platform/contracts/webhooks';
 import { formatInstant, type Sql } from '@customer-platform/service-kit';
+import type { z } from 'zod';
 import { findAccountRow } from '../../accounts/accounts.sql.ts';
-import { selectKeysNamed } from '../../keys/keys.sql.ts';
+import { endOf, ownRateOf } from '../../keys/change-keys.ts';
+import { selectKeysById } from '../../keys/keys.sql.ts';
 import { selectMinutes } from '../../traffic/traffic.sql.ts';
 import { allAccounts, type KeyUse, p99Ms, sumOf, trafficKeptMs } from '../../traffic/traffic-counter.ts';
 import { implement } from '../admin-operation.ts';
 import { toOperatedEndpoint } from '../endpoints/endpoint-shape.ts';
-import { toTimestamp } from '../queues/queue-shape.ts';
-import { askOrGone } from '../services.ts';
+import { timestampOrNull, toTimestamp } from '../queues/queue-shape.ts';
+import { askOrGone, goneOf } from '../services.ts';
 
 const hourMs = 3_600_000;
 /** Endpoints that are shown: more than an account may have. */
@@ -46,38 +48,47 @@ export const getAccountHealth = implement(adminOperations.getAccountHealth, {
       askOrGone(bus, measurePlans, { account }),
     ]);
     const { requests, codes, keys } = sumOf(minutes);
-    const replies = { messaging: messages, webhooks: endpoints, agents: plans };
-    const names = Object.keys(replies) as (keyof typeof replies)[];
     return {
       requests: { last_hour: { total: requests, by_code: codes } },
-      keys: await toKeys(tx, keys),
+      rate_limit: { per_minute: found.per_minute, burst: found.burst },
+      keys: await toKeys(tx, keys, now),
       messages: {
         failed_24h: messages?.failed.map((group) => ({ ...group, last_at: toTimestamp(group.last_at) })) ?? [],
-        channels: messages?.channels ?? [],
+        channels: messages?.channels.map(toChannel) ?? [],
       },
       endpoints: endpoints?.endpoints.map(toEndpoint) ?? [],
       plans: { failed_24h: plans?.failed ?? 0, last_error: plans?.last_error ?? null },
       modules_off: moduleNames.filter((name) => !found.plan_modules.includes(name) || found.modules_off.includes(name)),
       suspended: found.status === 'suspended',
-      gone: names.filter((name): name is ServiceName & typeof name => replies[name] === undefined),
+      gone: await goneOf(bus, { messaging: messages, webhooks: endpoints, agents: plans }),
     };
   },
 });
 
-/** Returns the keys that were used most, as they are named. */
-async function toKeys(tx: Sql, uses: Record<string, KeyUse>): Promise<AccountHealth['keys']> {
+/** Returns the keys that were used most. */
+async function toKeys(tx: Sql, uses: Record<string, KeyUse>, now: Date): Promise<AccountHealth['keys']> {
   const used = Object.entries(uses)
     .sort(([, one], [, other]) => other.requests - one.requests)
     .slice(0, mostKeys);
-  const rows = await selectKeysNamed(
-    tx,
-    used.map(([id]) => id),
-  );
-  const named = new Map(rows.map((row) => [row.id, row]));
+  const ids = used.map(([id]) => id);
+  const rows = new Map((await selectKeysById(tx, ids)).map((row) => [row.id, row]));
   return used.flatMap(([id, use]) => {
-    const key = named.get(id);
-    return key ? [{ ...key, ...use }] : [];
+    const row = rows.get(id);
+    if (!row) return [];
+    const end = row.revoked_at ?? endOf(row);
+    const ended_at = end && end <= now ? formatInstant(end, 'UTC') : null;
+    return [{ id, name: row.name, last4: row.last4, rate_limit: ownRateOf(row), ended_at, ...use }];
   });
+}
+
+type MeasuredChannel = z.output<typeof measureMessages.reply>['channels'][number];
+
+function toChannel({
+  failing_since,
+  held = 0,
+  ...channel
+}: MeasuredChannel): AccountHealth['messages']['channels'][number] {
+  return { ...channel, failing_since: timestampOrNull(failing_since), held };
 }
 
 function toEndpoint(endpoint: Parameters<typeof toOperatedEndpoint>[0]): AccountHealth['endpoints'][number] {

@@ -68,6 +68,7 @@ describe('the health of an account', () => {
   it('has everything of one that met nothing, and says who does not reply', async () => {
     expect(await healthOf()).toEqual({
       requests: { last_hour: { total: 0, by_code: {} } },
+      rate_limit: { per_minute: expect.any(Number), burst: expect.any(Number) },
       keys: [],
       messages: { failed_24h: [], channels: [] },
       endpoints: [],
@@ -94,11 +95,24 @@ describe('the health of an account', () => {
     const health = await healthy('the counts', ({ requests }) => requests.last_hour.total === 4);
     expect(health.requests.last_hour.by_code).toEqual({ module_off: 1, invalid_request: 1, rate_limited: 1 });
     const id = expect.any(String);
+    const working = { rate_limit: null, ended_at: null };
     const addresses = ['203.0.113.1', '203.0.113.2'];
     expect(health.keys).toEqual([
-      { id, name: expect.any(String), last4: account.key.slice(-4), requests: 4, limited: 1, addresses },
+      { ...working, id, name: expect.any(String), last4: account.key.slice(-4), requests: 4, limited: 1, addresses },
     ]);
     expect(health.modules_off).toEqual(['crm']);
+  });
+
+  it('says of a key that was rotated when it ended, that somebody uses it still, and the rate of its own', async () => {
+    const rate_limit = { per_minute: 600, burst: 100 };
+    const wanted = { name: 'shop', mode: 'live', scopes: ['*'], rate_limit };
+    const { body: created } = await platform.admin('POST', `/admin/accounts/${account.id}/keys`, wanted);
+    await platform.admin('POST', `/admin/keys/${created.id}/rotate`, { overlap_seconds: 0 });
+    const call = () => rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key: created.key });
+    await waitFor('it to end', async () => (await call()).status === 401);
+    const { keys } = await healthy('the counts', (health) => health.keys.some(({ id }) => id === created.id));
+    const ended = { name: 'shop', rate_limit, ended_at: expect.any(String), limited: 0 };
+    expect(keys.find(({ id }) => id === created.id)).toMatchObject(ended);
   });
 
   it('names modules that the plan lacks, and a suspension', async () => {
@@ -121,7 +135,7 @@ describe('the health of an account', () => {
           last_error: 'The provider responded with 422: no such route',
         },
       ],
-      channels: [{ channel: 'sms', provider: 'http', status: 'ready', error: null }],
+      channels: [{ channel: 'sms', provider: 'http', status: 'ready', error: null, failing_since: null, held: 0 }],
     });
     provider.respond = (_request, response) => response.writeHead(200).end('{"id":"p"}');
     const resend = (body: object) => platform.admin('POST', `/admin/accounts/${account.id}/messages/resend`, body);
@@ -167,7 +181,8 @@ describe('the health of an account', () => {
     const { messages, endpoints } = await healthy('both to fail', isDone);
     await receiver.stop();
     const error = 'The provider responded with 401: the token has expired';
-    expect(messages.channels).toEqual([{ channel: 'sms', provider: 'http', status: 'failing', error }]);
+    const failing = { status: 'failing', error, failing_since: expect.any(String), held: 1 };
+    expect(messages.channels).toEqual([{ channel: 'sms', provider: 'http', ...failing }]);
     expect(endpoints).toEqual([
       {
         id,
@@ -189,7 +204,9 @@ describe('the health of an account', () => {
       error,
       failing_since: expect.any(String),
     });
-    expect(disabled).toContainEqual(expect.objectContaining({ id, account: account.id, active: false }));
+    expect(disabled).toContainEqual(
+      expect.objectContaining({ id, account: account.id, account_name: 'Test', active: false }),
+    );
     platform.clock.advance(25 * 3_600_000);
     expect((await attention()).endpoints.map((endpoint) => endpoint.id)).not.toContain(id);
     expect((await healthOf()).endpoints).toMatchObject([{ id, failed_24h: 0 }]);
@@ -220,7 +237,7 @@ describe('what needs attention', () => {
     await waitFor('it to be off', async () => (await call()).status === 404);
     await Promise.all(Array.from({ length: 50 }, call));
     await waitFor('the counts', async () => (await ours()) !== undefined, 30_000);
-    expect(await ours()).toMatchObject({ reasons: ['refusals'] });
+    expect(await ours()).toMatchObject({ reasons: ['modules'] });
   });
 
   it('has accounts of which more than 5 % of 50 requests were refused, and none for what is not found', async () => {

@@ -9,7 +9,7 @@ import { selectRefused } from '../../traffic/traffic.sql.ts';
 import { implement } from '../admin-operation.ts';
 import { toOperatedEndpoint } from '../endpoints/endpoint-shape.ts';
 import { toTimestamp } from '../queues/queue-shape.ts';
-import { askOrGone } from '../services.ts';
+import { askOrGone, goneOf } from '../services.ts';
 
 const hourMs = 3_600_000;
 const limit = 100;
@@ -29,10 +29,10 @@ export const listAttention = implement(adminOperations.listAttention, {
     ]);
     const accounts = await accountsOf(tx, messaging?.accounts ?? [], now);
     const channels = messaging?.channels ?? [];
-    const names = await selectNames(
-      tx,
-      [...accounts, ...channels].map(({ account }) => account),
-    );
+    // Processes of the release before return others too.
+    const endpoints = (webhooks?.endpoints ?? []).filter((one) => one.disabled_reason !== null);
+    const ids = [...accounts, ...channels, ...endpoints].map(({ account }) => account);
+    const names = await selectNames(tx, ids);
     // What belongs to no account is of a database that was restored from another time.
     const named = <Item extends { account: string }>(items: readonly Item[]) =>
       items.flatMap((item) => {
@@ -42,10 +42,9 @@ export const listAttention = implement(adminOperations.listAttention, {
     return {
       channels: named(channels).map((channel) => ({ ...channel, failing_since: toTimestamp(channel.failing_since) })),
       accounts: named(accounts).slice(0, limit),
-      // Processes of the release before return others too.
-      endpoints: (webhooks?.endpoints ?? []).filter((one) => one.disabled_reason !== null).map(toOperatedEndpoint),
+      endpoints: named(endpoints.map(toOperatedEndpoint)),
       addresses,
-      gone: [...(messaging ? [] : (['messaging'] as const)), ...(webhooks ? [] : (['webhooks'] as const))],
+      gone: await goneOf(bus, { messaging, webhooks }),
     };
   },
 });
@@ -65,10 +64,10 @@ async function accountsOf(
   const traffic = new Map(rows.map((row) => [row.account, row]));
   const ofMessages = new Map(failed.map((one) => [one.account, one.failed]));
   return [...new Set([...ofMessages.keys(), ...traffic.keys()])].map((account) => {
-    const { requests = 0, refused = 0, isRefused = false } = traffic.get(account) ?? {};
+    const { requests = 0, refused = 0, off = 0, isRefused = false } = traffic.get(account) ?? {};
     const failed_messages = ofMessages.get(account) ?? 0;
     const reasons: TroubledAccount['reasons'] = failed_messages > failedMessages ? ['messages'] : [];
-    if (isRefused) reasons.push('refusals');
+    if (isRefused) reasons.push(off > refused / 2 ? 'modules' : 'refusals');
     return { account, failed_messages, requests, refused, reasons };
   });
 }

@@ -61,6 +61,7 @@ function toSummary(trace: StoredTrace): z.input<typeof TraceSummary> {
     request_id: requestId ?? null,
     account: account ?? null,
     operation: operation ?? null,
+    request: request?.path === undefined ? null : `${request.method} ${request.path}`,
     request_status: request ? statusOf(request) : null,
     request_duration_ms: request ? durationOf(request) : null,
     status_code: request?.statusCode ?? null,

@@ -4,7 +4,7 @@ import type { Account } from '../account-actions.tsx';
 import { EndpointActions, endpointColumns } from '../endpoint-state.tsx';
 import { resendAction } from '../message-actions.ts';
 import { ActionButton } from '../ui/action.tsx';
-import { count, countOf } from '../ui/format.ts';
+import { count, countOf, sentence } from '../ui/format.ts';
 import { noneOf } from '../ui/gone.tsx';
 import { EndpointLink } from '../ui/links.tsx';
 import { Section } from '../ui/page.tsx';
@@ -21,14 +21,16 @@ type Failed = AccountHealth['messages']['failed_24h'][number];
 type Channel = AccountHealth['messages']['channels'][number];
 type Endpoint = AccountHealth['endpoints'][number];
 
-/** Status by which traces of requests with an error code are found. */
+/** Number of waiting messages up to which they are counted. */
+const mostHeld = 1_000;
+
+/** Status by which traces of requests with an error code are found; of a code with several, their class is. */
 const statusOf: Record<string, string> = {
   rate_limited: '429',
   key_required: '401',
   invalid_key: '401',
   not_found: '404',
   module_off: '404',
-  invalid_request: '400',
   invalid_state: '409',
   internal_error: '500',
   service_unavailable: '503',
@@ -157,12 +159,25 @@ const channelColumns: Column<Channel>[] = [
       ),
   },
   {
-    id: 'error',
-    header: 'Error',
-    kind: 'wide',
-    cell: ({ error }) => (error ? <span className="error-text">{error}</span> : <span className="none">–</span>),
+    id: 'since',
+    header: 'Failing since',
+    cell: ({ failing_since }) =>
+      failing_since ? <RelativeAndClock at={failing_since} /> : <span className="none">–</span>,
   },
+  { id: 'error', header: 'Error', kind: 'wide', cell: (channel) => <ChannelError channel={channel} /> },
 ];
+
+/** Why a channel fails, what waits for it, and who ends that: operators never see credentials. */
+function ChannelError({ channel: { status, error, held } }: { channel: Channel }) {
+  if (status !== 'failing') return <span className="none">–</span>;
+  return (
+    <>
+      {error && <span className="error-text">{sentence(error)}</span>} {held >= mostHeld ? 'At least ' : ''}
+      {countOf(held, 'message waits', 'messages wait')}. The customer sets the channel up again; then they go out by
+      themselves.
+    </>
+  );
+}
 
 /** Webhook endpoints of the account, with what failed within a day. */
 export function AccountEndpoints({ account, health }: Part) {

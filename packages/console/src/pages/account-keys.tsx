@@ -1,26 +1,46 @@
 import type { AccountHealth } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type Account, createKeyAction, type Key, revokeKeyAction, rotateKeyAction } from '../account-actions.tsx';
+import {
+  type Account,
+  createKeyAction,
+  endedAt,
+  type Key,
+  revokeKeyAction,
+  rotateKeyAction,
+} from '../account-actions.tsx';
 import { ActionButton } from '../ui/action.tsx';
-import { count } from '../ui/format.ts';
+import { count, rateText } from '../ui/format.ts';
 import { type Listed, Loading, More } from '../ui/lists.tsx';
 import { Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
-function KeyState({ value }: { value: Key }) {
-  if (value.revoked_at)
-    return (
-      <>
-        revoked <Time at={value.revoked_at} />
-      </>
-    );
-  if (!value.expires_at) return <>valid</>;
-  const hasEnded = Date.parse(value.expires_at) <= Date.now();
+/** Whether a key works, and where it does not, whether somebody still tries it. */
+function KeyState({ value, isUsed }: { value: Key; isUsed: boolean }) {
+  const ended = endedAt(value);
+  if (!ended && !value.expires_at) return <>valid</>;
   return (
     <>
-      {hasEnded ? 'expired' : 'expires'} <Time at={value.expires_at} />
+      {value.revoked_at ? 'revoked' : ended ? 'ended' : 'ends'} <Time at={ended ?? value.expires_at} />
+      {ended && isUsed && <span className="warn-text">, still used</span>}
+    </>
+  );
+}
+
+/** A key's rate limit. Of one that is over it also whose it is, and who changed it: a limit may have been lowered by one of us. */
+function Rate(props: { value: Key; use: AccountHealth['keys'][number] | undefined; account: Account }) {
+  const { value, use, account } = props;
+  const own = value.rate_limit;
+  if (!use?.limited) return own ? rateText(own) : <span className="muted">account’s</span>;
+  return (
+    <>
+      <span className="line">{rateText(own ?? account.rate_limit)}</span>
+      {!own && <span className="muted"> (account’s)</span>}
+      <br />
+      <Link to="/audit" search={{ account: account.id }} className="line">
+        Changed? See audit
+      </Link>
     </>
   );
 }
@@ -38,7 +58,7 @@ function Used({ use, account }: { use: AccountHealth['keys'][number] | undefined
       </Link>
       {use.limited > 0 && (
         <>
-          {', '}
+          <br />
           <Link to="/traces" search={{ account: account.id, status_code: '429' }} className="bad">
             {count(use.limited)} limited
           </Link>
@@ -49,11 +69,23 @@ function Used({ use, account }: { use: AccountHealth['keys'][number] | undefined
 }
 
 const keyColumns = (account: Account, uses: Use): Column<Key>[] => [
-  { id: 'name', header: 'Key', cell: ({ name }) => name },
+  {
+    id: 'name',
+    header: 'Key',
+    cell: ({ name, last4 }) => (
+      <>
+        {name} <code className="line">…{last4}</code>
+      </>
+    ),
+  },
   { id: 'mode', header: 'Mode', cell: ({ mode }) => mode },
-  { id: 'last4', header: 'Ends in', cell: ({ last4 }) => <code>{last4}</code> },
   { id: 'scopes', header: 'Scopes', kind: 'wide', cell: ({ scopes }) => scopes.join(', ') },
   { id: 'addresses', header: 'Allowed from', cell: (key) => key.allowed_addresses.join(', ') || 'any' },
+  {
+    id: 'rate',
+    header: 'Rate',
+    cell: (key) => <Rate value={key} use={uses.get(key.id)} account={account} />,
+  },
   {
     id: 'requests',
     header: 'Last hour',
@@ -68,13 +100,13 @@ const keyColumns = (account: Account, uses: Use): Column<Key>[] => [
     cell: ({ id }) => uses.get(id)?.addresses.join(', ') || <span className="none">–</span>,
   },
   { id: 'used', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-  { id: 'state', header: 'State', cell: (key) => <KeyState value={key} /> },
+  { id: 'state', header: 'State', cell: (key) => <KeyState value={key} isUsed={uses.has(key.id)} /> },
   {
     id: 'actions',
     header: '',
     kind: 'actions',
     cell: (key) =>
-      key.revoked_at ? null : (
+      endedAt(key) ? null : (
         <>
           <ActionButton label={`Rotate ${key.name}`} make={() => rotateKeyAction(key)}>
             Rotate
@@ -104,7 +136,7 @@ export function Keys(props: { account: Account; keys: Listed<Key>; health: Accou
           rows={keys.items}
           rowKey={({ id }) => id}
           empty="The account has no key."
-          rowClass={({ revoked_at }) => (revoked_at ? 'ended' : undefined)}
+          rowClass={(key) => (endedAt(key) ? 'ended' : undefined)}
         />
       )}
       <More list={keys} />

@@ -1,9 +1,18 @@
 import type { AccountHealth } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
-import { type Account, editAction, modulesAction, planAction, statusAction } from '../account-actions.tsx';
+import {
+  type Account,
+  editAction,
+  endedAt,
+  modulesAction,
+  planAction,
+  statusAction,
+  switchOnAction,
+} from '../account-actions.tsx';
 import { ActionButton } from '../ui/action.tsx';
 import { Id } from '../ui/copy.tsx';
-import { count } from '../ui/format.ts';
+import { rateText } from '../ui/format.ts';
+import { Gone } from '../ui/gone.tsx';
 import { Loading, useList, useResource } from '../ui/lists.tsx';
 import { Facts, Page, Section } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
@@ -21,11 +30,11 @@ export function AccountPage({ id }: { id: string }) {
   const params = { account_id: id };
   const { data, isLoading, error } = useResource('GET /admin/accounts/{account_id}', { params });
   const health = useResource('GET /admin/accounts/{account_id}/health', { params });
-  const keys = useList('GET /admin/accounts/{account_id}/keys', { params });
+  const keys = useList('GET /admin/accounts/{account_id}/keys', { params, query: { limit: 100 } });
   const members = useList('GET /admin/accounts/{account_id}/members', { params });
   const audit = useList('GET /admin/audit', { query: { account: id, limit: changes } });
   const isSandbox = data?.sandbox_id === null;
-  const usable = keys.items.filter(({ revoked_at }) => revoked_at === null).length;
+  const usable = keys.items.filter((key) => endedAt(key) === null).length;
   const actions = data && !isSandbox && (
     <>
       <ActionButton make={() => editAction(data)}>Edit</ActionButton>
@@ -37,10 +46,11 @@ export function AccountPage({ id }: { id: string }) {
     </>
   );
   return (
-    <Page title={data ? (isSandbox ? `${data.name} (sandbox)` : data.name) : 'Account'} actions={actions}>
+    <Page title={data?.name ?? 'Account'} actions={actions}>
       <Loading isLoading={isLoading} error={error} />
       {data && (
         <>
+          <Gone services={health.data?.gone ?? []} what="channels, messages, endpoints or plans" />
           <AccountFacts account={data} health={health.data} />
           <TrafficCharts account={id} />
           {!error && <Loading isLoading={false} error={health.error} />}
@@ -85,8 +95,8 @@ export function AccountPage({ id }: { id: string }) {
 
 function AccountFacts({ account, health }: { account: Account; health: AccountHealth | undefined }) {
   const { id, status, plan, modules, rate_limit, sandbox_id } = account;
+  const off = health?.modules_off ?? [];
   const on = plan.modules.filter((name) => modules[name]?.on !== false);
-  const { per_minute, burst } = rate_limit;
   return (
     <Facts
       facts={{
@@ -94,12 +104,11 @@ function AccountFacts({ account, health }: { account: Account; health: AccountHe
           status === 'active' ? <span className="tag good">active</span> : <span className="tag bad">{status}</span>,
         Plan: `${plan.name}${plan.api ? '' : ', without the API'}`,
         'Modules on': on.join(', ') || 'none',
-        ...(health && health.modules_off.length > 0
-          ? { 'Modules off': <span className="warn-text">{health.modules_off.join(', ')}</span> }
-          : {}),
-        Rate: `${count(per_minute)}/min, burst ${count(burst)}`,
+        ...(off.length > 0 ? { 'Modules off': <ModulesOff account={account} off={off} /> } : {}),
+        Rate: rateText(rate_limit),
         Timezone: account.timezone,
         Created: <Time at={account.created_at} />,
+        Id: <Id value={id} />,
         See: (
           <span className="links">
             <Link to="/traces" search={{ account: id }}>
@@ -108,15 +117,46 @@ function AccountFacts({ account, health }: { account: Account; health: AccountHe
             <Link to="/dead" search={{ account: id }}>
               dead events
             </Link>{' '}
-            {sandbox_id && (
+            {sandbox_id ? (
               <Link to="/accounts/$id" params={{ id: sandbox_id }}>
                 sandbox
               </Link>
+            ) : (
+              <OwnerLink sandbox={id} />
             )}
           </span>
         ),
-        Id: <Id value={id} />,
       }}
     />
+  );
+}
+
+/** Modules whose operations are refused, each with what ends that; a sandbox has those of its account. */
+function ModulesOff({ account, off }: { account: Account; off: AccountHealth['modules_off'] }) {
+  const isInPlan = (name: (typeof off)[number]) => account.plan.modules.includes(name);
+  return (
+    <span className="links">
+      {off.map((name) => (
+        <span key={name}>
+          <span className="warn-text">{isInPlan(name) ? name : `${name} (not in the plan)`}</span>{' '}
+          {account.sandbox_id && isInPlan(name) && (
+            <ActionButton label={`Switch on ${name}`} make={() => switchOnAction(account, name)}>
+              Switch on
+            </ActionButton>
+          )}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** The account of a sandbox, which has its keys and modules. */
+function OwnerLink({ sandbox }: { sandbox: string }) {
+  const [owner] = useResource('GET /admin/accounts', { query: { q: sandbox } }, false).data?.data ?? [];
+  if (!owner) return null;
+  return (
+    <Link to="/accounts/$id" params={{ id: owner.id }}>
+      live account
+    </Link>
   );
 }

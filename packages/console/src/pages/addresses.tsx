@@ -17,7 +17,7 @@ const columns: Column<Address>[] = [
     kind: 'number',
     sortBy: ({ invalid_keys }) => invalid_keys,
     cell: ({ invalid_keys }) => (
-      <Link to="/traces" search={{ unauthenticated: 'true', status_code: '4xx' }}>
+      <Link to="/traces" search={{ unauthenticated: 'true', status_code: '401' }}>
         {count(invalid_keys)}
       </Link>
     ),

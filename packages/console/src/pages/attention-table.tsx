@@ -15,7 +15,7 @@ import { EndpointError, LastError } from '../ui/last-error.tsx';
 import { AccountLink, EndpointLink, QueueLink, ToQueue } from '../ui/links.tsx';
 import { Failed, Loading, More } from '../ui/lists.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
-import { Age, Elapsed, RelativeAndClock } from '../ui/time.tsx';
+import { Age, ClockAndElapsed, Elapsed, RelativeAndClock } from '../ui/time.tsx';
 import { Tag } from '../ui/word.tsx';
 
 /** What is wrong, in a word: how bad it is, and which word's meaning it has. */
@@ -26,6 +26,7 @@ const labels: Record<AttentionItem['kind'], [label: string, kind: 'bad' | 'warn'
   failing: ['Failing', 'bad', 'failing'],
   channel: ['Failing', 'bad', 'failing'],
   messages: ['Failed', 'bad', 'failed'],
+  modules: ['Refused', 'warn', 'refused'],
   refusals: ['Refused', 'warn', 'refused'],
   disabled: ['Disabled', 'bad'],
   stranger: ['Invalid keys', 'warn'],
@@ -100,9 +101,14 @@ function FailedSource(props: {
   );
 }
 
+/** Returns whether nobody can be asked because of the bus. */
+function isOutage(item: AttentionItem): boolean {
+  return item.kind === 'gone' && item.text.runbook === 'outbox-stuck';
+}
+
 function Label({ item }: { item: AttentionItem }) {
   // Without the bus nobody knows whether a service is there.
-  if (item.kind === 'gone' && item.text.runbook === 'outbox-stuck') return <Tag kind="bad">Outage</Tag>;
+  if (isOutage(item)) return <Tag kind="bad">Outage</Tag>;
   const [label, kind, word] = labels[item.kind];
   return (
     <Tag kind={kind} {...(word ? { word } : {})}>
@@ -133,6 +139,7 @@ function Where({ item }: { item: AttentionItem }) {
         </>
       );
     case 'messages':
+    case 'modules':
     case 'refusals':
       return <NamedAccount account={item.account} />;
     case 'stranger':
@@ -144,6 +151,15 @@ function Where({ item }: { item: AttentionItem }) {
     default:
       return <QueueLink {...item.queue} />;
   }
+}
+
+/** Leads to the account's page, whose part that ends the problem is `children`. */
+function ToAccount({ id, children }: { id: string; children: string }) {
+  return (
+    <Link to="/accounts/$id" params={{ id }}>
+      {children}
+    </Link>
+  );
 }
 
 function hostOf(url: string): string {
@@ -161,7 +177,7 @@ function NamedAccount({ account }: { account: { account: string; account_name: s
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
     case 'gone':
-      return `${item.text.who}: ${item.text.so}.`;
+      return `${item.text.who}: ${item.text.so}.${isOutage(item) ? ' Start it again, or let it go on where it is stopped; nothing is lost meanwhile.' : ''}`;
     case 'blocked':
       return <Blocked text={item.text} processes={item.processes} />;
     case 'late':
@@ -207,7 +223,7 @@ function What({ item }: { item: AttentionItem }) {
     case 'disabled':
       return (
         <>
-          <AccountLink id={item.endpoint.account} /> · {item.endpoint.url} · disabled:{' '}
+          <NamedAccount account={item.endpoint} /> · {item.endpoint.url} · disabled:{' '}
           {sentence(item.endpoint.disabled_reason ?? 'no reason is known')}
         </>
       );
@@ -215,13 +231,15 @@ function What({ item }: { item: AttentionItem }) {
       return <Channel channel={item.channel} account={item.account} />;
     case 'messages':
       return `${countOf(item.account.failed_messages, 'message')} failed in the last hour.`;
+    case 'modules':
     case 'refusals':
       return (
         <>
           <Link to="/traces" search={{ account: item.account.account, status_code: '4xx' }}>
             {count(item.account.refused)} of {countOf(item.account.requests, 'request')}
           </Link>{' '}
-          were refused in the last hour ({Math.round((item.account.refused / item.account.requests) * 100)} %).
+          were refused in the last hour ({Math.round((item.account.refused / item.account.requests) * 100)}&nbsp;%)
+          {item.kind === 'modules' ? ', most for a module that is off.' : '.'}
         </>
       );
     case 'stranger':
@@ -256,8 +274,8 @@ function Channel({ channel, account }: { channel: FailingChannel; account: Troub
   const { provider, error, failing_since } = channel;
   return (
     <>
-      {provider} refuses its credentials for <Elapsed since={failing_since} />.{' '}
-      {error && <span className="error-text">{error}</span>}
+      {provider} refuses its credentials since <ClockAndElapsed since={failing_since} />.{' '}
+      {error && <span className="error-text">{sentence(error)}</span>}
       {account &&
         account.failed_messages > 0 &&
         ` ${countOf(account.failed_messages, 'message')} failed in the last hour.`}
@@ -300,20 +318,14 @@ function Actions({ item }: { item: AttentionItem }) {
       );
     }
     case 'channel':
-      return (
-        <Link to="/accounts/$id" params={{ id: item.channel.account }}>
-          Account
-        </Link>
-      );
+      return <ToAccount id={item.channel.account}>Channel</ToAccount>;
+    case 'modules':
+      return <ToAccount id={item.account.account}>Modules</ToAccount>;
     case 'refusals':
-      return (
-        <Link to="/traces" search={{ account: item.account.account, status_code: '4xx' }}>
-          Requests
-        </Link>
-      );
+      return <ToAccount id={item.account.account}>Keys</ToAccount>;
     case 'stranger':
       return (
-        <Link to="/traces" search={{ unauthenticated: 'true', status_code: '4xx' }}>
+        <Link to="/traces" search={{ unauthenticated: 'true', status_code: '401' }}>
           Requests
         </Link>
       );

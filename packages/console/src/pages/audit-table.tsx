@@ -1,6 +1,7 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { Link } from '@tanstack/react-router';
 import { changesOf } from '../audit-changes.ts';
+import { Id } from '../ui/copy.tsx';
 import { countOf } from '../ui/format.ts';
 import { AccountLink, ActorLink, EndpointLink } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
@@ -36,8 +37,14 @@ function Target({ target }: { target: string }) {
   const [kind = '', name = ''] = target.split('/');
   if (kind === 'accounts') return <AccountLink id={name} />;
   if (kind === 'endpoints') return <EndpointLink id={name} />;
-  if (kind === 'keys' || kind === 'members' || kind === 'dead' || name === '')
-    return <span className="id">{target}</span>;
+  if (name === '') return <span className="id">{target}</span>;
+  if (kind === 'keys' || kind === 'members' || kind === 'dead') {
+    return (
+      <>
+        {kind} <Id value={name} isShort />
+      </>
+    );
+  }
   return (
     <Link to="/queues/$service/$queue" params={{ service: kind, queue: name }} search={{ by: 'account' }}>
       {target}

@@ -1,12 +1,14 @@
 import type { OperatedDelivery } from '@customer-platform/contracts/accounts';
-import { replayAction } from '../endpoint-actions.ts';
+import type { Output } from '../api.ts';
+import { replayAction } from '../endpoint-actions.tsx';
 import { EndpointActions, EndpointState } from '../endpoint-state.tsx';
-import { deliveries } from '../queues.ts';
+import { deliveries, useGone } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { readable } from '../ui/bytes.ts';
 import { Id } from '../ui/copy.tsx';
-import { count, sentence } from '../ui/format.ts';
-import { EndpointError } from '../ui/last-error.tsx';
+import { count, idTime, sentence } from '../ui/format.ts';
+import { Gone } from '../ui/gone.tsx';
+import { EndpointError, ErrorLine } from '../ui/last-error.tsx';
 import { AccountLink, ToQueue, TraceLink } from '../ui/links.tsx';
 import { Loading, useResource } from '../ui/lists.tsx';
 import { Facts, Page, Section } from '../ui/page.tsx';
@@ -14,18 +16,25 @@ import { type Column, DataTable } from '../ui/table.tsx';
 import { Elapsed, RelativeAndClock } from '../ui/time.tsx';
 import { Tag } from '../ui/word.tsx';
 
+type EndpointWithDeliveries = Output<'GET /admin/endpoints/{endpoint_id}'>;
+
 /** One webhook endpoint with its last deliveries. */
 export function EndpointPage({ id }: { id: string }) {
   const { data, isLoading, error } = useResource('GET /admin/endpoints/{endpoint_id}', { params: { endpoint_id: id } });
+  const gone = useGone(deliveries.service);
+  const isGone = gone.length > 0;
   const actions = data && (
     <>
       <EndpointActions endpoint={data} />
-      <ActionButton make={() => replayAction(data)}>Replay</ActionButton>
+      <ActionButton make={() => replayAction(data, missedSince(data))}>Replay</ActionButton>
     </>
   );
   return (
     <Page title={data?.url ?? 'Endpoint'} actions={actions}>
-      <Loading isLoading={isLoading} error={error} />
+      <Gone services={gone} what="endpoints">
+        {data && 'What is shown is the last that is known.'}
+      </Gone>
+      <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />
       {data && (
         <>
           {!data.active && (
@@ -38,13 +47,13 @@ export function EndpointPage({ id }: { id: string }) {
             facts={{
               State: <EndpointState endpoint={data} />,
               Account: <AccountLink id={data.account} />,
-              'Failing for': <Elapsed since={data.failing_since} />,
+              ...(data.active ? { 'Failing for': <Elapsed since={data.failing_since} /> } : {}),
               Pending: (
                 <ToQueue {...deliveries} by="endpoint">
                   {count(data.pending)}
                 </ToQueue>
               ),
-              'Last error': <EndpointError endpoint={data} />,
+              'Last error': data.active ? <EndpointError endpoint={data} /> : <LastTry deliveries={data.deliveries} />,
               Events: data.events.join(', ') || 'all',
               ...(data.description === '' ? {} : { Description: data.description }),
               Id: <Id value={data.id} />,
@@ -63,6 +72,20 @@ export function EndpointPage({ id }: { id: string }) {
       )}
     </Page>
   );
+}
+
+/** Returns since when an endpoint missed events in milliseconds, as far as that is shown; null where it did not. */
+function missedSince({ failing_since, deliveries: shown }: EndpointWithDeliveries): number | null {
+  const missed = shown.filter(({ status, error }) => status === 'failed' || status === 'skipped' || error !== null);
+  const times = missed.map(({ id }) => idTime(id));
+  if (failing_since) times.push(Date.parse(failing_since));
+  return times.length > 0 ? Math.min(...times) : null;
+}
+
+/** The error of the last try: of an endpoint that is disabled nothing waits, whose error its own would be. */
+function LastTry({ deliveries }: { deliveries: OperatedDelivery[] }) {
+  const last = deliveries.find(({ response_status, error }) => response_status !== null || error !== null);
+  return <ErrorLine text={last?.error ?? null} at={last?.at ?? null} trace={last?.trace_id ?? null} />;
 }
 
 const columns: Column<OperatedDelivery>[] = [

@@ -1,6 +1,6 @@
 import type { OperatedEndpoint } from '@customer-platform/contracts/accounts';
 import { EndpointActions, endpointColumns, useDeliveries } from '../endpoint-state.tsx';
-import { deliveries } from '../queues.ts';
+import { deliveries, useGone } from '../queues.ts';
 import { Filters } from '../ui/filters.tsx';
 import { count } from '../ui/format.ts';
 import { Gone, noneOf } from '../ui/gone.tsx';
@@ -61,11 +61,13 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
   const { failing, url, account, endpoint } = filters;
   const query = { url, account, endpoint, ...(failing === undefined ? {} : { failing: failing === 'true' }) };
   const list = useList('GET /admin/endpoints', { query });
+  const known = useGone(deliveries.service);
+  const gone = known.length > 0 ? known : list.gone;
   return (
     <Page title="Endpoints">
       <Filters fields={fields} values={{ ...filters }} />
-      <Gone services={list.gone} what="endpoints" />
-      <Loading {...list} />
+      <Gone services={gone} what="endpoints" />
+      <Loading isLoading={list.isLoading} error={gone.length > 0 ? null : list.error} />
       {list.isLoaded && (
         <DataTable
           label="Webhook endpoints"
@@ -75,10 +77,7 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
           empty={
             list.error
               ? 'There was none; unknown since webhooks stopped responding.'
-              : noneOf(
-                  failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.',
-                  list.gone,
-                )
+              : noneOf(failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.', gone)
           }
         />
       )}

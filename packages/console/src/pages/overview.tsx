@@ -4,11 +4,16 @@ import { DepthChart } from '../ui/depth.tsx';
 import { Loading, useList } from '../ui/lists.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { TrafficCharts } from '../ui/traffic-charts.tsx';
+import { Hint } from '../ui/word.tsx';
 import { AttentionTable } from './attention-table.tsx';
 import { AuditTable } from './audit-table.tsx';
 
 /** Changes that the page shows. */
 const changes = { limit: 8 };
+
+/** How late what needs attention is. */
+const delays =
+  'Queues are counted every 2 s, processes and endpoints every 5 s, accounts, channels and addresses every 10 s.';
 
 /** The first page: what happens, what needs attention, and what operators changed last. */
 export function OverviewPage() {
@@ -18,10 +23,13 @@ export function OverviewPage() {
   return (
     <Page title="Overview">
       <TrafficCharts>
-        <DepthChart name="webhooks/deliveries" title="Deliveries in queue" />
-        <DepthChart name="messaging/messages" title="Messages in queue" />
+        <DepthChart name="webhooks/deliveries" title="Deliveries waiting" />
+        <DepthChart name="messaging/messages" title="Messages waiting" />
       </TrafficCharts>
-      <Section title={length > 0 ? `Attention (${length})` : 'Attention'}>
+      <Section
+        title={length > 0 ? `Attention (${length})` : 'Attention'}
+        actions={<Hint text="at most 10 s old" meaning={delays} />}
+      >
         <AttentionTable attention={attention} />
       </Section>
       <Section title="Last changes" actions={<Link to="/audit">All changes</Link>}>

@@ -1,8 +1,7 @@
 import type { QueuePause } from '@customer-platform/contracts/accounts';
-import { isBusGone } from '@customer-platform/contracts/operators';
 import type { ReactNode } from 'react';
 import { pauseAction, resumeAction, retryAction } from '../queue-actions.ts';
-import { type NamedQueue, queueName, useQueues } from '../queues.ts';
+import { type NamedQueue, queueName, useGone } from '../queues.ts';
 import { ActionButton } from '../ui/action.tsx';
 import { DepthChart } from '../ui/depth.tsx';
 import { count } from '../ui/format.ts';
@@ -22,9 +21,8 @@ export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' |
   const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
   const name = queueName({ service, queue });
   const target = { service, queue, of: name };
-  // The list of all queues knows already what this request finds out only after a second.
-  const gone: string[] = useQueues().data?.gone ?? [];
-  const isGone = gone.includes(service);
+  const gone = useGone(service);
+  const isGone = gone.length > 0;
   const whole = data?.pauses.find((pause) => !pause.account && !pause.endpoint);
   const actions = data && (
     <>
@@ -38,11 +36,9 @@ export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' |
   );
   return (
     <Page title={name} actions={actions}>
-      {isGone && (
-        <Gone services={isBusGone(gone) ? gone : [service]} what="queues">
-          {data && 'What is shown is the last that is known.'}
-        </Gone>
-      )}
+      <Gone services={gone} what="queues">
+        {data && 'What is shown is the last that is known.'}
+      </Gone>
       <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />
       {data && (
         <>

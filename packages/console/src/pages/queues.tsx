@@ -110,7 +110,9 @@ export function QueuesPage() {
       {data && (
         <>
           <Gone services={data.gone} what="queues" />
-          <Section title={`Need attention (${needy.length})`}>
+          <Section
+            title={data.gone.length > 0 && needy.length === 0 ? 'Need attention' : `Need attention (${needy.length})`}
+          >
             <QueueTable
               label="Queues that need attention"
               queues={needy}

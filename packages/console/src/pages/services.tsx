@@ -35,8 +35,12 @@ const columns: Column<SeenProcess>[] = [
       </>
     ),
   },
-  { id: 'instance', header: 'Instance', kind: 'wide', cell: ({ instance }) => <Id value={instance} /> },
-  { id: 'host', header: 'Host', cell: ({ host, pid }) => (pid === null ? host : `${host}, pid ${pid}`) },
+  { id: 'instance', header: 'Instance', cell: ({ instance }) => <Id value={instance} isShort /> },
+  {
+    id: 'host',
+    header: 'Host',
+    cell: ({ host, pid }) => <span className="line">{pid === null ? host : `${host}, pid ${pid}`}</span>,
+  },
   { id: 'version', header: 'Version', cell: ({ version }) => version },
   {
     id: 'up',

@@ -8,6 +8,9 @@ import { codes, Facts, Page } from '../ui/page.tsx';
 import { RelativeAndClock } from '../ui/time.tsx';
 import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
+const titleOf = (span: Span) =>
+  attributeOf(span, 'platform.operation') ?? `${span.name.split(' ')[0]} ${attributeOf(span, 'url.path') ?? ''}`.trim();
+
 /** One trace as a waterfall: spans below their parents, each with its time as a bar. */
 export function TracePage({ id }: { id: string }) {
   const { data, isLoading, error } = useResource('GET /admin/traces/{trace_id}', { params: { trace_id: id } });
@@ -15,7 +18,7 @@ export function TracePage({ id }: { id: string }) {
   const first = waterfall?.spans[0];
   const errors = waterfall?.spans.filter(({ isError }) => isError) ?? [];
   return (
-    <Page title={first ? `Trace of ${attributeOf(first, 'platform.operation') ?? first.name}` : 'Trace'}>
+    <Page title={first ? `Trace of ${titleOf(first)}` : 'Trace'}>
       {error ? <TraceRefusal error={error} /> : <Loading isLoading={isLoading} error={null} />}
       {waterfall && first && (
         <>

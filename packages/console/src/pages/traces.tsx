@@ -11,7 +11,7 @@ import { RelativeAndClock } from '../ui/time.tsx';
 import { TraceRefusal } from '../ui/trace-refusal.tsx';
 
 const durations = { type: 'number' as const, min: 0, max: 86_400_000 };
-const statuses = ['', '2xx', '3xx', '4xx', '400', '401', '403', '404', '409', '429', '5xx', '500', '503'];
+const statuses = ['', '2xx', '3xx', '4xx', '400', '401', '403', '404', '405', '409', '429', '5xx', '500', '503'];
 const fields = [
   { name: 'status_code', label: 'Response', options: statuses },
   { name: 'operation', label: 'Operation', maxLength: 200 },
@@ -33,9 +33,9 @@ const columns: Column<TraceSummary>[] = [
     id: 'operation',
     header: 'Operation',
     kind: 'wide',
-    cell: ({ trace_id, operation }) => (
+    cell: ({ trace_id, operation, request }) => (
       <Link to="/traces/$id" params={{ id: trace_id }}>
-        {operation ?? 'no operation'}
+        {operation ?? request ?? 'no operation'}
       </Link>
     ),
   },
@@ -93,12 +93,14 @@ const columns: Column<TraceSummary>[] = [
 ];
 
 /** Status code of a response and its error code; of a trace that an older version collected, whether the request failed. */
-function Response({ trace: { status_code: status, error_code, request_status } }: { trace: TraceSummary }) {
+function Response({ trace: { status_code: status, error_code, request_status, account } }: { trace: TraceSummary }) {
   if (status === null) return <Status status={request_status} />;
   const kind = status >= 500 ? 'tag bad' : status >= 400 ? 'tag warn' : 'tag good';
   return (
     <>
       <span className={kind}>{status}</span> {error_code && <code>{error_code}</code>}
+      {/* No key is over its rate: the address is over the limit of invalid ones. */}
+      {error_code === 'rate_limited' && account === null && <span className="muted"> invalid key</span>}
     </>
   );
 }

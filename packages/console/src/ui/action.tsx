@@ -110,17 +110,17 @@ function renewed(action: Action, now: Action): Action {
 type Progress = { step: 'asking'; error?: Refusal } | { step: 'running' } | { step: 'done'; result: ReactNode };
 
 /**
- * Closes a dialog when another page is shown, which it has nothing to do with. One that is at work stays: it may lead to another page itself,
- * and then says there what it did.
+ * Closes a dialog when another page is shown, which it has nothing to do with. One that is at work or done stays: it may lead to another page
+ * itself, and then says there what it did.
  */
-function useCloseOnLeaving(isRunning: boolean, close: () => void): void {
+function useCloseOnLeaving(hasBegun: boolean, close: () => void): void {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const lastPath = useRef(path);
   useEffect(() => {
     const hasLeft = lastPath.current !== path;
     lastPath.current = path;
-    if (hasLeft && !isRunning) close();
-  }, [path, isRunning, close]);
+    if (hasLeft && !hasBegun) close();
+  }, [path, hasBegun, close]);
 }
 
 /** Longest wait in milliseconds for the page's numbers after an action, before it says what it did. */
@@ -139,7 +139,10 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
   const queryClient = useQueryClient();
   const toast = useToast();
   const [progress, setProgress] = useState<Progress>({ step: 'asking' });
-  useCloseOnLeaving(progress.step === 'running', close);
+  // What is shown once would be lost with the dialog, be it that the response is still on its way.
+  const isKept = progress.step === 'done' || (progress.step === 'running' && action.isShownOnce === true);
+  const mayClose = isKept ? undefined : close;
+  useCloseOnLeaving(progress.step !== 'asking', close);
   const run = async (values: FormData) => {
     setProgress({ step: 'running' });
     const next = await progressOf(action, values);
@@ -156,7 +159,7 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
   };
   if (progress.step === 'done') {
     return (
-      <Dialog title={action.title} close={close}>
+      <Dialog title={action.title} close={mayClose}>
         <div className="result" role="status">
           {progress.result}
         </div>
@@ -171,7 +174,7 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
   }
   const error = progress.step === 'asking' ? progress.error : undefined;
   return (
-    <Dialog title={action.title} close={close}>
+    <Dialog title={action.title} close={mayClose}>
       <form onSubmit={submit}>
         <div className="touches">{action.touches}</div>
         {action.fields?.map((field) => (
@@ -183,7 +186,7 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
           </p>
         )}
         <footer>
-          <button type="button" onClick={close}>
+          <button type="button" disabled={isKept} onClick={close}>
             Cancel
           </button>
           <button

@@ -141,16 +141,11 @@ function usePlot(drawn: Drawn, size: Size) {
   return { element, index };
 }
 
-/** Returns the last value that is no gap. */
-function lastOf(values: (number | null)[]): number | null {
-  return values.findLast((value) => value !== null) ?? null;
-}
-
 /** Returns what a chart shows, in words: of each series the value now and the highest. */
 function textOf({ series, format = count }: Drawn): string {
   return series
     .map(({ label, values }) => {
-      const last = lastOf(values);
+      const last = values.at(-1) ?? null;
       const most = values.reduce<number>((one, other) => Math.max(one, other ?? 0), 0);
       return `${label} now ${last === null ? 'unknown' : format(last)}, at most ${format(most)}`;
     })
@@ -171,7 +166,7 @@ export function Chart({ title, size = 'small', ...drawn }: Drawn & { title: stri
         <span className="muted">{at === undefined ? 'last hour' : `at ${clockTime(at)}`}</span>
         <ul className="legend">
           {series.map(({ label, colour, values }) => {
-            const value = index === null ? lastOf(values) : values[index];
+            const value = index === null ? values.at(-1) : values[index];
             return (
               <li key={label}>
                 {series.length > 1 && <span className="swatch" style={{ background: `var(--series-${colour})` }} />}

@@ -32,7 +32,7 @@ export function Id({ value, isShort, children }: { value: string; isShort?: bool
   const copy = async () => setState((await copyText(value)) ? 'copied' : 'failed');
   const label = { idle: `Copy ${value}`, copied: 'Copied', failed: 'The browser refused; select the text' }[state];
   return (
-    <span className="copied-id">
+    <span className={isShort ? 'copied-id line' : 'copied-id'}>
       {children ?? (
         <span className="id" title={value}>
           {isShort ? shortId(value) : value}

@@ -9,7 +9,7 @@ function useDepths(name: string) {
   return useMemo(() => depthHistory(name), [name, dataUpdatedAt]);
 }
 
-/** Entries of a queue over the last hour: those that are due, and those that wait. */
+/** Entries of a queue over the last hour: those that are due, and those that are due later. */
 export function DepthChart(props: { name: string; title: string; size?: 'small' | 'large' }) {
   const { name, title, size = 'small' } = props;
   const { times, due, waiting } = useDepths(name);
@@ -20,7 +20,7 @@ export function DepthChart(props: { name: string; title: string; size?: 'small' 
       times={times}
       series={[
         { label: 'due', colour: 1, values: due },
-        { label: 'waiting', colour: 2, values: waiting },
+        { label: 'later', colour: 2, values: waiting },
       ]}
     />
   );

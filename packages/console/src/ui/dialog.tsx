@@ -1,7 +1,15 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 
-/** A modal dialog: the browser keeps the focus in it, Esc closes it, and the focus goes back to where it was. */
-export function Dialog(props: { title: string; className?: string; close: () => void; children: ReactNode }) {
+/**
+ * A modal dialog: the browser keeps the focus in it, Esc closes it, and the focus goes back to where it was. Without `close` nothing but what
+ * is in it ends it.
+ */
+export function Dialog(props: {
+  title: string;
+  className?: string;
+  close: (() => void) | undefined;
+  children: ReactNode;
+}) {
   const { title, className, close, children } = props;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -19,9 +27,11 @@ export function Dialog(props: { title: string; className?: string; close: () => 
       ref={element}
       className={className}
       aria-labelledby={titleId}
+      // A second Esc closes a dialog even where `cancel` was prevented.
+      closedby={close ? 'closerequest' : 'none'}
       onCancel={(event) => {
         event.preventDefault();
-        close();
+        close?.();
       }}
     >
       <h2 id={titleId}>{title}</h2>

@@ -17,10 +17,13 @@ export function duration(seconds: number): string {
   return next && count < 10 && rest > 0 ? `${count} ${label} ${rest} ${next[0]}` : `${count} ${label}`;
 }
 
+/** Seconds by which the clocks of the platform and of the browser may differ. */
+const clockSkew = 5;
+
 /** Returns a time as seen from `now`, both in milliseconds: `12 s ago`, `in 3 h`. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((now - at) / 1_000);
-  if (seconds === 0) return 'now';
+  if (seconds <= 0 && seconds >= -clockSkew) return 'just now';
   const [label, size] = units.find(([, unit]) => Math.abs(seconds) >= unit)!;
   const count = Math.floor(Math.abs(seconds) / size);
   return seconds > 0 ? `${count} ${label} ago` : `in ${count} ${label}`;
@@ -47,6 +50,11 @@ export function countOf(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+/** Returns a rate limit in words: `600/min, burst 100`. */
+export function rateText({ per_minute, burst }: { per_minute: number; burst: number }): string {
+  return `${count(per_minute)}/min, burst ${count(burst)}`;
+}
+
 /** Returns a size in bytes, with at most one decimal: `812 B`, `1.4 KiB`. */
 export function bytes(value: number): string {
   const sizes = ['B', 'KiB', 'MiB', 'GiB'];
@@ -62,6 +70,11 @@ export function bytes(value: number): string {
 /** Returns the end of an id: ids begin with their time, so only their ends tell them apart. */
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;
+}
+
+/** Returns the time in milliseconds at which an id of version 7 was made: its first 48 bits. */
+export function idTime(id: string): number {
+  return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 }
 
 /** Returns a text as a sentence: with a full stop, where it has none. */

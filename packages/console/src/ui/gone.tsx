@@ -1,15 +1,18 @@
 import { goneText } from '@customer-platform/contracts/operators';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Id } from './copy.tsx';
 import { serviceNames } from './services.ts';
 
-/** A runbook by its path in the repository: as text, since no request leaves this machine. */
+/** A runbook by its path in the repository, to be copied: the public documentation does not have them. */
 export function Runbook({ name }: { name: string }) {
   return (
-    <code className="runbook">
-      <span>docs/runbooks/</span>
-      {name}.md
-    </code>
+    <Id value={`docs/runbooks/${name}.md`}>
+      <code className="runbook">
+        <span>docs/runbooks/</span>
+        {name}.md
+      </code>
+    </Id>
   );
 }
 

@@ -26,6 +26,30 @@ export function useAccountNames(): Map<string, string> {
   }, [data]);
 }
 
+/** Look-ups of names go one after the other, so that a list of many unknown accounts does not hold up what is polled. */
+let lastLookUp: Promise<unknown> = Promise.resolve();
+
+function inTurn<Value>(lookUp: () => Promise<Value>): Promise<Value> {
+  const result = lastLookUp.then(lookUp);
+  lastLookUp = result.catch(() => undefined);
+  return result;
+}
+
+/** Name of any account or sandbox: where it is not among the newest, as the control plane says, with the end of its id; undefined until then. */
+function useAccountName(id: string | null | undefined): string | undefined {
+  const names = useAccountNames();
+  const isOlder = Boolean(id) && names.size > 0 && !names.has(id!);
+  const { data } = useQuery({
+    queryKey: ['account name', id],
+    queryFn: ({ signal }) =>
+      inTurn(() => call('GET /admin/accounts/{account_id}', { params: { account_id: id! }, signal })),
+    enabled: isOlder,
+    staleTime: Number.POSITIVE_INFINITY,
+    retryOnMount: false,
+  });
+  return (id && names.get(id)) ?? (data && `${data.name} ${shortId(data.id)}`);
+}
+
 /** Whoever made a change, with a link to all of theirs. */
 export function ActorLink({ actor }: { actor: string }) {
   return (
@@ -35,11 +59,10 @@ export function ActorLink({ actor }: { actor: string }) {
   );
 }
 
-/** An account by its name, or by the end of its id; a dash where there is none. */
+/** An account by its name, by the end of its id until that is known; a dash where there is none. */
 export function AccountLink({ id }: { id: string | null | undefined }) {
-  const names = useAccountNames();
+  const name = useAccountName(id);
   if (!id) return <span className="none">–</span>;
-  const name = names.get(id);
   return (
     <Link to="/accounts/$id" params={{ id }} title={id} className={name ? undefined : 'id'}>
       {name ?? shortId(id)}
@@ -102,7 +125,7 @@ export function TraceLink({ id, children }: { id: string | undefined; children?:
 export function EndpointLink({ id, children }: { id: string; children?: ReactNode }) {
   if (!children) {
     return (
-      <Id value={id}>
+      <Id value={id} isShort>
         <EndpointLink id={id}>
           <span className="id">{shortId(id)}</span>
         </EndpointLink>

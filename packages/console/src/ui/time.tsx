@@ -44,16 +44,17 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
+/** Returns a time by the clock, with its date unless that is today's. */
+function clockOf(at: string, now: number, timeStyle: 'short' | 'medium'): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return new Date(at).toLocaleString('en-GB', { timeStyle, ...(isToday ? {} : { dateStyle: 'medium' }) });
+}
+
 /** A time relative to now and by the clock, `1 min ago (23:48:20)`; with its date unless that is today's. */
 export function RelativeAndClock({ at }: { at: string }) {
-  const isToday = new Date(at).toDateString() === new Date(useNow()).toDateString();
-  const clock = new Date(at).toLocaleString('en-GB', {
-    timeStyle: 'medium',
-    ...(isToday ? {} : { dateStyle: 'medium' }),
-  });
   return (
     <>
-      <Time at={at} /> ({clock})
+      <Time at={at} /> ({clockOf(at, useNow(), 'medium')})
     </>
   );
 }
@@ -72,6 +73,15 @@ export function Elapsed({ since }: { since: string | null | undefined }) {
     <time dateTime={since} title={`Since ${exactTime(since)}`}>
       {duration((current - Date.parse(since)) / 1_000)}
     </time>
+  );
+}
+
+/** When something began and the time that has passed since, `19:40 (12 min)`. */
+export function ClockAndElapsed({ since }: { since: string }) {
+  return (
+    <>
+      {clockOf(since, useNow(), 'short')} (<Elapsed since={since} />)
+    </>
   );
 }
 

@@ -3,11 +3,12 @@ import { channel } from '../core/channel.ts';
 import { instant, text, timestamp, uuid } from '../core/fields.ts';
 import { moduleNames, serviceNames } from '../core/modules.ts';
 import { OperatedEndpoint, reasonFields } from './operator-resources.ts';
+import { RateLimit } from './resources.ts';
 
 const count = z.int().min(0);
-const gone = z
-  .array(z.enum(serviceNames))
-  .meta({ description: 'Services that did not reply: what they know is missing.' });
+const gone = z.array(z.enum(serviceNames)).meta({
+  description: 'Services that did not reply: what they know is missing. The gateway is among them where NATS is gone.',
+});
 
 /** What an account met lately: its requests, messages, endpoints and plans. */
 export const AccountHealth = z
@@ -18,12 +19,15 @@ export const AccountHealth = z
         by_code: z.record(z.string(), count).meta({ description: 'Number of refusals by error code.' }),
       }),
     }),
+    rate_limit: RateLimit.meta({ description: 'That of each key without one of its own.' }),
     keys: z
       .array(
         z.object({
           id: z.guid(),
           name: z.string(),
           last4: z.string(),
+          rate_limit: RateLimit.nullable().meta({ description: "Its own; null where the account's holds." }),
+          ended_at: timestamp.nullable().meta({ description: 'When it was revoked, or expired.' }),
           requests: count,
           limited: count.meta({ description: 'Requests beyond the rate limit.' }),
           addresses: z.array(z.string()).meta({ description: 'Client addresses, five at most.' }),
@@ -38,7 +42,16 @@ export const AccountHealth = z
             'Messages that failed or were refused and were not sent again, by channel and error code, most first.',
         }),
       channels: z.array(
-        z.object({ channel, provider: z.string(), status: z.enum(['ready', 'failing']), error: z.string().nullable() }),
+        z.object({
+          channel,
+          provider: z.string(),
+          status: z.enum(['ready', 'failing']),
+          error: z.string().nullable(),
+          failing_since: timestamp.nullable(),
+          held: count.meta({
+            description: 'Messages that wait for it because it is failing, 1,000 where there are more.',
+          }),
+        }),
       ),
     }),
     endpoints: z.array(
@@ -87,14 +100,18 @@ export const CustomerAttention = z
           failed_messages: count.meta({ description: 'Messages that failed in the last hour.' }),
           requests: count.meta({ description: 'Requests in the last hour.' }),
           refused: count.meta({ description: 'Those with a status of 4xx, of 404 only module_off.' }),
-          reasons: z.array(z.enum(['messages', 'refusals'])),
+          reasons: z.array(z.enum(['messages', 'modules', 'refusals'])).meta({
+            description: '`modules` where the refusals are mostly module_off, and `refusals` where they are not.',
+          }),
         }),
       )
       .meta({
         description:
           'Accounts with more than 20 failed messages, or more than 5 % refused of 50 requests or more, in the last hour.',
       }),
-    endpoints: z.array(OperatedEndpoint).meta({ description: 'Endpoints that were disabled in the last day.' }),
+    endpoints: z
+      .array(OperatedEndpoint.extend({ account_name: z.string() }))
+      .meta({ description: 'Endpoints that were disabled in the last day.' }),
     addresses: z
       .array(z.object({ address: z.string(), invalid_keys: count, last_at: timestamp }))
       .meta({ description: 'Client addresses with more than 100 invalid keys in a minute of the last hour.' }),

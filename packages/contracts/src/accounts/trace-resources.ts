@@ -11,6 +11,10 @@ export const TraceSummary = z
     request_id: z.string().nullable(),
     account: z.guid().nullable(),
     operation: z.string().nullable(),
+    request: z
+      .string()
+      .nullable()
+      .meta({ description: 'Method and path of the request, such as `POST /v1/webhooks`.' }),
     request_status: spanStatus.nullable().meta({
       description:
         'Status of the request itself: that of its span at the gateway. Null where the trace has no request.',

@@ -129,7 +129,22 @@ export const timezone = z
   .refine(isTimezone, { error: 'must be an IANA timezone, such as Europe/Berlin' })
   .meta({ examples: ['Europe/Berlin'] });
 
-const currencies = new Set(Intl.supportedValuesOf('currency'));
+/**
+ * The codes of ISO 4217's list one as published on 2026-01-01, without XTS (tests) and XXX (no currency), which nothing can cost. `Intl`
+ * leaves out funds and metals, and knows currencies that no longer exist.
+ */
+const currencies = new Set(
+  `
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU
+    CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD
+    JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO
+    NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT
+    TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT
+    XSU XUA YER ZAR ZMW ZWG
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** The ISO 4217 code of a currency. */
 export const currency = z

@@ -69,7 +69,15 @@ export const measureMessages = internalRequest(
   z.object({
     failed: z.array(failedMessages),
     channels: z.array(
-      z.object({ channel, provider: z.string(), status: z.enum(['ready', 'failing']), error: z.string().nullable() }),
+      z.object({
+        channel,
+        provider: z.string(),
+        status: z.enum(['ready', 'failing']),
+        error: z.string().nullable(),
+        // Processes of the release before do not say these two.
+        failing_since: z.iso.datetime().nullable().optional(),
+        held: z.int().optional(),
+      }),
     ),
   }),
 );

@@ -19,7 +19,7 @@ it('says that the bus does not respond where the gateway itself is among them, u
   const so = 'services may be well';
   const runbook = 'outbox-stuck';
   expect(goneText(['gateway', 'cdp'], 'processes')).toEqual({ who: 'NATS does not respond', so, runbook });
-  const who = 'NATS does not respond (or PostgreSQL, if processes are listed)';
+  const who = 'NATS or PostgreSQL does not respond';
   expect(goneText(['gateway'], 'queues')).toEqual({ who, so, runbook });
   expect(silentText(['gateway'], 'queues')?.who).toBe('gateway does not respond');
 });

@@ -21,8 +21,8 @@ export function isBusGone(gone: readonly string[]): boolean {
 export function goneText(gone: readonly string[], what: string): GoneText | undefined {
   if (!isBusGone(gone)) return silentText(gone, what);
   // All but processes is read from PostgreSQL, without which services are silent too.
-  const also = what === 'processes' ? '' : ' (or PostgreSQL, if processes are listed)';
-  return { who: `NATS does not respond${also}`, so: 'services may be well', runbook: 'outbox-stuck' };
+  const who = what === 'processes' ? 'NATS does not respond' : 'NATS or PostgreSQL does not respond';
+  return { who, so: 'services may be well', runbook: 'outbox-stuck' };
 }
 
 /** The same where it is known that the bus responds. */
