@@ -1,126 +1,144 @@
-// Installs the packages when package.json files or the lock changed since the last run, then builds the console and the
-// documentation when their sources did. Runs on Node 20, before Node 24 is installed.
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+// Installs what is about to run: `scripts/bootstrap.mjs start` the packages of the processes, `runtime` the same for what starts no NATS, `tools` for
+// what starts no PostgreSQL either, `all` those of tests, checks and builds too. `check` only refuses machines that cannot run it, `doctor` says all
+// about them.
+// Then brings the console and the documentation: built where their sources changed and the packages are there, else as committed.
+// Runs on Node 20, before Node 24 is installed.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { artifacts, packedManifest, root, sourcesOf, unpack } from './bootstrap/artifacts.mjs';
+import {
+  factsFor,
+  hasOwnNode,
+  hostNode,
+  nodeFolder,
+  nodePackage,
+  nodeVersion,
+  ownNode,
+  readJson,
+  stateFile,
+} from './bootstrap/facts.mjs';
+import { foldersOf, planOf } from './bootstrap/plan.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const hashFile = join(root, 'node_modules', '.bootstrap-hash');
+const nodeLink = join(root, 'node_modules/.bin/node');
 
 function fail(message) {
   console.error(message);
   process.exit(1);
 }
 
-/** Returns the root's package.json and lock, and each workspace's package.json, in a stable order. */
-function manifests() {
-  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const folders = workspaces.flatMap((pattern) => {
-    if (!pattern.endsWith('/*')) return [pattern];
-    const parent = pattern.slice(0, -2);
-    return existsSync(join(root, parent)) ? readdirSync(join(root, parent)).map((name) => join(parent, name)) : [];
-  });
-  const files = folders.map((folder) => join(folder, 'package.json')).sort();
-  return ['package.json', 'package-lock.json', ...files].filter((file) => existsSync(join(root, file)));
+/**
+ * Runs npm, whose output goes to standard error: what is started after it may print for a program. If npm fails, as without a network, it tries
+ * again with what its cache has; not at first, because cached lists of versions may be older than the lock.
+ */
+async function npm(cwd, args) {
+  const path = process.env.npm_execpath;
+  const [command, first] = path?.endsWith('.js') ? [process.execPath, [path]] : ['npm', []];
+  const run = async (...more) => {
+    const all = [...first, ...args, '--include=optional', '--no-progress', '--no-update-notifier', ...more];
+    const child = spawn(command, all, { cwd, stdio: ['inherit', 2, 'inherit'] });
+    const [status] = await once(child, 'exit').catch((error) => [error.message]);
+    return status;
+  };
+  if ((await run('--loglevel=silent', '--fetch-retries=0')) === 0) return;
+  const status = await run('--loglevel=error', '--prefer-offline');
+  if (status !== 0) fail(`npm ${args[0]} failed (${status}); its output is above. npm run doctor checks this machine.`);
 }
 
-function hashOf(files) {
-  const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file}\0${readFileSync(join(root, file), 'utf8')}\0`);
-  return hash.digest('hex');
+async function installNode() {
+  console.error(
+    `Installing Node.js ${nodeVersion} for this folder, about 60 MB: ${process.version} of this machine is too old.`,
+  );
+  await npm(nodeFolder, ['ci']);
+  // Half of its size, for those who compile native code.
+  for (const part of ['include', 'share']) rmSync(join(nodePackage, part), { recursive: true, force: true });
+  if (!hasOwnNode())
+    fail(`Node.js ${nodeVersion} was not installed, or does not run here: install 24 or newer, see https://nodejs.org`);
 }
 
-function install() {
-  console.log('Installing packages (npm ci); this takes half a minute to three minutes the first time.');
-  const npm = process.env.npm_execpath;
-  const args = ['ci', '--loglevel=error', '--include=dev', '--include=optional'];
-  const result = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: 'inherit' })
-    : spawnSync('npm', args, { cwd: root, stdio: 'inherit' });
-  if (result.status !== 0)
-    fail(`npm ci failed${result.error ? ` (${result.error.message})` : ''}; its output is above.`);
+async function installPackages({ command, packages }, hash) {
+  const machine = { platform: process.platform, arch: process.arch, libc: 'glibc' };
+  const folders = foldersOf(readJson(join(root, 'package-lock.json')).packages, packages, machine);
+  const present = () => folders.filter((folder) => existsSync(join(root, folder, 'package.json'))).length;
+  console.error(
+    packages === 'runtime'
+      ? `Installing ${folders.length} packages that the platform runs with. Tests and checks add theirs when they first run.`
+      : `Installing ${folders.length} packages of the platform, its tests, checks and builds, less those that are there.`,
+  );
+  const { isTTY } = process.stderr;
+  // On a terminal what comes next overwrites it.
+  const progress = () => process.stderr.write(`  ${present()} of ${folders.length} ${isTTY ? '\r' : '\n'}`);
+  const timer = setInterval(progress, isTTY ? 500 : 5_000);
+  await npm(root, [...command, packages === 'all' ? '--include=dev' : '--omit=dev']);
+  clearInterval(timer);
+  writeFileSync(stateFile, JSON.stringify({ manifests: hash, packages }));
 }
 
 /**
- * What is built when its sources changed: files and folders. Without one of them the platform still runs, and its page says what is
- * missing.
+ * Has npm's scripts, builds and examples find a Node.js that is new enough in node_modules/.bin. Our own is behind a script, which leaves the
+ * bootstrap to npm's Node.js: our own may have been copied from another machine, and not run here.
  */
-const builds = [
-  {
-    name: 'console',
-    folder: 'packages/console',
-    // Its own files, those it shares with the gateway, and the packages in the lock.
-    sources: [
-      ...['src', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'].map(
-        (name) => `packages/console/${name}`,
-      ),
-      'packages/contracts/src/operators',
-      'package-lock.json',
-    ],
-    script: ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'],
-  },
-  {
-    name: 'documentation',
-    folder: 'packages/docs-site',
-    // Pages, the reference, and the clients that it offers as files.
-    sources: [
-      ...readdirSync(join(root, 'docs'))
-        .filter((name) => name.endsWith('.md'))
-        .map((name) => `docs/${name}`),
-      'docs/images',
-      'docs/reference/openapi.json',
-      ...['src', 'public', 'package.json', 'astro.config.ts', 'build.ts'].map((name) => `packages/docs-site/${name}`),
-      ...['src', 'package.json', 'README.md', 'build.ts', 'tsconfig.build.json', 'tsconfig.cli.json'].map(
-        (name) => `packages/client/${name}`,
-      ),
-      ...['src', 'pyproject.toml', 'README.md'].map((name) => `packages/client-python/${name}`),
-      'package-lock.json',
-    ],
-    script: ['packages/docs-site/build.ts'],
-  },
-];
-
-/** Returns the files among some paths and within their folders, in a stable order; tests are none. */
-function filesAt(paths) {
-  return paths
-    .filter((path) => existsSync(join(root, path)))
-    .flatMap((path) => {
-      if (!statSync(join(root, path)).isDirectory()) return [path];
-      return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-        .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-    })
-    .sort();
+function linkNode() {
+  const fresh = `${nodeLink}.new`;
+  rmSync(fresh, { force: true });
+  if (hostNode >= 24 && process.execPath !== ownNode) symlinkSync(process.execPath, fresh);
+  else {
+    const text = `#!/bin/sh
+if [ "$1" = scripts/bootstrap.mjs ] && [ -x "$npm_node_execpath" ]; then exec "$npm_node_execpath" "$@"; fi
+exec "\${0%/*}/${relative(dirname(nodeLink), ownNode)}" "$@"
+`;
+    writeFileSync(fresh, text, { mode: 0o755 });
+  }
+  renameSync(fresh, nodeLink);
 }
 
-function build({ name, folder, sources, script: [file, ...args] }) {
-  const hash = hashOf(filesAt(sources));
+/** Builds an artifact if its sources changed and what builds it is installed, else unpacks the committed one; says what is missing. */
+function bring(artifact, canBuild) {
+  const { name, folder, script } = artifact;
   const builtHashFile = join(root, folder, 'dist', '.bootstrap-hash');
-  if (existsSync(builtHashFile) && readFileSync(builtHashFile, 'utf8') === hash) return;
-  const ownNode = join(root, 'node_modules', '.bin', 'node');
-  const result = spawnSync(existsSync(ownNode) ? ownNode : process.execPath, [join(root, file), ...args], {
-    cwd: join(root, folder),
-    stdio: 'inherit',
-    timeout: 120_000,
-  });
-  if (result.status === 0) writeFileSync(builtHashFile, hash);
-  else console.error(`The ${name} could not be built; its output is above. Everything else works without it.`);
+  const built = existsSync(builtHashFile) ? readFileSync(builtHashFile, 'utf8') : '';
+  const sources = sourcesOf(artifact);
+  if (built === sources) return;
+  if (canBuild) {
+    const [file, ...args] = script;
+    const result = spawnSync(nodeLink, [join(root, file), ...args], {
+      cwd: join(root, folder),
+      stdio: ['inherit', 2, 'inherit'],
+      timeout: 120_000,
+    });
+    if (result.status === 0) {
+      writeFileSync(builtHashFile, sources);
+      return;
+    }
+    console.error(`The ${name} could not be built; its output is above.`);
+  }
+  try {
+    const packed = packedManifest()[name]?.sources;
+    if (built !== packed) {
+      unpack(artifact);
+      writeFileSync(builtHashFile, packed);
+    }
+    if (packed !== sources)
+      console.error(`The ${name} is the last packed one, older than its sources; npm run build makes it from them.`);
+  } catch (error) {
+    console.error(`The ${name} is missing (${error.message}); everything else works without it.`);
+  }
 }
 
-if (Number(process.versions.node.split('.')[0]) < 20) {
-  fail(`Node.js 20 or newer is needed to start; this is ${process.version}. See https://nodejs.org.`);
+const kind = process.argv[2];
+if (kind === 'doctor') {
+  await import('./doctor.mjs');
+  process.exit();
 }
-const hash = hashOf(manifests());
-if (!existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== hash) {
-  install();
-  writeFileSync(hashFile, hash);
-}
-// Node 24 comes with the packages on Linux; elsewhere the host's own must be new enough to run TypeScript.
-if (!existsSync(join(root, 'node_modules', '.bin', 'node')) && Number(process.versions.node.split('.')[0]) < 24) {
-  fail(
-    `No Node.js 24 package for ${process.platform}-${process.arch}: install Node.js 24 or newer (this is ${process.version}).`,
-  );
-}
-for (const each of builds) build(each);
+if (!['check', 'start', 'runtime', 'tools', 'all'].includes(kind))
+  fail('say what to install: scripts/bootstrap.mjs check|doctor|start|runtime|tools|all');
+const facts = factsFor(kind);
+const plan = planOf(facts);
+if (plan.refusal) fail(plan.refusal);
+if (kind === 'check') process.exit(0);
+if (plan.installNode) await installNode();
+if (plan.npm) await installPackages(plan.npm, facts.manifests);
+linkNode();
+const { packages } = readJson(stateFile);
+for (const artifact of artifacts) bring(artifact, packages === 'all');

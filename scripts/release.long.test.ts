@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceNames } from '@customer-platform/contracts/core';
@@ -38,9 +47,24 @@ beforeAll(() => {
   const here = join(import.meta.dirname, '..');
   const folders = ['gateway', ...serviceNames.filter((name) => name !== 'gateway').map((name) => `services/${name}`)];
   const files = folders.flatMap((folder) => [`${folder}/package.json`, `${folder}/CHANGELOG.md`]);
-  const given = ['package.json', 'package-lock.json', 'docker-compose.yml', 'scripts', 'packages/contracts', ...files];
+  const given = [
+    'package.json',
+    'package-lock.json',
+    'docker-compose.yml',
+    'CHANGELOG.md',
+    'deploy/helm/customer-platform/Chart.yaml',
+    'deploy/helm/customer-platform/files/versions.yaml',
+    'deploy/package.json',
+    'scripts',
+    'packages/contracts',
+    'packages/docs-site/src/manifest.ts',
+    ...files,
+  ];
   const filter = (source: string) => !source.endsWith('node_modules');
   for (const name of given) cpSync(join(here, name), join(root, name), { recursive: true, filter });
+  for (const name of ['docs', 'packages/console/dist', 'packages/docs-site/dist'])
+    mkdirSync(join(root, name), { recursive: true });
+  execFileSync(process.execPath, ['scripts/pack.mjs'], { cwd: root });
   symlinkSync(join(here, 'node_modules'), join(root, 'node_modules'));
   git('init', '--quiet', '--initial-branch=main');
   writeFileSync(join(root, '.git/info/exclude'), 'node_modules\n');
@@ -84,6 +108,7 @@ describe('a release', () => {
     expect(git('log', '--format=%s', 'start..HEAD')).toBe('crm 1.1.0');
     expect(git('rev-parse', 'crm@1.1.0^{commit}')).toBe(git('rev-parse', 'HEAD'));
     expect(git('diff', '--numstat', 'start', 'HEAD').split('\n').sort()).toEqual([
+      '1\t1\tdeploy/helm/customer-platform/files/versions.yaml',
       '1\t1\tdocker-compose.yml',
       '1\t1\tpackage-lock.json',
       '1\t1\tpackages/contracts/released/crm.json',
@@ -93,15 +118,33 @@ describe('a release', () => {
     expect(read('services/crm/CHANGELOG.md')).toMatch(
       /## Unreleased\n\n## 1\.1\.0 \(\d{4}-\d\d-\d\d\)\n\n- Deals have owners\.\n/,
     );
-    expect(read('docker-compose.yml')).toContain(`customer-platform/crm:\${CRM_VERSION:-1.1.0}`);
+    expect(read('docker-compose.yml')).toContain(`/crm:\${CRM_VERSION:-1.1.0}`);
     expect((JSON.parse(read('packages/contracts/released/crm.json')) as ContractRecord).version).toBe('1.1.0');
+  });
+
+  it('of the whole raises the versions of the root, of the images without a deployable, and of the chart', () => {
+    expect(release('platform', 'patch')).toMatchObject({ status: 0, stderr: '' });
+    expect(git('rev-parse', 'platform@1.0.1^{commit}')).toBe(git('rev-parse', 'HEAD'));
+    const changed = git('diff', '--unified=0', 'start', 'HEAD', '--', ':!CHANGELOG.md').match(/^\+[^+].*$/gm);
+    expect(changed).toEqual([
+      '+version: 1.0.1',
+      '+provision: 1.0.1',
+      '+  "version": "1.0.1",',
+      expect.stringMatching(/provision:\$.DEPLOY_VERSION:-1\.0\.1}/),
+      expect.stringMatching(/nats:\$.DEPLOY_VERSION:-1\.0\.1}/),
+      '+  "version": "1.0.1",',
+      '+      "version": "1.0.1",',
+      '+      "version": "1.0.1",',
+      '+  "version": "1.0.1",',
+    ]);
+    expect(read('CHANGELOG.md')).toMatch(/## Unreleased\n\n## 1\.0\.1 \(/);
   });
 
   it.each<[string, string[], string]>([
     [
       'an unknown deployable',
       ['pipelines', 'minor'],
-      'pipelines is no deployable: it must be one of gateway, calendar, agents',
+      'pipelines is no deployable: it must be one of platform, gateway, calendar',
     ],
     ['an unknown kind', ['crm', 'huge'], 'the kind of release is huge: it must be one of major, minor, patch'],
     ['no kind', ['crm'], 'the kind of release is missing: it must be one of major, minor, patch'],
@@ -124,6 +167,20 @@ describe('a release', () => {
     git('tag', 'crm@1.1.0');
     expect(release('crm', 'minor').stderr).toContain('the tag crm@1.1.0 is there already');
     expect(git('rev-parse', 'HEAD')).toBe(git('rev-parse', 'start'));
+  });
+
+  it('is refused where the packed console is older than its sources, until it is packed again', () => {
+    writeFileSync(join(root, 'packages/console/index.html'), '<title>New</title>');
+    git('add', '--all');
+    git('commit', '--quiet', '--message', 'Change the page');
+    expect(release('crm', 'minor')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'deploy/packed/console is older than its sources: npm run pack, and commit it\n',
+    });
+    execFileSync(process.execPath, ['scripts/pack.mjs'], { cwd: root });
+    git('commit', '--quiet', '--all', '--message', 'Pack');
+    expect(release('crm', 'minor').status).toBe(0);
   });
 
   it('may break the contracts only if it is a major one', () => {

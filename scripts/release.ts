@@ -1,11 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ServiceName, serviceNames } from '@customer-platform/contracts/core';
+import { chartFolder } from './chart/chart-files.ts';
 import { differencesOf } from './contracts/compare-contracts.ts';
-import { currentRecords } from './contracts/record.ts';
+import { type ContractRecord, currentRecords } from './contracts/record.ts';
 import { readReleased, releasedFileOf, writeReleased } from './contracts/released.ts';
-import { folderOf } from './deployables.ts';
+import { folderOf, versionIn } from './deployables.ts';
 import { releasedChangelog, unreleasedIn } from './release/changelog.ts';
 import {
   composeWith,
@@ -14,18 +15,24 @@ import {
   nextVersion,
   type ReleaseKind,
   releaseKinds,
+  yamlWith,
 } from './release/version.ts';
 
-const usage = `Releases one deployable: its version, changelog, image tag and recorded contracts, in one commit with a tag.
+/** What has releases of its own: the whole, which is the root, `deploy` and the chart, and each deployable. */
+const releasables = ['platform', ...serviceNames] as const;
+type Releasable = (typeof releasables)[number];
+
+const usage = `Releases one deployable: its version, changelog, image tag and recorded contracts, in one commit with a tag; or the whole, without contracts.
 
   npm run release -- <deployable> <${releaseKinds.join('|')}>
 
-Deployables: ${serviceNames.join(', ')}`;
+Deployables: ${serviceNames.join(', ')}; "platform" is the whole: the chart, and the images provision and nats.`;
 
 const root = join(import.meta.dirname, '..');
 
-/** Texts of files, relative to the repository, as the release leaves them. */
-type Texts = Record<string, string>;
+const chartVersions = `${chartFolder}/files/versions.yaml`;
+
+type Edits = Record<string, (text: string) => string>;
 
 try {
   const [deployable, kind, ...others] = process.argv.slice(2);
@@ -41,55 +48,87 @@ try {
 }
 
 /** Checks everything, then changes everything. Throws an Error that says why nothing was changed. */
-async function release(deployable: string, kind: string | undefined): Promise<void> {
-  if (!isDeployable(deployable))
-    throw new Error(`${deployable} is no deployable: it must be one of ${serviceNames.join(', ')}`);
+async function release(name: string, kind: string | undefined): Promise<void> {
+  if (!isReleasable(name)) throw new Error(`${name} is no deployable: it must be one of ${releasables.join(', ')}`);
   if (!isKind(kind))
     throw new Error(`the kind of release is ${kind ?? 'missing'}: it must be one of ${releaseKinds.join(', ')}`);
   const changed = git('status', '--porcelain');
   if (changed !== '') throw new Error(`the working tree must be clean; commit or stash first:\n${changed}`);
-
-  const records = await currentRecords(root);
-  const version = nextVersion(records[deployable].version, kind);
-  const tag = `${deployable}@${version}`;
-  if (git('tag', '--list', tag) !== '') throw new Error(`the tag ${tag} is there already`);
-  const texts = textsOf(deployable, version);
-  const released = readReleased(root, deployable);
-  const breaks = released ? differencesOf(deployable, released, records[deployable]).breaks : [];
-  if (breaks.length > 0 && kind !== 'major')
-    throw new Error(`${breaks.join('\n')}\nonly a major release may break what the one before promised`);
-
-  commit([...Object.keys(texts), releasedFileOf(deployable)], `${deployable} ${version}`, tag, () => {
-    for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text);
-    writeReleased(root, deployable, { ...records[deployable], version });
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/pack.mjs', '--check'], {
+    cwd: root,
+    encoding: 'utf8',
   });
-  console.log(`released ${tag}; push it with: git push --follow-tags`);
+  if (status !== 0) throw new Error(stderr.trim());
+
+  const folder = name === 'platform' ? '.' : folderOf(name);
+  const version = nextVersion(versionIn(root, folder), kind);
+  const tag = `${name}@${version}`;
+  if (git('tag', '--list', tag) !== '') throw new Error(`the tag ${tag} is there already`);
+  const texts = textsOf(name, folder, version);
+  const record = name === 'platform' ? undefined : await contractOf(name, kind);
+
+  const files = [...Object.keys(texts), ...(record ? [releasedFileOf(name)] : [])];
+  commit(files, `${name} ${version}`, tag, () => {
+    for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text);
+    if (record) writeReleased(root, name, { ...record, version });
+  });
+  // GitHub tells nobody of tags that are pushed more than three at once.
+  console.log(`released ${tag}; push it with: git push origin HEAD ${tag}`);
 }
 
-function isDeployable(name: string): name is ServiceName {
-  return serviceNames.some((known) => known === name);
+/** Returns the contract of a deployable as it is now. Throws an Error if it breaks that of the last release and this is not a major one. */
+async function contractOf(name: ServiceName, kind: ReleaseKind): Promise<ContractRecord> {
+  const record = (await currentRecords(root))[name];
+  const released = readReleased(root, name);
+  const breaks = released ? differencesOf(name, released, record).breaks : [];
+  if (breaks.length > 0 && kind !== 'major')
+    throw new Error(`${breaks.join('\n')}\nonly a major release may break what the one before promised`);
+  return record;
+}
+
+function isReleasable(name: string): name is Releasable {
+  return releasables.some((known) => known === name);
 }
 
 function isKind(name: string | undefined): name is ReleaseKind {
   return releaseKinds.some((known) => known === name);
 }
 
-/** Returns the files that name the version, with the new one. Throws an Error that says what a file lacks. */
-function textsOf(deployable: ServiceName, version: string): Texts {
-  const folder = folderOf(deployable);
+/** Returns the texts of the files that name the version, with the new one. Throws an Error that says what a file lacks. */
+function textsOf(name: Releasable, folder: string, version: string): Record<string, string> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
-  const changelogFile = `${folder}/CHANGELOG.md`;
+  const changelogFile = join(folder, 'CHANGELOG.md');
   if (!existsSync(join(root, changelogFile))) throw new Error(`${changelogFile} is missing`);
   const date = new Date().toISOString().slice(0, 10);
   if (unreleasedIn(read(changelogFile)) === '')
     throw new Error(`${changelogFile}: nothing is under Unreleased; say there what the release changes`);
-  const edits: Record<string, (text: string) => string> = {
+  const edits: Edits = {
     [changelogFile]: (text) => releasedChangelog(text, version, date),
-    [`${folder}/package.json`]: (text) => manifestWith(text, version),
-    'package-lock.json': (text) => lockFileWith(text, folder, version),
-    'docker-compose.yml': (text) => composeWith(text, deployable, version),
+    [join(folder, 'package.json')]: (text) => manifestWith(text, version),
+    ...(name === 'platform' ? ofPlatform(version) : ofDeployable(name, folder, version)),
   };
   return Object.fromEntries(Object.entries(edits).map(([file, edit]) => [file, edit(read(file))]));
+}
+
+function ofDeployable(name: ServiceName, folder: string, version: string): Edits {
+  return {
+    'package-lock.json': (text) => lockFileWith(text, folder, version),
+    'docker-compose.yml': (text) => composeWith(text, name, version),
+    [chartVersions]: (text) => yamlWith(text, name, version),
+  };
+}
+
+/** The whole: with the chart, and with the images `provision` and `nats`, which `deploy` is the source of. */
+function ofPlatform(version: string): Edits {
+  return {
+    'deploy/package.json': (text) => manifestWith(text, version),
+    'package-lock.json': (text) =>
+      lockFileWith(lockFileWith(manifestWith(text, version), '', version), 'deploy', version),
+    'docker-compose.yml': (text) =>
+      ['provision', 'nats'].reduce((all, image) => composeWith(all, image, version, 'DEPLOY_VERSION'), text),
+    [`${chartFolder}/Chart.yaml`]: (text) => yamlWith(text, 'version', version),
+    [chartVersions]: (text) => yamlWith(text, 'provision', version),
+  };
 }
 
 /** Commits what `change` does to the files, and tags it. If git refuses, the files are as they were, and git's error is thrown. */

@@ -106,7 +106,7 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     for (const part of [
       `SERVICE: ${name} `,
       '<<: *process',
-      `image: customer-platform/${name}:\${${upper}_VERSION:-${version}}\n`,
+      `image: \${IMAGE_REGISTRY:-localhost/customer-platform}/${name}:\${${upper}_VERSION:-${version}}\n`,
       `//platform_${name}:\${ROLE_PASSWORD_${upper}:?`,
       `NATS_URL: nats://${name}:\${NATS_PASSWORD_${upper}:?`,
     ])
@@ -118,7 +118,9 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
   });
 
   it.each(['provision', 'nats'])('tags the image of %s, which is no deployable, with the version of deploy', (name) => {
-    expect(blocks.get(name)).toContain(`image: customer-platform/${name}:\${DEPLOY_VERSION:-${versionOf('deploy')}}\n`);
+    expect(blocks.get(name)).toContain(
+      `image: \${IMAGE_REGISTRY:-localhost/customer-platform}/${name}:\${DEPLOY_VERSION:-${versionOf('deploy')}}\n`,
+    );
   });
 
   it('has the control plane listen in a network of its own', () => {

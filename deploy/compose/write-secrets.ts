@@ -45,7 +45,10 @@ export function writeSecrets(file: string, addMissing: boolean): string[] {
   const found = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
   const names = missingSecrets(found ?? '');
   if (found !== undefined && !addMissing) {
-    const lacks = names.length === 0 ? 'has every secret' : `lacks ${names.join(', ')}: -- --add-missing adds them`;
+    const lacks =
+      names.length === 0
+        ? 'has every secret'
+        : `lacks ${names.join(', ')}: ${process.env.npm_lifecycle_event ? '-- ' : ''}--add-missing adds them`;
     throw new Error(`${file} is there already and was left as it is; it ${lacks}`);
   }
   const makers = secretMakers();
@@ -61,9 +64,12 @@ export function writeSecrets(file: string, addMissing: boolean): string[] {
 
 if (import.meta.main) {
   try {
-    const { values } = parseArgs({ options: { 'add-missing': { type: 'boolean', default: false } } });
-    const file = resolve(import.meta.dirname, '../../.env');
-    const folder = resolve(import.meta.dirname, '../proxy/private');
+    const root = resolve(import.meta.dirname, '../..');
+    const { values } = parseArgs({
+      options: { 'add-missing': { type: 'boolean', default: false }, folder: { type: 'string', default: root } },
+    });
+    const file = resolve(values.folder, '.env');
+    const folder = resolve(values.folder, 'deploy/proxy/private');
     if (writeCertificate(folder))
       console.log(`${folder}/certificates has a new certificate for localhost and 127.0.0.1`);
     const names = writeSecrets(file, values['add-missing']);

@@ -21,10 +21,18 @@ export async function freePort(): Promise<number> {
   throw new Error('no free TCP port between 20000 and 32000 on 127.0.0.1: stop something that listens there');
 }
 
-/** Returns whether this process has the port's name to itself now: an abstract socket of Linux, which ends with its process and leaves no file. */
+const reserved = new Set<number>();
+
+/**
+ * Returns whether this process has the port to itself now. On Linux an abstract socket says so to other processes; it ends with its process and
+ * leaves no file.
+ */
 async function reserve(port: number): Promise<boolean> {
-  const server = createServer().unref();
-  return await listens(server, { path: `\0customer-platform-port-${port}` });
+  if (process.platform === 'linux')
+    return await listens(createServer().unref(), { path: `\0customer-platform-port-${port}` });
+  const isNew = !reserved.has(port);
+  reserved.add(port);
+  return isNew;
 }
 
 function listens(server: Server, at: ListenOptions): Promise<boolean> {

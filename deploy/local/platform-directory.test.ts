@@ -54,7 +54,7 @@ describe("the platform's directory", () => {
     for (const password of [now.bus.calendar, now.REDIS_PASSWORD]) expect(password).toMatch(/^[\w-]{32}$/);
   });
 
-  it('keeps its ports and chooses again where one is taken', async () => {
+  it('keeps its ports and chooses again where one is taken, or given to something else', async () => {
     const first = await choosePorts(directory, ['calendar', 'cdp']);
     expect(await choosePorts(directory, ['calendar', 'cdp'])).toEqual(first);
     const taker = createServer().listen(first.cdp, '127.0.0.1');
@@ -63,6 +63,8 @@ describe("the platform's directory", () => {
     taker.close();
     expect(second.calendar).toBe(first.calendar);
     expect(second.cdp).not.toBe(first.cdp);
+    const third = await choosePorts(directory, ['calendar', 'cdp'], [second.cdp!]);
+    expect([third.calendar, third.cdp === second.cdp]).toEqual([second.calendar, false]);
   });
 
   it('deletes its data, not what a link in it leads to, and keeps the downloads', () => {

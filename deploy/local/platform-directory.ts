@@ -122,11 +122,15 @@ export function loadSecrets(directory: string, serviceNames: string[]): Secrets 
   return secrets;
 }
 
-/** Returns a port of 127.0.0.1 for each name: the one it had, unless that is in use. */
-export async function choosePorts(directory: string, names: string[]): Promise<Record<string, number>> {
+/** Returns a port of 127.0.0.1 for each name: the one it had, unless that is in use or among those that are `others`. */
+export async function choosePorts(
+  directory: string,
+  names: string[],
+  others: number[] = [],
+): Promise<Record<string, number>> {
   const file = join(directory, 'ports.json');
   const ports: Record<string, number> = { ...readJson<Record<string, number>>(file) };
-  const given = new Set<number>();
+  const given = new Set(others);
   for (const name of names) {
     let port = ports[name];
     while (port === undefined || given.has(port) || !(await portIsFree(port))) port = await freePort();

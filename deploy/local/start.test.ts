@@ -1,23 +1,30 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 
+const root = join(import.meta.dirname, '../..');
+/** A clone in which an installation or a start would fail, for want of files. */
+const clone = mkdtempSync(join(tmpdir(), 'clone-'));
+for (const file of ['scripts/start.sh', 'scripts/answer-start.mjs', 'deploy/local/start-options.mjs'])
+  cpSync(join(root, file), join(clone, file));
+afterAll(() => rmSync(clone, { recursive: true }));
+
+/** Runs `npm start` in that clone. */
 function start(args: string[], env: Record<string, string> = {}) {
-  return spawnSync(process.execPath, [join(import.meta.dirname, 'start.ts'), ...args], {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  });
+  const settings = { cwd: clone, encoding: 'utf8', env: { ...process.env, ...env } } as const;
+  return spawnSync('sh', ['scripts/start.sh', ...args], settings);
 }
 
 it.each(['--frsh', 'fresh', '--fresh=yes'])(
-  'npm start -- %s starts nothing and names the flags that there are',
+  'npm start -- %s installs and starts nothing and names the flags that there are',
   (flag) => {
     const { status, stdout } = start([flag]);
     expect(stdout).toMatch(/^Could not start: .+\n$/);
     expect(stdout).toContain(`"${flag}" is not understood`);
     expect(stdout).toContain(
-      'the flags are --fresh (begin with empty data), --no-demo (make no demo account), --help (print this',
+      'the flags are --fresh (begin with empty data), --no-demo (make no demo account), --json-logs (show',
     );
     expect(status).toBe(2);
   },
@@ -30,7 +37,7 @@ it('a port that is none starts nothing', () => {
 });
 
 it.each(['--help', '-h'])(
-  'npm start -- %s starts nothing and prints flags and settings with their defaults',
+  'npm start -- %s installs and starts nothing and prints flags and settings with their defaults',
   (flag) => {
     // A port that cannot be: whoever asks for help may have set it wrongly.
     const { status, stdout } = start([flag, '--no-demo'], { GATEWAY_PORT: 'none' });
@@ -47,9 +54,8 @@ it.each(['--help', '-h'])(
 );
 
 it('the usage names no setting that nothing reads', () => {
-  const root = join(import.meta.dirname, '../..');
   const read = ['docs/reference/config.md', ...globSync('deploy/local/**/*.ts', { cwd: root })]
-    .filter((file) => !file.endsWith('start-options.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(root, file), 'utf8'))
     .join('\n');
   const named = [...start(['--help']).stdout.matchAll(/^ {2}([A-Z][A-Z_]+) /gm)].map(([, name]) => name!);

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Demo, nextFreeTime, openDemo } from './demo/demo.ts';
+import { type Demo, openDemo } from './demo/demo.ts';
 import { describeSimulated, simulatedUrl } from './demo/simulated.ts';
 import { describeProcess, gateway, isUp, type Platform, readyFile, services } from './deployables.ts';
 import { portIsFree } from './local-port.ts';
@@ -10,16 +10,21 @@ import { busUrl, natsServer } from './servers/nats.ts';
 import { defaultPrefix } from './servers/nats-config.ts';
 import { postgresServer } from './servers/postgres.ts';
 import { redisServer } from './servers/redis.ts';
-import { type Options, readOptions, UsageError, usage } from './start-options.ts';
+import { ServerNotFound } from './servers/server-binary.ts';
+import { type Options, readOptions, UsageError, usage } from './start-options.mjs';
+import { readableLine } from './supervisor/log-line.ts';
 import type { ServerProcess } from './supervisor/managed-process.ts';
 import { createSupervisor, type Supervisor } from './supervisor/supervisor.ts';
+import { createTerminal } from './supervisor/terminal.ts';
 import { waitUntil } from './supervisor/wait-until.ts';
+import { welcome } from './welcome.ts';
 
 const database = 'platform';
 const names = services.map(({ name }) => name);
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const terminal = createTerminal(process.stdout);
+const say = terminal.write;
 
-/** Starts servers, provision, services, gateway and demo, in this order; returns the demo account, if any. */
+/** Starts the servers, provisions, starts services and gateway, makes the demo, in this order; returns the demo account, if any. */
 async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
   await platformDirectory.claimDirectory(directory, options.fresh);
   if (options.fresh) platformDirectory.deleteData(directory);
@@ -28,10 +33,13 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
   rmSync(readyFile(platform), { force: true });
   if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
   const processes = services.map((service) => describeProcess(service, platform));
-  await supervisor.start(options.demo ? [...processes, describeSimulated(platform)] : processes);
   // Another start may have taken the ports since: its gateway must not be mistaken for ours.
   await requireFreePorts(options);
-  await supervisor.start([describeProcess(gateway, platform)]);
+  // At once, because each mostly loads its modules; the gateway stops first, as what was started last.
+  await Promise.all([
+    supervisor.start(options.demo ? [...processes, describeSimulated(platform)] : processes),
+    supervisor.start([describeProcess(gateway, platform)]),
+  ]);
   const { gateway: gatewayUrl, admin } = entrances(options);
   // The command-line tool finds the control plane by it.
   platformDirectory.writeSecretJson(join(directory, 'addresses.json'), { gateway: gatewayUrl, admin });
@@ -65,7 +73,11 @@ async function requireFreePorts(options: Options): Promise<void> {
 
 /** Starts the servers that the environment does not name, and provisions the database. */
 async function startServers(supervisor: Supervisor, directory: string, options: Options): Promise<Platform> {
-  const ports = await platformDirectory.choosePorts(directory, ['postgres', 'nats', 'redis', 'simulated', ...names]);
+  const ports = await platformDirectory.choosePorts(
+    directory,
+    ['postgres', 'nats', 'redis', 'simulated', ...names],
+    [options.gatewayPort, options.adminPort],
+  );
   const roleNames = [gateway.name, ...names];
   const secrets = platformDirectory.loadSecrets(directory, roleNames);
   const place = (name: string) => ({
@@ -80,7 +92,7 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
     NATS_URL
       ? null
       : natsServer({ ...place('nats'), users: { prefix: BUS_PREFIX || defaultPrefix, passwords: secrets.bus } }),
-    REDIS_URL ? null : redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }),
+    REDIS_URL ? null : redisServer({ ...place('redis'), password: secrets.REDIS_PASSWORD }).catch(withoutRedis),
   ]);
   await supervisor.start([postgres, nats, redis].filter((server): server is ServerProcess => server !== null));
   const roles = roleNames.map((name) => ({ name, password: secrets.roles[name] ?? '' }));
@@ -90,7 +102,8 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
     directory,
     databaseUrl: postgres === null ? (DATABASE_URL ?? '') : databaseUrl(postgres.url, database),
     natsUrl: (name) => (nats === null ? (NATS_URL ?? '') : busUrl(nats.url, name, secrets.bus[name] ?? '')),
-    redisUrl: redis?.url ?? REDIS_URL ?? '',
+    // Without Redis nothing listens there.
+    redisUrl: redis?.url ?? (REDIS_URL || `redis://127.0.0.1:${ports.redis}`),
     gatewayPort: options.gatewayPort,
     adminPort: options.adminPort,
     ports,
@@ -98,37 +111,11 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
   };
 }
 
-async function welcome(options: Options, demo: Demo | null): Promise<string> {
-  const { gateway: url, admin } = entrances(options);
-  const lines = [
-    '',
-    `Ready: ${url}`,
-    `  docs     ${url}/docs   (OpenAPI: ${url}/v1/openapi.json)`,
-    `  console  ${admin}   (token: ADMIN_TOKEN in .platform/secrets.json; the API of operators is there too)`,
-  ];
-  if (demo === null) return [...lines, '  Press Ctrl-C to stop.', ''].join('\n');
-  const post = (path: string, body: object) =>
-    `  curl -X POST ${url}${path} -H 'Authorization: Bearer ${demo.keys.live}' \\\n` +
-    `    -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
-  const startsAt = await nextFreeTime(demo);
-  const { contact, booking_type } = demo.try;
-  lines.push(`  key      ${demo.keys.live}   (more in .platform/demo.json)`, '');
-  if (startsAt !== null)
-    lines.push(
-      'Book an appointment:',
-      post('/v1/calendar/appointments', { contact, booking_type, starts_at: startsAt }),
-    );
-  lines.push(
-    'Receive a webhook (any URL you control):',
-    post('/v1/webhooks', { url: 'http://127.0.0.1:9000/', events: ['appointment.*'] }),
-  );
-  if (demo.whatsapp)
-    lines.push(
-      'Ask its agent something, as a customer by WhatsApp, and see what it plans (AI and channel are simulated):',
-      '  npm run -s write-as-customer -- "Do you deliver on Saturdays?"',
-      `  curl '${url}/v1/agents/plans?status=awaiting' -H 'Authorization: Bearer ${demo.keys.live}'`,
-    );
-  return [...lines, '', 'Press Ctrl-C to stop. Your data is kept for the next npm start.', ''].join('\n');
+/** Goes on without Redis where it cannot be had: the gateway then limits rates by itself. Throws any other error. */
+function withoutRedis(error: unknown): null {
+  if (!(error instanceof ServerNotFound)) throw error;
+  say(`No Redis: rates are counted per process. ${error.message}`);
+  return null;
 }
 
 /** Handles signals. npm repeats the Ctrl-C that the terminal already sent: a second one within a second is ignored. */
@@ -154,7 +141,8 @@ async function main(): Promise<void> {
   }
   const directory = platformDirectory.openDirectory(resolve(import.meta.dirname, '../../.platform'));
   const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
-  const supervisor = createSupervisor({ write: say, colour });
+  const shown = options.jsonLogs ? (line: string) => line : readableLine;
+  const supervisor = createSupervisor({ write: say, shown, colour, progress: terminal.starting });
   let stopping = false;
   const end = async (exitCode: number, force = false) => {
     stopping = true;
@@ -169,7 +157,7 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => undefined); // a closed terminal must not prevent the servers from being stopped
   try {
     const demo = await bringUp(supervisor, directory, options);
-    say(await welcome(options, demo));
+    say(welcome({ ...entrances(options), directory, demo, env: process.env }));
   } catch (error) {
     if (stopping) return;
     say(`Could not start: ${(error as Error).message}`);

@@ -34,15 +34,19 @@ const forTests = ['testkit', 'client', 'deploy', 'contracts', 'service-kit', 'co
 const isAmong = (packages: string[] | 'any', specifier: string) =>
   packages === 'any' || packages.some((name) => `${specifier}/`.startsWith(`${scope}${name}/`));
 
+/** Rooms of which nothing runs in a process of the platform: what they import is installed with the packages of tests and builds. */
+const developed = ['packages/console', 'packages/docs-site', 'packages/testkit', 'bench'];
+
 /** Packages of others that a room's code may import: those that its package.json names. */
 const declared = new Map(Object.keys(rooms).map((folder) => [folder, declaredIn(folder)]));
 
 function declaredIn(folder: string): string[] {
   if (!existsSync(`${folder}/package.json`)) return [];
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest;
-  return Object.keys({ ...dependencies, ...optionalDependencies });
+  const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest;
+  const { dependencies, optionalDependencies, devDependencies } = manifest;
+  return Object.keys({ ...dependencies, ...optionalDependencies, ...(developed.includes(folder) && devDependencies) });
 }
-type Manifest = Partial<Record<'dependencies' | 'optionalDependencies', Record<string, string>>>;
+type Manifest = Partial<Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string>>>;
 
 /** Returns a sentence for each import of a file that its room must not have. */
 export function roomFaultsOf(room: string, { file, isTest, imports }: Source): string[] {

@@ -41,8 +41,8 @@ describe('a new version', () => {
       const compose = read('docker-compose.yml');
       expect(changedLines(compose, composeWith(compose, name, '98.7.6'))).toEqual([
         [
-          expect.stringContaining(`customer-platform/${name}:`),
-          `    image: customer-platform/${name}:\${${name.toUpperCase()}_VERSION:-98.7.6}`,
+          expect.stringContaining(`/${name}:`),
+          `    image: \${IMAGE_REGISTRY:-localhost/customer-platform}/${name}:\${${name.toUpperCase()}_VERSION:-98.7.6}`,
         ],
       ]);
     },

@@ -16,7 +16,7 @@ export function manifestWith(text: string, version: string): string {
   return replacedOnce(text, /^( {2}"version": )"[^"]*"/m, version, 'package.json states no version');
 }
 
-/** Returns the text of a package-lock.json with another version of the workspace in `folder`. Throws an Error if it has none there. */
+/** Returns the text of a package-lock.json with another version of the workspace in `folder`, '' for the root. Throws an Error if it has none there. */
 export function lockFileWith(text: string, folder: string, version: string): string {
   const start = text.indexOf(`\n    "${folder}": {\n`);
   const missing = `package-lock.json has no version of ${folder}`;
@@ -24,6 +24,13 @@ export function lockFileWith(text: string, folder: string, version: string): str
   const end = text.indexOf('\n    }', start);
   const entry = replacedOnce(text.slice(start, end), /^( {6}"version": )"[^"]*"/m, version, missing);
   return text.slice(0, start) + entry + text.slice(end);
+}
+
+/** Returns the text of a YAML file with another version at a key of its top level. Throws an Error if it has no such key. */
+export function yamlWith(text: string, key: string, version: string): string {
+  const line = new RegExp(`^${RegExp.escape(key)}: .*$`, 'm');
+  if (!line.test(text)) throw new Error(`"${key}: " is missing`);
+  return text.replace(line, `${key}: ${version}`);
 }
 
 function replacedOnce(text: string, pattern: RegExp, version: string, missing: string): string {
@@ -36,9 +43,9 @@ export function imageVariableOf(deployable: string): string {
   return `${deployable.toUpperCase()}_VERSION`;
 }
 
-/** Returns the text of docker-compose.yml with another default tag of a deployable's image. Throws an Error if it has no such image. */
-export function composeWith(text: string, deployable: string, version: string): string {
-  const [before, after] = [`image: customer-platform/${deployable}:\${${imageVariableOf(deployable)}:-`, '}'];
+/** Returns the text of docker-compose.yml with another default tag of an image. Throws an Error if it has no such image. */
+export function composeWith(text: string, image: string, version: string, variable = imageVariableOf(image)): string {
+  const [before, after] = [`/${image}:\${${variable}:-`, '}'];
   const start = text.indexOf(before);
   if (start < 0) throw new Error(`docker-compose.yml has no "${before}…${after}"`);
   const from = start + before.length;

@@ -48,15 +48,6 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
   return current;
 }
 
-/** Returns a free time of the demo's booking type a day ahead or later, which stays bookable while somebody reads on; null if there is none. */
-export async function nextFreeTime(demo: Demo): Promise<string | null> {
-  const from = new Date(Date.now() + 86_400_000).toISOString();
-  const url = `${demo.gateway}/v1/calendar/free-times?booking_type=${demo.try.booking_type}&from=${from}&limit=1`;
-  const response = await fetch(url, { headers: { authorization: `Bearer ${demo.keys.live}` } });
-  const body = (await response.json()) as { data?: { starts_at: string }[] };
-  return body.data?.[0]?.starts_at ?? null;
-}
-
 /** Returns the hook's URL at this start's gateway, or at PUBLIC_URL if that is set, as messaging shows it. */
 function atOrigin(gateway: string, { hook_url }: DemoChannel): string {
   return new URL(new URL(hook_url).pathname, process.env.PUBLIC_URL || gateway).href;

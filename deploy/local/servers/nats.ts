@@ -4,14 +4,15 @@ import { firstLine } from '../local-port.ts';
 import { writeSecretFile } from '../platform-directory.ts';
 import type { ServerProcess } from '../supervisor/managed-process.ts';
 import { authorizationBlock, busPermissions, pings } from './nats-config.ts';
-import { containerName, findServer, inContainer, type WantedServer } from './server-binary.ts';
+import { containerName, findServer, inContainer } from './server-binary.ts';
+import { natsSource, type Way } from './ways.mjs';
 
 /**
- * NATS with JetStream on 127.0.0.1, from 2.9 on.
+ * NATS with JetStream on 127.0.0.1.
  * @param directory holds its streams, configuration, log and process record
  * @param users the services' passwords and the prefix of their subjects; without it there is no authorization
  * @param cacheDirectory keeps a downloaded program
- * @throws Error that says what to install when no nats-server is available
+ * @throws ServerNotFound that says what to install when no nats-server is available
  */
 export async function natsServer(options: {
   directory: string;
@@ -19,10 +20,10 @@ export async function natsServer(options: {
   users?: { prefix: string; passwords: Record<string, string> };
   cacheDirectory: string;
   say?(line: string): void;
-  ways?: NonNullable<WantedServer['ways']>;
+  ways?: Way[];
 }): Promise<ServerProcess> {
   const { port, cacheDirectory, ways } = options;
-  const wanted = { program: 'nats-server', image: 'nats:2', cacheDirectory, say: options.say ?? (() => undefined) };
+  const wanted = { ...natsSource, cacheDirectory, say: options.say ?? (() => undefined) };
   const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
   mkdirSync(join(options.directory, 'streams'), { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);

@@ -23,15 +23,28 @@ import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { ServerProcess } from '../supervisor/managed-process.ts';
-import { processIdentity, signalProcess } from '../supervisor/process-record.ts';
+import { processIdentity, psFields, signalProcess } from '../supervisor/process-record.ts';
 import { waitUntil } from '../supervisor/wait-until.ts';
 
 type Owner = { uid: number; gid: number } | undefined;
 
+const majorVersion = '18';
+
 // The server refuses to run as root and changes into its data directory at start. Naming that directory by the
 // process's own working directory lets the unprivileged user work below folders that it may not enter, such as /root.
 const workingDirectory = '/proc/self/cwd';
-const majorVersion = '18';
+
+// macOS may lack C.UTF-8. Its server needs a locale in LC_ALL: to find one, macOS would start threads, and the server refuses to run with threads.
+const isMac = process.platform === 'darwin';
+const environment = () => ({
+  PATH: process.env.PATH ?? '/usr/bin:/bin',
+  TZ: 'UTC',
+  ...(isMac ? { LC_ALL: 'en_US.UTF-8' } : { LANG: 'C.UTF-8' }),
+});
+/** Everywhere texts are in the order of their code points, and letters are those of Unicode. */
+const localeOptions = isMac
+  ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-ctype=en_US.UTF-8']
+  : ['--locale=C.UTF-8'];
 
 /** Settings for a development machine with an SSD; durability (fsync, synchronous_commit) stays on. */
 const baseSettings = {
@@ -69,8 +82,12 @@ export async function postgresServer(options: {
   return {
     name: 'postgres',
     command: join(binaries, 'postgres'),
-    args: ['-D', workingDirectory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LANG: 'C.UTF-8', TZ: 'UTC' },
+    args: [
+      '-D',
+      owner === undefined ? data : workingDirectory,
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    env: environment(),
     cwd: data,
     owner,
     stopSignal: 'SIGINT', // fast shutdown: SIGTERM would wait for every client to disconnect
@@ -89,6 +106,7 @@ export async function postgresServer(options: {
 /** Returns the user that the server runs as when the caller is root: postgres if it exists, else nobody. */
 function unprivilegedOwner(): Owner {
   if (process.getuid?.() !== 0) return undefined;
+  if (process.platform !== 'linux') throw new Error('PostgreSQL cannot run as root: start without sudo');
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));
@@ -178,10 +196,11 @@ async function initialise(binaries: string, directory: string, owner: Owner): Pr
   mkdirSync(fresh, { mode: 0o700 });
   if (owner !== undefined)
     for (const path of [fresh, join(directory, 'password')]) chownSync(path, owner.uid, owner.gid);
-  const args = ['-D', workingDirectory, '--username=postgres', '--pwfile=../password', '--auth=scram-sha-256'];
-  await promisify(execFile)(join(binaries, 'initdb'), [...args, '--encoding=UTF8', '--locale=C.UTF-8'], {
+  const folder = owner === undefined ? fresh : workingDirectory;
+  const args = ['-D', folder, '--username=postgres', '--pwfile=../password', '--auth=scram-sha-256'];
+  await promisify(execFile)(join(binaries, 'initdb'), [...args, '--encoding=UTF8', ...localeOptions], {
     cwd: fresh,
-    env: { PATH: process.env.PATH, LANG: 'C.UTF-8', TZ: 'UTC' },
+    env: environment(),
     ...owner,
   });
   renameSync(fresh, join(directory, 'data'));
@@ -211,6 +230,7 @@ async function stopOrphan(data: string): Promise<void> {
 }
 
 function worksIn(pid: number, folder: string): boolean {
+  if (process.platform !== 'linux') return psFields(pid, 'command').includes(` -D ${folder} `);
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder && statSync(`/proc/${pid}`).isDirectory();
   } catch {

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { firstLine } from '../local-port.ts';
 import { writeSecretFile } from '../platform-directory.ts';
 import type { ServerProcess } from '../supervisor/managed-process.ts';
-import { containerName, findServer, inContainer, type WantedServer } from './server-binary.ts';
+import { containerName, findServer, inContainer } from './server-binary.ts';
+import { redisSource, type Way } from './ways.mjs';
 
 /**
  * Redis on 127.0.0.1, in memory only: it holds rate limits, which may be lost.
  * @param directory holds its configuration, log and process record
  * @param password of base64url characters; without it everybody on this machine may use the server
  * @param cacheDirectory keeps a downloaded program
- * @throws Error that says what to install when no redis-server is available
+ * @throws ServerNotFound that says what to install when no redis-server is available
  */
 export async function redisServer(options: {
   directory: string;
@@ -18,10 +19,10 @@ export async function redisServer(options: {
   password?: string;
   cacheDirectory: string;
   say?(line: string): void;
-  ways?: NonNullable<WantedServer['ways']>;
+  ways?: Way[];
 }): Promise<ServerProcess> {
   const { port, password, cacheDirectory, ways } = options;
-  const wanted = { program: 'redis-server', image: 'redis:8', cacheDirectory, say: options.say ?? (() => undefined) };
+  const wanted = { ...redisSource, cacheDirectory, say: options.say ?? (() => undefined) };
   const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);

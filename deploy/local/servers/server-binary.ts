@@ -1,11 +1,14 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { goFolder, hasApt, isExecutable, onPath, type ServerSource, type Way, waysOf, whatIsHere } from './ways.mjs';
 
 const run = promisify(execFile);
 const aptTimeoutMs = 300_000;
+const goTimeoutMs = 900_000;
+const trialTimeoutMs = 10_000;
 /** Runs one download at a time: they share the package lists, and apt's own lock is off. */
 let downloads: Promise<unknown> = Promise.resolve();
 
@@ -32,33 +35,31 @@ export interface WantedProgram {
   say(line: string): void;
 }
 
-/** Server to find, and the ways to try; one that fails falls through to the next. */
-export interface WantedServer extends WantedProgram {
-  image: string;
-  ways?: ('path' | 'debian' | 'container')[];
+/** Server to find, and the only ways to try if not all of them. */
+export interface WantedServer extends WantedProgram, ServerSource {
+  ways?: Way[];
 }
 
-/**
- * Finds a server: on PATH (and in Debian's folders of servers), else as a Debian package downloaded and unpacked without
- * root, else as a container image.
- * @throws Error that says what to install when none of these works
- */
+/** No way to get a server works here; the message says what to install. */
+export class ServerNotFound extends Error {}
+
+/** Finds a server by the ways of `waysOf`; a way that fails falls through to the next. Throws ServerNotFound. */
 export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
-  const ways = wanted.ways ?? ['path', 'debian', 'container'];
-  const refusals: string[] = [];
-  for (const way of ways) {
+  const { ways, refusal } = waysOf(wanted, whatIsHere(wanted, wanted.cacheDirectory));
+  const take = { path: fromPath, debian: fromDebian, go: fromGo, docker: fromDocker };
+  const failures: string[] = [];
+  for (const way of ways.filter((one) => wanted.ways?.includes(one) ?? true)) {
     try {
-      const found =
-        way === 'path' ? onPath(wanted.program) : way === 'debian' ? await fromDebian(wanted) : await image(wanted);
-      if (found !== null) return found;
+      return await take[way](wanted);
     } catch (error) {
-      refusals.push(`${way}: ${(error as Error).message.trim().split('\n').slice(-2).join(' ')}`);
+      failures.push(`\n  ${way}: ${lastLines(error)}`);
     }
   }
-  throw new Error(
-    `${wanted.program} was not found: install it (for example apt-get install ${wanted.program}), start Docker, ` +
-      `or set ${wanted.program === 'nats-server' ? 'NATS_URL' : 'REDIS_URL'}.${refusals.map((why) => `\n  ${why}`).join('')}`,
-  );
+  throw new ServerNotFound(refusal + failures.join(''));
+}
+
+function lastLines(error: unknown): string {
+  return (error as Error).message.trim().split('\n').slice(-2).join(' ');
 }
 
 /**
@@ -66,48 +67,40 @@ export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
  * @throws Error that says what to install when neither works
  */
 export async function findProgram(wanted: WantedProgram): Promise<Program> {
-  const refusal = (why: string) => {
+  const command = onPath(wanted.program);
+  if (command !== null) return { command, env: {} };
+  return await fromDebian(wanted).catch((error: Error) => {
     const packageName = wanted.debianPackage ?? wanted.program;
-    return new Error(`${wanted.program} was not found: install it (for example apt-get install ${packageName}).${why}`);
-  };
-  const found =
-    onPath(wanted.program) ??
-    (await fromDebian(wanted).catch((error: Error) => {
-      throw refusal(` ${error.message.trim().split('\n').slice(-2).join(' ')}`);
-    }));
-  if (found === null) throw refusal('');
-  return found;
+    throw new Error(
+      `${wanted.program} was not found: install it (for example apt-get install ${packageName}). ${lastLines(error)}`,
+    );
+  });
 }
 
-function onPath(program: string): Program | null {
-  const folders = [
-    ...(process.env.PATH ?? '').split(':'),
-    '/usr/sbin',
-    '/usr/local/sbin',
-    '/usr/local/bin',
-    '/usr/bin',
-  ];
-  const command = folders
-    .filter(Boolean)
-    .map((folder) => join(folder, program))
-    .find(isExecutable);
-  return command === undefined ? null : { command, env: {} };
+async function fromPath(wanted: WantedServer): Promise<Program> {
+  return await tried(wanted, { command: onPath(wanted.program) ?? wanted.program, env: {} });
 }
 
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+/** Returns a program that starts here and is new enough; throws what is wrong with it. */
+async function tried(
+  wanted: WantedProgram & { minimum?: readonly [number, number] },
+  program: Program,
+): Promise<Program> {
+  const { command, env } = program;
+  const { stdout } = await run(command, [wanted.versionArgument ?? '--version'], { env, timeout: trialTimeoutMs });
+  const [major, minor] = wanted.minimum ?? [0, 0];
+  const version = /(\d{1,3})\.(\d{1,3})/.exec(stdout);
+  const [foundMajor, foundMinor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
+  if (foundMajor < major || (foundMajor === major && foundMinor < minor))
+    throw new Error(`${command} is ${stdout.trim()}, and ${major}.${minor} or newer is needed`);
+  return program;
 }
 
-async function fromDebian(wanted: WantedProgram): Promise<Program | null> {
+async function fromDebian(wanted: WantedProgram): Promise<Program> {
   const packageName = wanted.debianPackage ?? wanted.program;
   const root = join(wanted.cacheDirectory, packageName);
   if (!existsSync(root)) {
-    if (onPath('apt-get') === null || onPath('dpkg-deb') === null) return null;
+    if (!hasApt()) throw new Error('this machine has no apt-get and dpkg-deb');
     downloads = downloads.catch(() => undefined).then(() => downloadPackage(wanted, root));
     await downloads;
   }
@@ -115,11 +108,23 @@ async function fromDebian(wanted: WantedProgram): Promise<Program | null> {
   if (command === undefined) throw new Error(`Debian's package ${packageName} holds no ${wanted.program}`);
   const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
   const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib'].map((folder) => join(root, folder));
-  const env = { LD_LIBRARY_PATH: libraries.join(':') };
-  const trial = spawnSync(command, [wanted.versionArgument ?? '--version'], { env, timeout: 10_000, encoding: 'utf8' });
-  if (trial.status !== 0)
-    throw new Error(`Debian's ${wanted.program} does not run here: ${trial.error?.message ?? trial.stderr}`);
-  return { command, env };
+  return await tried(wanted, { command, env: { LD_LIBRARY_PATH: libraries.join(':') } });
+}
+
+/** Builds a server with Go unless it was built before. */
+async function fromGo(wanted: WantedServer): Promise<Program> {
+  const folder = goFolder(wanted, wanted.cacheDirectory);
+  const program = { command: join(folder, wanted.program), env: {} };
+  const go = onPath('go');
+  const built = await tried(wanted, program).catch((error: Error) => {
+    if (go === null) throw error;
+    return null;
+  });
+  if (built !== null) return built;
+  wanted.say(`building ${wanted.goPackage} with Go (once; several minutes on a slow machine)`);
+  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
+  await run(go!, ['install', wanted.goPackage!], { env, timeout: goTimeoutMs });
+  return await tried(wanted, program);
 }
 
 /** Downloads the package and its missing dependencies, and unpacks them into root. */
@@ -173,10 +178,9 @@ function aptOptions(work: string, lists: string): string[] {
   return [...options, `Dir::Cache::archives=${join(work, 'archives')}`].flatMap((option) => ['-o', option]);
 }
 
-async function image(wanted: WantedServer): Promise<ServerBinary | null> {
-  if (onPath('docker') === null) return null;
-  await run('docker', ['info'], { timeout: 10_000 });
-  const known = await run('docker', ['image', 'inspect', wanted.image], { timeout: 10_000 }).then(
+async function fromDocker(wanted: WantedServer): Promise<ServerBinary> {
+  await run('docker', ['info'], { timeout: trialTimeoutMs });
+  const known = await run('docker', ['image', 'inspect', wanted.image], { timeout: trialTimeoutMs }).then(
     () => true,
     () => false,
   );
@@ -190,8 +194,10 @@ async function image(wanted: WantedServer): Promise<ServerBinary | null> {
 /** Returns how a server is run in a container of that name, which is removed before and after. */
 export function inContainer(name: string, env: Record<string, string>) {
   const remove = () => removeContainer(name);
-  // Docker's client reads its configuration from HOME.
-  return { command: 'docker', env: { ...env, HOME: process.env.HOME ?? '/' }, prepare: remove, cleanUp: remove };
+  // Docker's client reads its configuration from HOME, and where its engine is from DOCKER_HOST and the like.
+  const settings = Object.entries(process.env).filter(([name]) => /^(HOME$|DOCKER_|XDG_RUNTIME_DIR$)/.test(name));
+  const all = { ...env, ...(Object.fromEntries(settings) as Record<string, string>) };
+  return { command: 'docker', env: all, prepare: remove, cleanUp: remove };
 }
 
 /** Removes a container, running or not; does nothing if there is none of that name. */

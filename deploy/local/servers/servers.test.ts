@@ -8,7 +8,9 @@ import postgres from 'postgres';
 import { firstLine, freePort, portIsFree } from '../local-port.ts';
 import { type ServerProcess, spawnManaged, startServer } from '../supervisor/managed-process.ts';
 import {
+  identityByPs,
   processIdentity,
+  psFields,
   recordProcess,
   runningRecord,
   signalProcess,
@@ -19,7 +21,8 @@ import { busUrl, natsServer } from './nats.ts';
 import { busPermissions, passwordVariable } from './nats-config.ts';
 import { postgresServer } from './postgres.ts';
 import { redisServer } from './redis.ts';
-import { findProgram } from './server-binary.ts';
+import { findProgram, findServer, ServerNotFound } from './server-binary.ts';
+import { type Found, natsSource, redisSource, type Way, waysOf } from './ways.mjs';
 
 const root = mkdtempSync(join(tmpdir(), 'servers-'));
 const cacheDirectory = join(import.meta.dirname, '../../../.platform/debian'); // the launcher's, so that one download serves both
@@ -168,12 +171,71 @@ describe('NATS and Redis of our own', () => {
     expect(await firstLine(options.port, 'AUTH its-password\r\n')).toBe('+OK');
     await server.stop();
   }, 120_000);
+});
 
-  it('says what to install when a server is nowhere to be had', async () => {
-    const options = { directory: join(root, 'none'), port: 1, cacheDirectory, ways: [] };
-    await expect(redisServer(options)).rejects.toThrow(
-      /^redis-server was not found: .*apt-get install redis-server\), start Docker, or set REDIS_URL/,
+describe('a server that npm start gets for you', () => {
+  const bare: Found = {
+    platform: 'linux',
+    onPath: false,
+    debianUnpacked: false,
+    apt: false,
+    goBuilt: false,
+    go: false,
+    docker: false,
+  };
+  const mac = { platform: 'darwin', go: true, docker: true } as const;
+  it.each<[string, Partial<Found>, Way[], Way[]]>([
+    ['Debian', { apt: true }, ['debian'], ['debian']],
+    ['Debian that has it', { apt: true, onPath: true }, ['path', 'debian'], ['path', 'debian']],
+    ['Debian offline, with all caches', { debianUnpacked: true, goBuilt: true }, ['debian', 'go'], ['debian']],
+    ['Debian where Go built it before', { apt: true, goBuilt: true }, ['go', 'debian'], ['debian']],
+    ['Debian with all', { apt: true, go: true, docker: true }, ['debian', 'go', 'docker'], ['debian', 'docker']],
+    ['Fedora with Go and Docker', { go: true, docker: true }, ['go', 'docker'], ['docker']],
+    ['Fedora with Docker', { docker: true }, ['docker'], ['docker']],
+    ['macOS with Homebrew', { ...mac, onPath: true }, ['path', 'go', 'docker'], ['path', 'docker']],
+    ['macOS', mac, ['go', 'docker'], ['docker']],
+    ['macOS with a folder from Linux', { ...mac, debianUnpacked: true, apt: true }, ['go', 'docker'], ['docker']],
+    ['a machine with nothing', {}, [], []],
+  ])('on %s', (_, found, nats, redis) => {
+    expect(waysOf(natsSource, { ...bare, ...found }).ways).toEqual(nats);
+    expect(waysOf(redisSource, { ...bare, ...found }).ways).toEqual(redis);
+  });
+
+  it('else says what to install', () => {
+    expect(waysOf(natsSource, { ...bare, platform: 'darwin' }).refusal).toMatch(
+      /^nats-server was not found: install nats-server with brew, install Go .*, start Docker, or set NATS_URL/,
     );
+    expect(waysOf(redisSource, { ...bare, apt: true }).refusal).toMatch(
+      /^redis-server was not found: install redis-server with apt-get, start Docker, or set REDIS_URL/,
+    );
+  });
+
+  it('falls through a program that does not start or is too old, and says so', async () => {
+    const folder = join(root, 'programs');
+    mkdirSync(folder);
+    const fake = (name: string, script: string) => writeFileSync(join(folder, name), script, { mode: 0o755 });
+    const before = process.env.PATH;
+    process.env.PATH = `${folder}:${before}`;
+    const wanted = { ...natsSource, cacheDirectory: join(root, 'none'), say: () => undefined, ways: ['path' as const] };
+    try {
+      fake('nats-server', '#!/bin/sh\necho nats-server: v2.7.4\n');
+      await expect(findServer(wanted)).rejects.toThrow(/^ {2}path: .* is nats-server: v2\.7\.4, and 2\.9 or newer/m);
+      fake('nats-server', 'no program');
+      await expect(findServer(wanted)).rejects.toThrow(ServerNotFound);
+      fake('nats-server', '#!/bin/sh\necho nats-server: v2.10.0\n');
+      expect(await findServer(wanted)).toEqual({ command: join(folder, 'nats-server'), env: {} });
+      // Go writes the program into the folder that GOBIN names.
+      fake(
+        'go',
+        '#!/bin/sh\nmkdir -p "$GOBIN"\nprintf "#!/bin/sh\\necho v2.15.3\\n" >"$GOBIN/nats-server"\nchmod +x "$GOBIN/nats-server"\n',
+      );
+      const built = { command: join(root, 'none', 'go', 'v2.15.3', 'nats-server'), env: {} };
+      expect(await findServer({ ...wanted, ways: ['go'] })).toEqual(built);
+      rmSync(join(folder, 'go'));
+      expect(await findServer({ ...wanted, ways: ['go'] })).toEqual(built);
+    } finally {
+      process.env.PATH = before;
+    }
   });
 });
 
@@ -211,6 +273,10 @@ describe('a process that was written down', () => {
     const record = JSON.parse(readFileSync(file, 'utf8'));
     writeFileSync(file, JSON.stringify({ ...record, identity: 'an earlier start' }));
     expect(await stopRecorded(file, 1_000)).toBe(false);
+    // As on macOS, which has no /proc.
+    expect(identityByPs(process.pid)).toMatch(/^[A-Z][a-z]{2} [A-Z][a-z]{2} \d+ [\d:]{8} \d{4}$/);
+    expect(psFields(process.pid, 'command')).toContain(process.execPath);
+    expect(identityByPs(2 ** 22 + 1)).toBeNull();
     expect(signalProcess(2 ** 22 + 1, 'SIGTERM')).toBe(false);
   });
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { waitUntil } from './wait-until.ts';
@@ -19,13 +20,32 @@ function readText(file: string): string | null {
   }
 }
 
-/** Returns boot id and start time of a process; null when no such process runs (a zombie counts as ended) or there is no /proc. */
-export function processIdentity(pid: number): string | null {
+/** Returns what tells a process from a later one with the same id; null when no such process runs (a zombie counts as ended). */
+export const processIdentity = process.platform === 'linux' ? identityByProc : identityByPs;
+
+function identityByProc(pid: number): string | null {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return null;
   return `${readText('/proc/sys/kernel/random/boot_id')?.trim()}:${fields[19]}`;
+}
+
+/** As `processIdentity`, where there is no /proc: the time at which the process started, in whole seconds of UTC. */
+export function identityByPs(pid: number): string | null {
+  const [state = 'Z', ...start] = psFields(pid, 'stat', 'lstart').split(/\s+/);
+  return state === '' || state.startsWith('Z') ? null : start.join(' ');
+}
+
+/** Returns what ps says of a process, without headers; empty when no such process runs. */
+export function psFields(pid: number, ...fields: string[]): string {
+  const args = ['-ww', ...fields.flatMap((field) => ['-o', `${field}=`]), '-p', String(pid)];
+  const { stdout, error } = spawnSync('ps', args, {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+  });
+  if (error !== undefined) throw error;
+  return stdout.trim();
 }
 
 /** Writes the record of a process that was just started. */

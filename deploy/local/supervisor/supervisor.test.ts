@@ -2,9 +2,11 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readableLine } from './log-line.ts';
 import type { ManagedProcess } from './managed-process.ts';
 import { processIdentity, signalProcess } from './process-record.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
+import { createTerminal } from './terminal.ts';
 import { waitUntil } from './wait-until.ts';
 
 describe('the supervisor', () => {
@@ -122,10 +124,37 @@ describe('the supervisor', () => {
     expect(readFileSync(file('prepared'), 'utf8')).toBe('..');
   });
 
-  it("shows each line under its process's name", async () => {
-    await supervisor.start([script('calendar')]);
-    expect(await waitUntil(() => lines.length >= 2, 60_000)).toBe(true);
-    expect([...lines].sort()).toEqual(['calendar | careful', 'calendar | hello']);
+  it("shows each line under its process's name, one in JSON as text, and which processes are awaited", async () => {
+    const json = { level: 40, time: '2026-11-30T10:11:12.000Z', service: 'cdp', job: 'x', err: { message: 'gone' } };
+    const said: [string[], number][] = [];
+    supervisor = createSupervisor({
+      write: (line) => lines.push(line),
+      shown: readableLine,
+      progress: (waiting, all) => said.push([waiting, all]),
+    });
+    const printing = `console.log('${JSON.stringify({ ...json, msg: 'failed' })}'); console.log('{"level":40');`;
+    await supervisor.start([script('cdp', '', printing), script('crm')]);
+    expect(await waitUntil(() => lines.length >= 6, 60_000)).toBe(true);
+    const ofCdp = ['cdp | 10:11:12 warn  failed: gone job=x', 'cdp | careful', 'cdp | hello', 'cdp | {"level":40'];
+    expect([...lines].sort()).toEqual([...ofCdp, 'crm | careful', 'crm | hello']);
+    expect(said).toEqual([
+      [['cdp', 'crm'], 2],
+      [[expect.stringMatching(/^c/)], 2],
+    ]);
+  });
+
+  it('shows progress in one line of a terminal, elsewhere only what begins', () => {
+    const shown = (isTTY: boolean) => {
+      const texts: string[] = [];
+      const terminal = createTerminal({ isTTY, columns: 27, write: (text: string) => texts.push(text) });
+      terminal.starting(['cdp', 'crm'], 2);
+      terminal.starting(['crm'], 2);
+      terminal.write('line');
+      return texts;
+    };
+    expect(shown(false)).toEqual(['Starting cdp, crm\n', 'line\n']);
+    const clear = '\r\x1b[K';
+    expect(shown(true)).toEqual([`${clear}Starting cdp, crm`, `${clear}Starting crm (1 of 2 ready`, `${clear}line\n`]);
   });
 
   it('shows a log file of its own instead when there is one', async () => {

@@ -22,14 +22,20 @@ export interface Supervisor {
   kill(): Promise<void>;
 }
 
-/** @param options.write gets a line of output without its line end; drainMs, readyTimeoutMs in milliseconds */
+/**
+ * @param options.write gets a line of output without its line end; drainMs, readyTimeoutMs in milliseconds
+ * @param options.shown returns how a line that a process writes is shown; as it is unless given
+ * @param options.progress is called when a group begins to start and whenever one of its processes is ready, with the names of those that are not
+ */
 export function createSupervisor(options: {
   write(line: string): void;
+  progress?(waiting: string[], all: number): void;
+  shown?(line: string): string;
   colour?: boolean;
   drainMs?: number;
   readyTimeoutMs?: number;
 }): Supervisor {
-  const { write, colour = false, drainMs = 15_000, readyTimeoutMs = 180_000 } = options;
+  const { write, shown = (line) => line, colour = false, drainMs = 15_000, readyTimeoutMs = 180_000 } = options;
   const groups: Member[][] = [];
   const members = () => groups.flat();
   let stopping = false;
@@ -39,10 +45,19 @@ export function createSupervisor(options: {
       if (stopping) throw new Error('the platform is being stopped');
       const group = processes.map((managed, index) => {
         const label = colour ? `\x1b[${31 + ((members().length + index) % 6)}m${managed.name}\x1b[0m` : managed.name;
-        return new Member(managed, (line) => write(`${label} | ${line}`), write);
+        return new Member(managed, (line) => write(`${label} | ${shown(line)}`), write);
       });
       groups.push(group);
-      await Promise.all(group.map((member) => member.startFirst(readyTimeoutMs)));
+      const waiting = new Set(group.map(({ managed }) => managed.name));
+      const tell = () => waiting.size > 0 && options.progress?.([...waiting], group.length);
+      tell();
+      await Promise.all(
+        group.map(async (member) => {
+          await member.startFirst(readyTimeoutMs);
+          waiting.delete(member.managed.name);
+          tell();
+        }),
+      );
     },
     async stop() {
       stopping = true;

@@ -25,8 +25,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{/* Image of a deployable. Of: root, name, tag (empty: the version in its package.json). */}}
 {{- define "platform.image" -}}
 {{- $versions := .root.Files.Get "files/versions.yaml" | fromYaml }}
-{{- $image := printf "%s/%s:%s" .root.Values.image.prefix .name (.tag | default (index $versions .name)) }}
-{{- with .root.Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ $image }}
+{{- printf "%s/%s:%s" (.root.Values.image.registry | trimSuffix "/") .name (.tag | default (index $versions .name)) }}
 {{- end }}
 
 {{/*

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { deployableVersions, versionIn } from '../deployables.ts';
+
+/** How an image is built. */
+export interface ImageRecipe {
+  /** Name in the registry, such as `calendar`. */
+  name: string;
+  tag: string;
+  /** Arguments of `docker build` without the tag and the folder. */
+  args: string[];
+  /** Folder that is built, relative to the repository. */
+  context: string;
+}
+
+/** In front of the names of images that are built here: nothing is ever pulled from there. */
+export const localRegistry = 'localhost/customer-platform';
+
+/** Returns the recipes of all images: the one of all deployables, each single one, `provision`, and NATS with the platform's users. */
+export function imageRecipes(root: string, registry = process.env.IMAGE_REGISTRY || localRegistry): ImageRecipe[] {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  const revision = git('rev-parse', 'HEAD');
+  // BuildKit takes it as the time of the image, so that the same commit gives the same image.
+  const epoch = process.env.SOURCE_DATE_EPOCH || git('log', '-1', '--format=%ct');
+  const recipe = (name: string, version: string, context: string, ...args: string[]): ImageRecipe => ({
+    name,
+    tag: `${registry}/${name}:${version}`,
+    args: [
+      ...args,
+      ...['--build-arg', `SOURCE_DATE_EPOCH=${epoch}`],
+      ...['--label', `org.opencontainers.image.version=${version}`],
+      ...['--label', `org.opencontainers.image.revision=${revision}`],
+    ],
+    context,
+  });
+  const deployables = { platform: versionIn(root, '.'), ...deployableVersions(root) };
+  return [
+    ...Object.entries(deployables).map(([name, version]) =>
+      recipe(name, version, '.', '--file', 'deploy/Dockerfile', '--build-arg', `SERVICE=${name}`),
+    ),
+    recipe('nats', versionIn(root, 'deploy'), 'deploy/nats'),
+  ];
+}
