@@ -74,18 +74,6 @@ it('passes on all that came before the server closed the connection, also to a s
   expect((await readSlowly(socket)).equals(sent)).toBe(true);
 });
 
-it('passes on what comes in both ways, in its order, and the end of it', async () => {
-  const echo = createHttpsServer(certified);
-  echo.on('secureConnection', (socket: Socket) => {
-    socket.removeAllListeners('data');
-    socket.on('data', (bytes) => socket.write(bytes)).on('end', () => socket.end());
-  });
-  const socket = await dial(await portOf(echo));
-  const sent = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
-  socket.end(sent);
-  expect((await readSlowly(socket)).equals(sent)).toBe(true);
-});
-
 it('a dial ends whose server closes the connection before it is secure', async () => {
   const port = await portOf(createServer((socket) => void socket.end()));
   await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNRESET' });

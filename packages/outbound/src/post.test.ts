@@ -9,8 +9,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { closeLoopback, listen, poster, respondWith, serve, serveRaw } from '../test/loopback.ts';
 import { isSuccess, type Poster } from './post.ts';
 
-const dayMs = 86_400_000;
-
 afterEach(closeLoopback);
 
 const post = (url: string, client: Poster = poster(), poolKey = 'endpoint') =>
@@ -56,14 +54,6 @@ describe('one POST', () => {
     });
     const result = await post(await respondWith(302, { location: target }));
     expect([result.status, isSuccess(result), followed]).toEqual([302, false, 0]);
-  });
-
-  it.each([
-    ['120', 120_000],
-    ['172800', dayMs],
-    ['soon', undefined],
-  ])('Retry-After %s is told as %s ms', async (header, ms) => {
-    expect((await post(await respondWith(503, { 'retry-after': header }))).retryAfterMs).toBe(ms);
   });
 });
 

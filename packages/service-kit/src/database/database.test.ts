@@ -1,6 +1,6 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Database, inTransaction, openDatabase } from './database.ts';
+import { type Database, inTransaction, openDatabase, type Sql } from './database.ts';
 import { isDatabaseUnavailable } from './database-errors.ts';
 
 let platform: Platform;
@@ -36,6 +36,34 @@ it('a transaction tells of its first failure, also where the work ends with a la
     await tx`select 1`;
   });
   await expect(refused).rejects.toMatchObject({ code: '22012' });
+});
+
+it('statements that are sent with begin and commit are within the transaction: it keeps all or nothing', async () => {
+  await sql`create temporary table kept (n int primary key)`;
+  const writes = (last: number) =>
+    inTransaction(sql, async (tx) => await tx`insert into kept select n + 1 from kept returning n`, {
+      first: (tx) => tx`insert into kept values (1)`,
+      last: (tx, rows) => [tx`insert into kept select ${rows[0]!.n} + 1`, tx`insert into kept values (${last})`],
+    });
+  await expect(writes(2)).rejects.toMatchObject({ code: '23505' });
+  expect(await sql`select n from kept`).toEqual([]);
+  expect(await writes(4)).toMatchObject([{ n: 2 }]);
+  expect(await sql`select n from kept order by n`).toMatchObject([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+});
+
+it('after a burst what comes alone goes by one connection, and the others become idle', async () => {
+  const wide = openDatabase(platform.env('crm').DATABASE_URL!, { pool: 3, service: 'crm' });
+  const read = (from: Sql) => from<{ pid: number }[]>`select pg_backend_pid() as pid`.then(([row]) => row!.pid);
+  const all = Promise.withResolvers<void>();
+  const burst = new Set<number>();
+  const transaction = async (tx: Sql) => {
+    if (burst.add(await read(tx)).size === 3) all.resolve();
+    await all.promise;
+  };
+  await Promise.all([1, 2, 3].map(() => inTransaction(wide, transaction)));
+  const later = new Set([await read(wide), await read(wide), await read(wide)]);
+  await wide.end({ timeout: 0 });
+  expect(later.size).toBe(1);
 });
 
 it('a statement after one that broke off amid its rows gets its own rows, and no gap before them', async () => {

@@ -109,18 +109,30 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
   );
 }
 
+/** A statement that has not been sent yet. */
+export type Unsent = postgres.PendingQuery<postgres.Row[]>;
+
+/** Statements of a transaction that are sent without waiting for a result, in their order: a round trip less each. */
+interface Unawaited<Result> {
+  /** Between begin and the statements of the work. */
+  first?: (tx: Sql) => Unsent;
+  /** In front of commit, which PostgreSQL makes a rollback if one of them fails. */
+  last?: (tx: Sql, result: Result) => readonly Unsent[];
+}
+
 /**
- * Runs `work` in one transaction (read committed), after the statement `first`, which is sent with its begin; commits when it resolves, rolls back when
- * it throws or a statement of it failed. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
+ * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement failed. Its first statement is
+ * sent together with begin. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
  */
 export async function inTransaction<Result>(
   sql: Database,
   work: (tx: Sql) => Promise<Result>,
-  first?: (tx: Sql) => PromiseLike<unknown>,
+  { first, last }: Unawaited<Result> = {},
 ): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
   let isOver = false;
+  let hasEnded = false;
   let fault: { error: unknown } | undefined;
   const tx = statements((statement) => {
     if (isOver)
@@ -130,16 +142,27 @@ export async function inTransaction<Result>(
       else fault ??= { error };
     });
   });
-  try {
-    await Promise.all([tx.unsafe('begin'), first?.(tx)]);
-    if (isPooled && statementMs !== usualStatementMs)
-      await tx`select set_config('statement_timeout', ${String(statementMs)}, true)`;
-    const result = await work(tx);
+  const throwFault = () => {
     if (fault) throw fault.error;
-    await tx.unsafe('commit');
+  };
+  try {
+    tx.unsafe('begin').execute();
+    if (isPooled && statementMs !== usualStatementMs)
+      tx`select set_config('statement_timeout', ${String(statementMs)}, true)`.execute();
+    first?.(tx).execute();
+    const result = await work(tx);
+    throwFault();
+    for (const statement of last?.(tx, result) ?? []) statement.execute();
+    // The connection may have ended by the fault.
+    await tx.unsafe('commit').catch((error: unknown) => {
+      throwFault();
+      throw error;
+    });
+    hasEnded = true;
+    throwFault();
     return result;
   } catch (error) {
-    if (!connection.isGone) await tx.unsafe('rollback').catch(() => undefined);
+    if (!connection.isGone && !hasEnded) await tx.unsafe('rollback').catch(() => undefined);
     // 25P02: a statement behind the one that failed.
     throw fault && (error as { code?: unknown }).code === '25P02' ? fault.error : error;
   } finally {

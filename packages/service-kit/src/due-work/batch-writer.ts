@@ -17,6 +17,8 @@ export interface BatchWriterOptions<Item> {
   log: Logger;
   /** Items at most in one call of `write`. */
   maxBatch: number;
+  /** Least time between rounds of writing, in milliseconds; what comes alone is written at once. */
+  gatherMs?: number;
   /** Returns how many of the first items may be written together, 1 at least; all unless given. */
   together?(items: readonly Item[]): number;
   /** Writes items, all or none of them, but those that it returns: another transaction has the lock that they need, and all that need it are returned. */
@@ -26,7 +28,7 @@ export interface BatchWriterOptions<Item> {
 }
 
 /**
- * Writes what is added in sets: all that came since the last transaction in one, so that many commit together. What cannot be written now
+ * Writes what is added in sets: all that came since the last transaction, or within `gatherMs`, in one, so that many commit together. What cannot be written now
  * is kept and written later, in its order; an item that cannot be written at all keeps no other from being written, nor
  * does one whose lock another transaction has, unless a whole batch of them does.
  */
@@ -40,9 +42,9 @@ export class BatchWriter<Item> {
   constructor(options: BatchWriterOptions<Item>) {
     this.#options = options;
     this.#most = options.maxBatch;
-    const { name, log } = options;
+    const { name, log, gatherMs = 0 } = options;
     const pauseMs = () => (this.#waiting.length > 0 ? lockedRetryMs : everyMs);
-    this.#loop = new WakeLoop(name, { everyMs: pauseMs, slowestRetryMs, log }, () => this.#writeAll());
+    this.#loop = new WakeLoop(name, { everyMs: pauseMs, slowestRetryMs, gatherMs, log }, () => this.#writeAll());
   }
 
   /** Number of items that wait to be written. */
@@ -69,13 +71,15 @@ export class BatchWriter<Item> {
 
   async #writeAll(): Promise<undefined> {
     const { maxBatch, together = (items) => items.length, write, refused } = this.#options;
-    while (this.#waiting.length > 0) {
-      const first = this.#waiting.slice(0, this.#most);
+    // What is added meanwhile gathers for the next round.
+    for (let left = this.#waiting.length; left > 0; ) {
+      const first = this.#waiting.slice(0, Math.min(left, this.#most));
       const batch = first.slice(0, together(first));
       try {
         const locked = await write(batch);
         // None overtakes another that needs the same lock.
         this.#waiting = [...locked, ...this.#waiting.slice(batch.length)];
+        left -= batch.length - locked.length;
         this.#most = Math.min(this.#most + Math.ceil(maxBatch / 8), maxBatch);
         if (locked.length === batch.length) return;
       } catch (error) {
@@ -84,6 +88,7 @@ export class BatchWriter<Item> {
         if (isUnavailable(error) || isTemporaryFailure(error)) throw error;
         if (batch.length > 1) continue;
         this.#waiting = this.#waiting.slice(1);
+        left--;
         refused(batch[0]!, error);
       }
     }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   platform = await startPlatform({ services: ['crm'] });
   sql = platform.database('crm');
   await sql`create table alarms (id integer primary key, due_at timestamptz)`;
-  await sql`create table notes (id integer primary key)`;
+  await sql`create table notes (id integer primary key, account_id uuid)`;
 });
 beforeEach(async () => {
   nowMs = Date.now();
@@ -114,7 +114,7 @@ it('a look that fails is made again', async () => {
     },
   );
   await waitFor('the first rounds', () => failing.rounds > 0 && seen.rounds > 0);
-  await sql`create table nowhere (id integer)`;
+  await sql`create table nowhere (id integer, account_id uuid)`;
   await put(1, 0);
   await waitFor('the alarm', () => seen.rung === 1);
   await sql`drop table nowhere`;

@@ -118,7 +118,7 @@ async function runOnce<Resources, Result>(
     const real = clocks.real();
     const now = clocks.now(real);
     const nowOf = (id: string) => clocks.nowOf(id, real);
-    const returned = await work({
+    return await work({
       tx,
       now,
       log,
@@ -136,10 +136,11 @@ async function runOnce<Resources, Result>(
         return count;
       },
     });
-    await writeOutbox(tx, events);
-    return returned;
   };
-  const result = await inTransaction(sql, run, accountId === undefined ? undefined : holdOfChanges(accountId));
+  const result = await inTransaction(sql, run, {
+    ...(accountId === undefined ? {} : { first: holdOfChanges(accountId) }),
+    last: (tx) => (events.length > 0 ? [writeOutbox(tx, events)] : []),
+  });
   if (events.length + written > 0) context.eventsCommitted();
   context.watch.lookSoon();
   return result;

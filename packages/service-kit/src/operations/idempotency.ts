@@ -1,7 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@customer-platform/contracts/core';
-import type { Sql } from '../database/database.ts';
+import postgres from 'postgres';
+import type { Sql, Unsent } from '../database/database.ts';
 import { lockNumber } from '../database/locks.ts';
 import { FairPermits } from '../fairness/fair-permits.ts';
 import { limitReached } from '../telemetry/limits.ts';
@@ -67,23 +68,26 @@ export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Pro
   return undefined;
 }
 
-/** Stores the response in the transaction that made it. Throws KeyRunning where another one stored one for the key first, which is replayed then. */
-export async function storeResponse(
-  tx: Sql,
-  claim: IdempotencyClaim,
-  response: StoredResponse,
-  now: Date,
-): Promise<void> {
+/**
+ * Stores the response in the transaction that made it. It fails where another one stored one for the key first, which is replayed then:
+ * `isStoredAlready` knows the error.
+ */
+export function storeResponse(tx: Sql, claim: IdempotencyClaim, response: StoredResponse, now: Date): Unsent {
   const { accountId, method, path, key, fingerprint, seal } = claim;
   const body = seal ? seal.seal(response) : response.body;
-  const rows = await tx`
+  // The words cannot be read as a number, which says what happened without a value of the row.
+  return tx`
     insert into idempotency as known (account_id, method, path, key, fingerprint, status, answer, created_at)
     values (${accountId}, ${method}, ${path}, ${key}, ${fingerprint}, ${response.status}, ${body}, ${now})
     on conflict (account_id, method, path, key) do update
-      set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
-      where known.created_at <= ${new Date(now.getTime() - retentionMs)}
-    returning 1`;
-  if (rows.length === 0) throw new KeyRunning();
+      set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at,
+        status = case when known.created_at <= ${new Date(now.getTime() - retentionMs)} then excluded.status
+          else left('stored already' || known.method, 14)::smallint end`;
+}
+
+/** Returns whether `storeResponse` failed because the key has a response. */
+export function isStoredAlready(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === '22P02' && error.message.includes('stored already');
 }
 
 /** Encrypts responses that show a secret before they are stored, and reads them back; a refusal shows none and stays as it is. */

@@ -3,7 +3,7 @@ import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, inTransaction } from '../database/database.ts';
 import { lockNumber } from '../database/locks.ts';
-import { claimKey, KeyRunning } from './idempotency.ts';
+import { claimKey, isStoredAlready, KeyRunning, storeResponse } from './idempotency.ts';
 
 let platform: Platform;
 let sql: Database;
@@ -66,6 +66,20 @@ it('a key is stored for a path of any length', async () => {
   expect((await send()).status).toBe(404);
   const again = await send();
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
+});
+
+it('a response is stored once in 24 hours, and the second says so without words of the first', async () => {
+  const { id } = await platform.account();
+  const claim = { accountId: id, method: 'POST', path: '/', key: 'k', fingerprint: Buffer.alloc(32), seal: undefined };
+  const store = (body: string, now: Date) =>
+    inTransaction(sql, async (tx) => void (await storeResponse(tx, claim, { status: 201, body }, now)));
+  const [now, nextDay] = [new Date(), new Date(Date.now() + 24 * 3_600_000)];
+  await store('first', now);
+  const error: unknown = await store('second', now).catch((failure: unknown) => failure);
+  expect(isStoredAlready(error)).toBe(true);
+  expect({ ...(error as Error) }).not.toHaveProperty('detail');
+  await store('third', nextDay);
+  expect(await sql`select answer from idempotency where account_id = ${id}`).toEqual([{ answer: 'third' }]);
 });
 
 it('a refusal has its code in a header, also where it is stored under a key, and where it is a replay', async () => {

@@ -18,6 +18,7 @@ import {
   claimKey,
   type IdempotencyClaim,
   idempotencyKey,
+  isStoredAlready,
   KeyRunning,
   storeResponse,
   waitForKey,
@@ -51,7 +52,7 @@ export async function write<Resources>(
       return served;
     } catch (error) {
       work = error instanceof PrefetchNeeded ? error.work : undefined;
-      if (error instanceof KeyRunning) {
+      if (error instanceof KeyRunning || isStoredAlready(error)) {
         waitedSinceMs ||= performance.now();
         await waitForKey(account.id, waitedSinceMs, ++waits);
       } else if (!work && (!isTransactionConflict(error) || ++rollbacks === maxAttempts)) throw error;
@@ -88,7 +89,10 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
   const commitsByItself = call.claim === undefined && implementation.isOneStatement === true;
   const served = commitsByItself
     ? await work(context.sql)
-    : await inTransaction(context.sql, work, holdOfChanges(call.account.id));
+    : await inTransaction(context.sql, work, {
+        first: holdOfChanges(call.account.id),
+        last: (tx, served) => kept(tx, call, served, events),
+      });
   if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();
     context.watch.lookSoon();
@@ -97,7 +101,7 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
   return served;
 }
 
-/** Claims the key, runs the operation and stores what it comes to. */
+/** Claims the key and runs the operation. */
 async function runIn<Resources>(
   tx: Sql,
   call: Write<Resources>,
@@ -105,14 +109,18 @@ async function runIn<Resources>(
   events: OutboxRow[],
 ): Promise<ServedResponse> {
   const { steps, claim } = call;
-  const real = steps.context.clocks.real();
-  const known = claim && (await claimKey(tx, claim, real));
+  const known = claim && (await claimKey(tx, claim, steps.context.clocks.real()));
   if (known) return { ...known, isReplay: true };
   const result = await steps.run(call, tx, now, events);
   const { status } = steps.operation;
-  const response = { status, body: status === 204 ? null : JSON.stringify(result), isReplay: false };
-  await Promise.all([claim && storeResponse(tx, claim, response, real), writeOutbox(tx, events)]);
-  return response;
+  return { status, body: status === 204 ? null : JSON.stringify(result), isReplay: false };
+}
+
+/** The statements that keep what an operation came to: its response under the key, and its events. */
+function kept<Resources>(tx: Sql, { steps, claim }: Write<Resources>, served: ServedResponse, events: OutboxRow[]) {
+  if (served.isReplay) return [];
+  const response = claim && [storeResponse(tx, claim, served, steps.context.clocks.real())];
+  return [...(response ?? []), ...(events.length > 0 ? [writeOutbox(tx, events)] : [])];
 }
 
 /** Returns whether the same request gets the same refusal: not where it may be sent again, or its key is at fault. */

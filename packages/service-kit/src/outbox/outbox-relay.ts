@@ -83,7 +83,10 @@ export class OutboxRelay {
     // A bus that has stopped responding is waited for without a transaction.
     await this.#bus.ready();
     await this.#noteServer();
-    return await inTransaction(this.#sql, async (tx) => await this.#publishIn(tx, paused));
+    const { hasMore } = await inTransaction(this.#sql, (tx) => this.#publishIn(tx, paused), {
+      last: (tx, { carried }) => (carried.length > 0 ? [movePublished(tx, carried)] : []),
+    });
+    return hasMore;
   }
 
   /** Has what was published last sent again where NATS was started again: if its machine lost power, it may lack what it had acknowledged. */
@@ -91,11 +94,13 @@ export class OutboxRelay {
     const server = this.#bus.server();
     if (server === undefined || server === this.#server) return;
     const isSentAgain = await noteServer(this.#sql, server);
+    // At the start of a process NATS may have stopped and started in order together with it.
+    const level = this.#server === undefined ? 'info' : 'warn';
     this.#server = server;
-    if (isSentAgain) this.#log.warn('NATS was started again; what was published in the minutes before is sent again');
+    if (isSentAgain) this.#log[level]('NATS was started again; what was published in the minutes before is sent again');
   }
 
-  async #publishIn(tx: Sql, paused: readonly string[]): Promise<boolean> {
+  async #publishIn(tx: Sql, paused: readonly string[]) {
     // Sent together: the lock is there before the rows are looked for.
     const [, { rows, isCut, last }] = await Promise.all([
       lockRelay(tx),
@@ -104,9 +109,9 @@ export class OutboxRelay {
     this.#lastAccount = last;
     // Behind the last account the next look begins with the first.
     const hasMore = isCut || last !== undefined;
-    if (rows.length === 0) return hasMore;
-    const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const carried: StoredRow[] = [];
+    if (rows.length === 0) return { hasMore, carried };
+    const results = await Promise.allSettled(rows.map((row) => this.#publish(row)));
     const refused: RefusedRow[] = [];
     let left: unknown;
     for (const [index, result] of results.entries()) {
@@ -118,10 +123,9 @@ export class OutboxRelay {
     // Where nothing goes, it is the bus: the round is repeated. Where the connection broke on the way, the rest goes first in the next one: later changes must not overtake it.
     if (left !== undefined && carried.length + refused.length === 0) throw left;
     if (left !== undefined) this.#seat.failed(left);
-    await movePublished(tx, carried);
     await this.#setBack(tx, refused);
     // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
-    return hasMore;
+    return { hasMore, carried };
   }
 
   /** Has rows that the bus refused for what they are wait for their next try, or be dead. */

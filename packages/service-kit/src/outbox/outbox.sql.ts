@@ -1,4 +1,4 @@
-import type { Sql } from '../database/database.ts';
+import type { Sql, Unsent } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
 import type { Fragment } from '../database/queue-rows.ts';
 import { hasFailed, type KeyedRows } from '../due-work/due-rows.ts';
@@ -96,11 +96,10 @@ export const outboxRows: KeyedRows = {
 };
 
 /** Moves events that the bus has to those that were published. */
-export async function movePublished(tx: Sql, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length === 0) return;
+export function movePublished(tx: Sql, rows: readonly StoredRow[]): Unsent {
   const accounts = rows.map((row) => row.account_id);
   const sequences = rows.map((row) => row.sequence);
-  await tx`
+  return tx`
     with moved as (
       delete from outbox using unnest(${accounts}::uuid[], ${sequences}::bigint[]) as k (account_id, sequence)
       where outbox.account_id = k.account_id and outbox.sequence = k.sequence returning outbox.*

@@ -6,7 +6,7 @@ import {
   type EventData,
   type EventDefinition,
 } from '@customer-platform/contracts/core';
-import type { Sql } from '../database/database.ts';
+import type { Sql, Unsent } from '../database/database.ts';
 import { activeTrace, type TraceHeaders } from '../telemetry/telemetry.ts';
 import { formatInstant } from '../values/zoned-time.ts';
 import type { OutboxRow } from './outbox.sql.ts';
@@ -63,9 +63,8 @@ function tooLarge(kind: string): ApiError {
 }
 
 /** Writes rows in the transaction that `tx` is: one statement for any number. */
-export async function writeOutbox(tx: Sql, rows: OutboxRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await tx`
+export function writeOutbox(tx: Sql, rows: readonly OutboxRow[]): Unsent {
+  return tx`
     insert into outbox (account_id, id, kind, audience, envelope, trace)
     select account_id, id, kind, audience, envelope, trace::jsonb
     from unnest(${rows.map((row) => row.account_id)}::uuid[], ${rows.map((row) => row.id)}::uuid[],

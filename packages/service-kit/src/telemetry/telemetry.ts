@@ -43,7 +43,8 @@ export function metricsEnabled(): boolean {
 
 /**
  * Starts traces and metrics over OTLP/HTTP where `endpoint` is set, and metrics for Prometheus where OTEL_METRICS_EXPORTER has it; the
- * SDK is not even loaded otherwise. It takes everything else from its own OTEL_… variables. Returns a function that flushes and stops.
+ * SDK is not even loaded otherwise. Returns a function that flushes and stops.
+ * @throws Error that names an OTEL_… variable whose value is not supported
  */
 export async function startTelemetry(
   endpoint: string | undefined,
@@ -57,27 +58,19 @@ export async function startTelemetry(
   if (!endpoint) exporters.delete('otlp');
   const hasMetrics = exporters.size > 0 && !exporters.has('none');
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || !(endpoint || hasMetrics)) return async () => undefined;
-  const { startNodeSdk } = await import('@opentelemetry/sdk-node');
-  env.OTEL_METRICS_EXPORTER = hasMetrics ? [...exporters].join(',') : 'none';
-  env.OTEL_LOGS_EXPORTER ||= 'none';
-  env.OTEL_EXPORTER_OTLP_PROTOCOL ||= 'http/protobuf';
-  env.OTEL_NODE_RESOURCE_DETECTORS ||= 'service,host';
-  const sdk = startNodeSdk({
-    logLevel: 'none',
-    resourceAttributes: {
-      'service.name': service,
-      'service.version': version,
-      'service.instance.id': processInstance,
-    },
-    ...(endpoint ? {} : { spanProcessors: [] }),
-  });
-  diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   tracing = endpoint !== undefined && env.OTEL_TRACES_EXPORTER !== 'none';
   measuring = hasMetrics;
+  diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  const { startSdk } = await import('./sdk.ts');
+  const stop = await startSdk({
+    attributes: { 'service.name': service, 'service.version': version, 'service.instance.id': processInstance },
+    traces: tracing,
+    metrics: hasMetrics ? [...exporters] : [],
+  });
   return async () => {
     // The collector may have stopped before, as the gateway has with its own: that is no news, and nobody waits for retries.
     diag.disable();
-    await withTimeout(flushMs, sdk.shutdown()).catch(() => undefined);
+    await withTimeout(flushMs, stop()).catch(() => undefined);
   };
 }
 
@@ -85,6 +78,8 @@ export async function startTelemetry(
 const flushMs = 2_000;
 /** Interval at which problems of the SDK are logged, such as a collector that is unavailable: they come with every export. */
 const quietMs = 60_000;
+/** Age of a process, in milliseconds, from which a collector that refuses connections is logged: one that starts with it is not there yet. */
+const startMs = 30_000;
 
 function quietLogger(log: Logger) {
   let quietUntilMs = 0;
@@ -92,6 +87,7 @@ function quietLogger(log: Logger) {
   const tell = (message: unknown) => {
     // The collector has the rest of the export, and counts what it left out: a large trace has more spans than it keeps.
     if (String(message).startsWith('Received Partial Success')) return;
+    if (performance.now() < startMs && String(message).includes('ECONNREFUSED')) return;
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + quietMs;
     log.warn({ detail: String(message).slice(0, 1_000) }, 'telemetry is not exported');

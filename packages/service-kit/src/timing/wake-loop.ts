@@ -1,8 +1,12 @@
+import { ApiError } from '@customer-platform/contracts/core';
 import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
 import { backoffMs } from '../values/backoff.ts';
 
 const rounds = meter.createCounter('platform.loop.rounds', { description: 'Rounds of background loops.' });
+
+/** Failures in a row that are not logged where another service is unavailable: what starts or restarts is back before, within 13 s. */
+const quietFailures = 6;
 
 /** Pace of a loop. */
 interface Pace {
@@ -14,8 +18,8 @@ interface Pace {
 
 /**
  * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
- * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged and comes
- * again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after
+ * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged (if another service is unavailable, from
+ * the seventh in a row) and comes again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after
  * the last one at the earliest: what is woken for many times in a row is done in one, and what comes alone at once. `everyMs` may be a function, which is asked after each round;
  * an infinite time is that of a wake.
  */
@@ -52,16 +56,19 @@ export class WakeLoop {
   async #run(): Promise<void> {
     await Promise.resolve(); // whoever makes the loop has it before the first round
     const { everyMs, slowestRetryMs, gatherMs = 0 } = this.#pace;
-    for (let failures = 0; !this.#isStopping; ) {
+    for (let failures = 0, isLogged = false; !this.#isStopping; ) {
       this.#isWoken = false;
       rounds.add(1, { loop: this.#name });
       let hasMore: boolean | undefined = false;
       try {
         hasMore = await this.#work();
         failures = 0;
+        isLogged = false;
       } catch (error) {
         failures++;
-        if (failures === 1 || failures % 30 === 0) {
+        const mayPass = error instanceof ApiError && error.status === 503 && failures <= quietFailures;
+        if (!mayPass && (!isLogged || failures % 30 === 0)) {
+          isLogged = true;
           this.#log.error({ err: error, failures }, 'a round of work failed; it is tried again');
         }
       }

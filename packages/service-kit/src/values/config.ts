@@ -62,7 +62,7 @@ export const baseConfig = z.object({
     .meta({ description: 'Least severe level that is logged.' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: text.meta({
     description:
-      'OTLP/HTTP collector for traces and metrics; there are no traces without it. Other OTEL_… variables are those of the OpenTelemetry SDK.',
+      'OTLP/HTTP collector for traces and metrics; there are no traces without it. Read as OpenTelemetry says are also OTEL_EXPORTER_OTLP_… (over HTTP), OTEL_BSP_…, OTEL_METRIC_EXPORT_… and OTEL_RESOURCE_ATTRIBUTES.',
   }),
   OTEL_TRACES_SAMPLER: text.meta({
     description:

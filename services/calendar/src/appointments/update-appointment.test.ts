@@ -84,12 +84,6 @@ describe('changing an appointment', () => {
     expect((await patch({ notes: '😀'.repeat(5_000) })).status).toBe(200);
   });
 
-  it.each(['notes', 'location', 'meeting_link', 'mode'])('refuses null for %s, which is no text', async (field) => {
-    const { patch, path, desk } = await booked();
-    expect(await patch({ [field]: null })).toMatchObject(invalid(field));
-    expect(await desk.get(path)).toMatchObject({ location: 'Room 1', mode: 'online' });
-  });
-
   it('ignores fields that it does not know', async () => {
     const { patch, booked: before } = await booked();
     expect((await patch({ title: 'Other', contact: 'x' })).body).toEqual(before);

@@ -47,7 +47,7 @@ export const handleFindOrCreateContact = handleRequest(
  */
 function addressOf({ phone, email, new_id }: Asked): Address | undefined {
   if (phone !== undefined && email !== undefined) throw new Error('phone and email must not both be given');
-  if (email !== undefined) return { column: 'email', values: [emailAddress.parse(email)] };
+  if (email !== undefined) return { column: 'email', values: [emailAddress.parse(email.normalize())] };
   if (phone === undefined && new_id === undefined) throw new Error('phone, email or new_id must be given');
   if (phone === undefined) return undefined;
   if (!e164.test(phone)) throw new Error('phone must be a number in E.164, such as +4930901820');

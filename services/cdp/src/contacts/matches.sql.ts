@@ -20,14 +20,9 @@ export interface Match extends Lookup {
 }
 
 /**
-<<<<<<< HEAD
- * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has the
- * order of the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every other index has it.
-=======
  * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has
  * the order of the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every
  * other index has it.
->>>>>>> 58bcf795663ed870489ad1f0a71a34a487249a95
  */
 export async function selectMatches(
   tx: Sql,

@@ -29,6 +29,7 @@ describe('a pair', () => {
   it.each<[string, number, string, [Values, Values]]>([
     ['external_id', 95, 'X-1', [{ external_id: 'X-1' }, { external_id: 'X-1' }]],
     ['email', 90, 'ada@example.com', [{ email: 'ada@example.com' }, { email: ' ADA@example.com ' }]],
+    ['email', 90, 'ada@exämple.de', [{ email: 'Ada@EXÄMPLE.de' }, { email: 'ada@XN--exmple-cua.de' }]],
     ['phone', 70, '+4930901820', [{ phone: '030 901820' }, { phone: '+49 30 901820' }]],
     [
       'name',

@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import { duplicateScores } from '@customer-platform/contracts/cdp';
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
@@ -7,16 +8,34 @@ const pairedWithEach = 50;
 /** Returns a text for comparison: case-folded by Unicode's own table, which the database's locale does not do. */
 const folded = (sql: Sql, text: Fragment) => sql`casefold((${text}) collate "pg_unicode_fast")`;
 
+const domain = (sql: Sql) => sql`split_part(c.email, '@', -1)`;
+
+/** A domain as emails have it, and in the one spelling that is compared. */
+interface Domain {
+  written: string;
+  compared: string;
+}
+
+/** Returns the international domains of an account's emails: `xn--exmple-cua.de` is `exämple.de`. */
+async function selectDomains(sql: Sql, accountId: string): Promise<Domain[]> {
+  const rows = await sql<{ written: string }[]>`
+    select distinct ${domain(sql)} as written from contacts c
+    where c.account_id = ${accountId} and c.merged_into is null and ${domain(sql)} ~ '[^ -~]|xn--'`;
+  return rows.map(({ written }) => ({ written, compared: domainToUnicode(written) || written }));
+}
+
 /**
  * Selects the values that a contact can share with another, a row per reason; a name counts with its email's domain
  * only.
  */
-const shareable = (sql: Sql, accountId: string) => {
+const shareable = (sql: Sql, accountId: string, domains: readonly Domain[]) => {
   const { external_id, email, phone, name } = duplicateScores;
   return sql`
     select c.id, shared.score, shared.reason, shared.value from contacts c
+    left join unnest(${domains.map(({ written }) => written)}::text[], ${domains.map(({ compared }) => compared)}::text[])
+      as spelled (written, compared) on spelled.written = ${domain(sql)}
     cross join lateral (
-      select ${folded(sql, sql`c.email`)} as email,
+      select ${folded(sql, sql`split_part(c.email, '@', 1) || '@' || coalesce(spelled.compared, ${domain(sql)})`)} as email,
         btrim(regexp_replace(${folded(sql, sql`normalize(c.name, NFKC)`)}, '\\s+', ' ', 'g')) as name
     ) as plain
     cross join lateral (values
@@ -33,6 +52,7 @@ const shareable = (sql: Sql, accountId: string) => {
  * strongest reason. Locks nothing: the long part of a run ends before anyone waits for it.
  */
 export async function selectPairs(tx: Sql, accountId: string) {
+  const domains = await selectDomains(tx, accountId);
   await tx`set local work_mem = '64MB'`;
   await tx`
     create temporary table found_pairs (
@@ -42,7 +62,7 @@ export async function selectPairs(tx: Sql, accountId: string) {
     insert into found_pairs
     select distinct on (older_id, newer_id) older.id as older_id, newer.id as newer_id, score, reason, value
     from (
-      select score, reason, value, array_agg(id order by id) as ids from (${shareable(tx, accountId)}) as shareable
+      select score, reason, value, array_agg(id order by id) as ids from (${shareable(tx, accountId, domains)}) as shareable
       group by score, reason, value having count(*) > 1
     ) as sharing
     cross join lateral unnest(case when cardinality(ids) <= ${pairedWithEach} then ids else ids[1:1] end)

@@ -1,5 +1,4 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import { inTransaction } from '@customer-platform/service-kit';
 import { busOf, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales } from '../../test/crm.ts';
@@ -29,34 +28,6 @@ describe('the contact of a deal', () => {
     await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: 'Ada Married', phone: '' } });
     await waitFor('the new name', async () => (await get(made.id)).contact?.name === 'Ada Married');
     expect((await get(made.id)).contact).toEqual({ id, name: 'Ada Married', phone: '' });
-  });
-
-  it('that very many requests of a customer have to learn, and wait for, leaves connections to its neighbours', async () => {
-    const { account } = await openSales(platform);
-    const neighbour = await platform.account();
-    const sql = platform.database('crm');
-    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
-    const locked = Promise.withResolvers<undefined>();
-    const held = inTransaction(sql, async (tx) => {
-      await tx`select pg_advisory_xact_lock(hashtextextended('contact copies of crm ' || ${account.id}::text, 2))`;
-      locked.resolve(undefined);
-      await over;
-    });
-    await locked.promise;
-    const contacts = await Promise.all(
-      Array.from({ length: 40 }, (_none, n) => account.client.cdp.contacts.create({ body: { name: `Contact ${n}` } })),
-    );
-    const requests = contacts.map(({ id: contact }) =>
-      account.request('POST', '/v1/crm/deals', { body: { title: 'A deal', contact } }),
-    );
-    const waiting = () => sql<{ count: number }[]>`
-      select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
-    await waitFor('requests that wait', async () => (await waiting())[0]!.count >= 10);
-    expect(await neighbour.client.crm.deals.list({})).toMatchObject({ data: [] });
-    // Each gives up after the time of a statement, and others of them wait then.
-    expect((await waiting())[0]!.count).toBeGreaterThan(0);
-    end(undefined);
-    await Promise.all([held, ...requests]);
   });
 
   it('that was merged is the survivor in deals, filters and bodies, and naming either changes nothing', async () => {

@@ -25,13 +25,21 @@ export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]
 interface ChannelState extends Pick<ChannelRow, 'channel' | 'provider'> {
   status: 'ready' | 'failing';
   error: string | null;
+  failing_since: Date | null;
+  /** Messages that wait because it is failing; at most `mostHeld`. */
+  held: number;
 }
+
+const mostHeld = 1_000;
 
 /** Returns how the channels of an account are, by name. */
 export async function channelStates(sql: Sql, accountId: string): Promise<ChannelState[]> {
   return await sql<ChannelState[]>`
-    select channel, provider, case when failing_since is null then 'ready' else 'failing' end as status, failure as error
-    from channels where account_id = ${accountId} order by channel`;
+    select channel, provider, case when failing_since is null then 'ready' else 'failing' end as status, failure as error,
+      failing_since, (select count(*) from (
+        select from attempts a where a.account_id = c.account_id and a.channel = c.channel and a.held_until is not null limit ${mostHeld}
+      ) as held)::integer as held
+    from channels c where account_id = ${accountId} order by channel`;
 }
 
 /** Returns at most `limit` channels by name, after the channel `after`. */

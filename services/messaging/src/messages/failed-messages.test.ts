@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { findTroubledAccounts, measureMessages, resendFailedMessages } from '@customer-platform/contracts/messaging';
 import { type Bus, noAccount } from '@customer-platform/service-kit';
-import { busOf, type Platform, startPlatform, type TestAccount } from '@customer-platform/testkit';
+import { busOf, type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 let platform: Platform;
@@ -96,6 +96,8 @@ describe('a resend that operators ask for', () => {
   it('matches what failed since then, and is refused as its customer would be', async () => {
     await insert({ count: 2 });
     expect(await resend(ago(hour))).toEqual({ matched: 2, refusal: null });
+    const codes = async () => (await measured()).failed.map(({ code, count }) => `${code} ${count}`).join();
+    await waitFor('them to fail again, for want of a channel', async () => (await codes()) === 'not_set_up 2');
     const refusal = { code: 'invalid_request', field: 'since' };
     expect(await resend(ago(-hour))).toMatchObject({ matched: 0, refusal });
     expect(await resend(ago(8 * 24 * hour))).toMatchObject({ matched: 0, refusal });

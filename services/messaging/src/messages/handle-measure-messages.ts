@@ -9,5 +9,8 @@ export const handleMeasureMessages = handleRequest(measureMessages, async ({ sql
     groupFailed(sql, account, new Date(now.getTime() - dayMs)),
     channelStates(sql, account),
   ]);
-  return { failed: failed.map((group) => ({ ...group, last_at: group.last_at.toISOString() })), channels };
+  return {
+    failed: failed.map((group) => ({ ...group, last_at: group.last_at.toISOString() })),
+    channels: channels.map((one) => ({ ...one, failing_since: one.failing_since?.toISOString() ?? null })),
+  };
 });

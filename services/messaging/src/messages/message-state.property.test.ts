@@ -142,19 +142,6 @@ describe('receipts', () => {
     expect(state.attempts[0]).toMatchObject({ status: 'failed', provider_id: 'p1', address: 'ada@example.com' });
     expect(state.status).toBe('failed');
   });
-
-  it('that race the fallback timer lead to one outcome: a next channel, or none', () => {
-    const deliveredFirst = accepted(2);
-    takeReceipt(deliveredFirst, 1, { status: 'delivered', at: at(300) }, at(301));
-    takeTimer(deliveredFirst, 1, at(302));
-    expect([deliveredFirst.status, deliveredFirst.attempts.length]).toEqual(['delivered', 1]);
-    const timerFirst = accepted(2);
-    takeTimer(timerFirst, 1, at(301));
-    expect([timerFirst.status, timerFirst.attempts[1]!.due_at]).toEqual(['sent', at(301)]);
-    takeReceipt(timerFirst, 1, { status: 'delivered', at: at(300) }, at(302));
-    expect(timerFirst.status).toBe('delivered');
-    expect(timerFirst.attempts[1]).toMatchObject({ status: 'skipped', reason: 'not_needed', due_at: null });
-  });
 });
 
 const event = fc.record({
@@ -216,22 +203,6 @@ function tell(state: MessageState, { kind, number, status, result }: Told, now: 
 describe('a message of a suspended account', () => {
   const suspended = { code: 'account_suspended', status: 'failed' };
   const endingOf = ({ status, error_code }: MessageState) => ({ code: error_code, status });
-
-  it('that waits for a try, a retry or its next channel has failed, and no other channel follows', () => {
-    const queued = message(2);
-    takeSuspension(queued, at(1));
-    const retried = message(2);
-    tryIt(retried, isBusy, at(1));
-    takeSuspension(retried, at(2));
-    const fallenBack = accepted(2);
-    takeSuspension(fallenBack, at(301));
-    const claimed = message(2);
-    tryIt(claimed, { outcome: 'suspended' }, at(1));
-    for (const state of [queued, retried, fallenBack, claimed]) {
-      expect([endingOf(state), state.attempts.length]).toEqual([suspended, 1]);
-      expect(state.attempts[0]).toMatchObject({ due_at: null, running_since: null, falls_back_at: null });
-    }
-  });
 
   it('that is at a provider, waits for a receipt or its time, or arrived is left alone', () => {
     const running = message(2);

@@ -113,15 +113,6 @@ it('START grants nothing that the API withdrew, and is a message like any other'
   expect(await consentsOf(contact)).toEqual(['sms marketing withdrawn form']);
 });
 
-it('a message of a repeated hook is recorded and told of once', async () => {
-  const contact = await contactWith({ name: 'Ada', phone });
-  const body = { type: 'inbound', id: 'i-1', from: phone, body: 'stop', at: platform.clock.now().toISOString() };
-  for (let round = 0; round < 3; round++) await shop.hook('sms', body);
-  await write('Hello');
-  expect(receivedBy(shop)).toHaveLength(2);
-  expect(await consentsOf(contact)).toEqual(['sms marketing withdrawn keyword']);
-});
-
 it('a recipient who opted out at Twilio fails there with opted_out, and has the consent withdrawn', async () => {
   const contact = await contactWith({ name: 'Ada', phone });
   await grant(contact, 'sms');

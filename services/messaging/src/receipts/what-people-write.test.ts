@@ -76,30 +76,11 @@ describe('what somebody writes on WhatsApp', () => {
   const image = { id: '1003383421387256', mime_type: 'image/jpeg' };
   const media = { mime_type: 'image/jpeg', file_name: null, provider_id: image.id };
 
-  it.each<[string, object, object]>([
-    [
-      'beside a picture',
-      { type: 'image', image: { ...image, caption: 'How much is this one?' } },
-      { type: 'image', body: 'How much is this one?', media },
-    ],
-    [
-      'with an order',
-      { type: 'order', order: { catalog_id: '1', text: 'Before noon please', product_items: [] } },
-      { type: 'order', body: 'Before noon please', media: null },
-    ],
-    [
-      'by sharing a place',
-      { type: 'location', location: { latitude: 52.5, longitude: 13.4, name: 'Zoo', address: 'Budapester Str. 34' } },
-      { type: 'location', body: 'Zoo, Budapester Str. 34', media: null },
-    ],
-    [
-      'in a way that WhatsApp does not pass on',
-      { type: 'unsupported', errors: [{ code: 131051 }] },
-      { type: 'unsupported', body: '', media: null },
-    ],
-  ])('%s is in the event with its type', async (_what, content, expected) => {
-    const data = await write(content, { from: phone });
-    expect(data.message).toMatchObject({ channel: 'whatsapp', from: `+${phone}`, reaction_to: null, ...expected });
+  it('beside a picture is in the event with its type', async () => {
+    const body = 'How much is this one?';
+    const data = await write({ type: 'image', image: { ...image, caption: body } }, { from: phone });
+    const sent = { channel: 'whatsapp', from: `+${phone}`, type: 'image', body, media, reaction_to: null };
+    expect(data.message).toMatchObject(sent);
   });
 
   it('as a reaction names our message that it belongs to', async () => {
@@ -278,15 +259,6 @@ describe('what somebody writes by a provider of the account’s own', () => {
       message: { type: 'reaction', body: '👍', reaction_to: sent.id },
       contact: { id: contact.id },
     });
-    for (const [field, wrong] of Object.entries({
-      type: 'hologram',
-      media: 'x',
-      reaction_to: {},
-      user_id: '302345678',
-    })) {
-      const response = await shop.hook('whatsapp', { ...reaction, id: 'i-3', [field]: wrong });
-      expect([response.status, response.body.error.field]).toEqual([400, field]);
-    }
     await provider.stop();
   });
 });

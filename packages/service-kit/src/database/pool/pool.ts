@@ -34,7 +34,8 @@ const ownStatement = (text: string) => new Statement([text], [], () => undefined
 
 /**
  * Connections, each used by one statement or transaction at a time; those that wait for one, first come, first served; and the deadlines of
- * both. Connections are opened on demand and used in turn, so that each knows the prepared statements; one that was idle for 20 s is closed.
+ * both. Connections are opened on demand, and the one that was used last is used next: the others of a burst become idle, and one that was idle for 20 s
+ * is closed. Each is a process of PostgreSQL with caches of its own.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -80,7 +81,7 @@ export class Pool {
   async take(waitMs: number): Promise<Connection> {
     this.#unansweredSinceMs ??= performance.now();
     this.#sweep ??= setTimeout(this.#checkDeadlines, sweepMs);
-    const idle = this.#idle.shift();
+    const idle = this.#idle.pop();
     if (idle) return idle;
     if (this.#isEnding) throw new NotConnected('CONNECTION_CLOSED', 'the pool is closed');
     const waiter = { ...Promise.withResolvers<Connection>(), untilMs: performance.now() + waitMs, waitMs };
