@@ -1,5 +1,6 @@
 import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { killAndSeeBack } from './processes.ts';
 import { openYear, type Year } from './year.ts';
 
 /** Events of the year after each of which a process is killed: those of its beginning, its middle and its end. */
@@ -20,20 +21,13 @@ afterAll(async () => {
   await platform?.stop();
 }, 60_000);
 
-/** Kills a process and waits until it is up again. */
-async function killAndSeeBack(name: string): Promise<void> {
-  const before = await waitFor(`${name} to run`, () => platform.pidOf(name));
-  platform.kill(name);
-  await waitFor(`${name} to be back`, () => ![undefined, before].includes(platform.pidOf(name)), 20_000);
-}
-
 it('plays the year as it is whatever process is killed in the middle of it', async () => {
   await year.begin();
   for (const { type, name } of killedAfter) {
     await waitFor(`${type} to be told`, () => year.told().some((event) => event.type === type), 120_000);
-    await killAndSeeBack(name);
+    await killAndSeeBack(platform, name);
   }
   expect((await year.client.sandbox.clock.get()).status).toBe('advancing');
   await year.ready();
   await year.expectPlayed();
-}, 600_000);
+}, 1_200_000);

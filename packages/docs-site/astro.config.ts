@@ -10,7 +10,7 @@ export default defineConfig({
   cacheDir: './.astro/cache',
   build: { inlineStylesheets: 'never' },
   vite: {
-    build: { assetsInlineLimit: 0 },
+    build: { assetsInlineLimit: 0, license: { fileName: 'licenses.md' } },
     // Express brings an older one, which the pages' renderer would find first.
     environments: { prerender: { resolve: { noExternal: ['cookie'] } } },
   },

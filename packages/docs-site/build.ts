@@ -1,11 +1,11 @@
-import { copyFileSync, globSync, mkdirSync } from 'node:fs';
+import { appendFileSync, copyFileSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packClient, packPythonClient } from './src/client-archives.ts';
 import { writeContentPolicy } from './src/content-policy.ts';
 import { copyReference } from './src/copy-reference.ts';
 import { flattenPages } from './src/flat-files.ts';
 import { writeMarkdown } from './src/markdown-pages.ts';
-import { docs, readPages } from './src/pages.ts';
+import { docs, readPages, root } from './src/pages.ts';
 import { writeSearchIndex } from './src/search-index.ts';
 
 /** Builds the site into `dist`: pages, search, pages as Markdown, and the packed clients. Needs no network. */
@@ -22,6 +22,15 @@ flattenPages(dist);
 await copyReference(dist);
 writeContentPolicy(dist);
 writeMarkdown(dist, pages);
+// Vite writes the licences of what it bundles; these scripts are put beside that.
+for (const [name, file] of [
+  ['@scalar/fastify-api-reference', 'LICENSE'],
+  ['@expressive-code/plugin-frames', 'LICENSE'],
+  ['pagefind', 'LICENSE/LICENSE'],
+] as const) {
+  const text = readFileSync(join(root, 'node_modules', name, file), 'utf8');
+  appendFileSync(join(dist, 'licenses.md'), `\n## ${name}\n\n${text}`);
+}
 mkdirSync(join(dist, 'images'), { recursive: true });
 for (const file of globSync('images/*.svg', { cwd: docs })) copyFileSync(join(docs, file), join(dist, file));
 packClient(dist);

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,7 +67,9 @@ class Exchange(BaseHTTPRequestHandler):
         """Waits until the other side closes the connection, or the server stops."""
         self.close_connection = True
         self.connection.settimeout(20)
-        self.connection.recv(1)
+        # Whoever closes without having read everything resets the connection.
+        with suppress(ConnectionError):
+            self.connection.recv(1)
 
 
 Play = Callable[[Exchange], None]

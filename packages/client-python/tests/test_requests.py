@@ -23,7 +23,7 @@ from customer_platform import (
     SlotTaken,
 )
 
-from .samples import CONTACT
+from .samples import CONTACT, EVENT
 from .server import Exchange, ScriptedServer, refusing, responding
 
 
@@ -127,6 +127,13 @@ def test_a_list_is_requested_page_by_page(server: ScriptedServer, client: Client
     assert [each.path for each in server.received] == [
         "/v1/cdp/contacts?tag=vip&limit=1",
         "/v1/cdp/contacts?tag=vip&limit=1&starting_after=a+b",
+    ]
+    events = [{"data": [EVENT], "has_more": following is not None, "next": following} for following in ("43", None)]
+    server.script = [responding(200, each) for each in events]
+    assert len(list(client.events.list(after_sequence=41))) == 2
+    assert [each.path for each in server.received[-2:]] == [
+        "/v1/events?after_sequence=41",
+        "/v1/events?after_sequence=43",
     ]
     server.script = [responding(200, page("Ada", "2"))]
     one = client.cdp.contacts.list().page()

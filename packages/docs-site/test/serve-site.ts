@@ -20,7 +20,7 @@ export interface ServedSite {
 
 /** Starts a server of `dist`. Throws if the site is not built. */
 export async function serveSite(): Promise<ServedSite> {
-  if (!existsSync(join(dist, 'csp.json'))) throw new Error('build the site first: npm run build -w packages/docs-site');
+  if (!existsSync(join(dist, 'csp.json'))) throw new Error('build the site first: npm run build');
   const { 'script-src': scripts } = JSON.parse(readFileSync(join(dist, 'csp.json'), 'utf8')) as Policy;
   const policy = `default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval' ${scripts.join(' ')}; base-uri 'none'`;
   const server = createServer((request, response) => {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ._api import Api, AsyncApi
 from ._requests import Request
+from ._values import NOT_GIVEN
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ class Page(Generic[T]):
     has_more: bool
     """Whether another page follows."""
     next: str | None
-    """The `starting_after` of the following page; None on the last."""
+    """The `starting_after` of the following page, or the `after_sequence` of a list by that; None on the last."""
 
 
 class Pages(Generic[T]):
@@ -109,4 +110,6 @@ def _page_of(parse: Callable[[Any], T]) -> Callable[[Any], Page[T]]:
 
 
 def _following(request: Request, next_page: str) -> Request:
-    return replace(request, query={**request.query, "starting_after": next_page})
+    # Events after a sequence go on after the sequence of the last one.
+    is_ascending = request.query.get("after_sequence", NOT_GIVEN) is not NOT_GIVEN
+    return replace(request, query={**request.query, "after_sequence" if is_ascending else "starting_after": next_page})

@@ -85,7 +85,7 @@ async function openReference(
 const section = (page: Page, id: string) => page.locator(`#api [id$="/${id}"]`).first();
 
 /** Waits until a section is at the top of what is seen, below the site's header. */
-async function expectInView(page: Page, id: string, timeout = 15_000): Promise<void> {
+async function expectInView(page: Page, id: string, timeout = 60_000): Promise<void> {
   const top = `document.querySelector('#api [id$="/${id}"]')?.getBoundingClientRect().top`;
   await page.waitForFunction(`${top} > 0 && ${top} < innerHeight / 2`, undefined, { timeout });
 }
@@ -94,7 +94,7 @@ async function expectInView(page: Page, id: string, timeout = 15_000): Promise<v
 async function leadTo(page: Page, id: string, follow: () => Promise<unknown>): Promise<void> {
   await waitFor(`${id} in view`, async () => {
     await follow();
-    await expectInView(page, id, 3_000);
+    await expectInView(page, id, 5_000);
     return true;
   });
 }
