@@ -1,106 +1,149 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atLeast, atMost, type Bench, type Figure, median } from './figures.ts';
-import { pidsOf, type Receiver, startPlatform, startReceiver } from './harness.ts';
-import { closedLoop, type Load, type LoadResult, openLoop, several } from './load.ts';
-import { cpuSeconds } from './process-usage.ts';
-import { arrivedFigure, byTurns, createdMs, delayOf, type Round } from './rounds.ts';
-import { customersOf } from './webhooks.ts';
+import { atLeast, atMost, type Bench, type Figure, median, percentile, told } from './figures.ts';
+import { closedLoop, type LoadResult, openLoop, several } from './load.ts';
+import { cpuSeconds, proportionalMebibytes } from './process-usage.ts';
+import { arrivedFigure, byTurns, type Round } from './rounds.ts';
+import { otherSubject, platformSubject, type Subject } from './subjects.ts';
 
-const accounts = 10;
 const fullContacts = 3_000;
 /** Contacts before the first round, and the rest after them: what runs for days has its code compiled and its start behind it. */
 const warmUpContacts = 3_000;
 const restMs = 10_000;
-const connections = 32;
+/** Rounds of each load; of two subjects each has its own, by turns. */
+const rounds = 5;
+/** Time after the last arrival in which what was gathered is written: copies and outcomes cost processor time too. */
+const settleMs = 500;
 /** Longest wait for what was sent. */
 const waitMs = 60_000;
 
-/** Contacts a second, for so many seconds, and the goals of each: CPU in ms a contact, and the first try's delay in ms. */
-interface Rate {
-  perSecond: number;
-  seconds: number;
-  cpuMs: number;
-  delayMs?: { p50: number; p99: number };
+/** A load, and the goals of a round: CPU in ms a contact, the first try's delay in ms, contacts a second. `besideSvix` has them as ratios. */
+interface Step {
+  name: string;
+  send(load: Subject['load']): Promise<LoadResult>;
+  goals: Goals;
+  besideSvix: Goals;
 }
-const steady: Rate[] = [
-  { perSecond: 10, seconds: 6, cpuMs: 4 },
-  { perSecond: 100, seconds: 5, cpuMs: 3, delayMs: { p50: 5, p99: 20 } },
-  { perSecond: 300, seconds: 5, cpuMs: 2.5, delayMs: { p50: 6, p99: 30 } },
-];
+type Goals = { [Key in Measure]?: number };
+type Measure = keyof typeof measures;
 
-interface Subject {
-  receiver: Receiver;
-  /** The processes whose CPU time counts. */
-  pids: number[];
-  load: Load & { next(): Buffer };
-}
+const steady = (perSecond: number, seconds: number) => ({
+  name: `${perSecond} contacts/s`,
+  send: (load: Subject['load']) => openLoop(load, perSecond, seconds * 1_000),
+});
+const steps: Step[] = [
+  { ...steady(10, 6), goals: { cpuMs: 4 }, besideSvix: {} },
+  { ...steady(100, 5), goals: { p50: 5, p99: 20, cpuMs: 3 }, besideSvix: { p50: 2, p99: 3, cpuMs: 1.6 } },
+  { ...steady(300, 5), goals: { p50: 6, p99: 30, cpuMs: 2.5 }, besideSvix: { p50: 3, p99: 4 } },
+  {
+    name: `${fullContacts} contacts at once, 32 connections`,
+    send: (load) => closedLoop({ ...load, next: several(fullContacts, load.next) }),
+    goals: { cpuMs: 2, perSecond: 1_000 },
+    besideSvix: { cpuMs: 1.3, perSecond: 0.85 },
+  },
+];
+/** Memory of the whole beside Svix's. */
+const mostMemory = 2.5;
 
 /** A round of contacts: `sent` were made, and the last one had arrived after `seconds`. */
 interface EventsRound extends Round {
   seconds: number;
   /** CPU time of everything for one contact. */
   cpuMs: number;
+  /** Latencies of the API's responses. */
+  latenciesMs: number[];
 }
+
+/** What is told of a round. */
+const measures = {
+  p50: { what: 'contact to first try, p50', unit: 'ms', of: ({ delaysMs }: EventsRound) => percentile(delaysMs, 0.5) },
+  p99: { what: 'contact to first try, p99', unit: 'ms', of: ({ delaysMs }: EventsRound) => percentile(delaysMs, 0.99) },
+  apiP99: {
+    what: 'response of the API, p99',
+    unit: 'ms',
+    of: ({ latenciesMs }: EventsRound) => percentile(latenciesMs, 0.99),
+  },
+  cpuMs: { what: 'CPU of everything for a contact', unit: 'ms', of: ({ cpuMs }: EventsRound) => cpuMs },
+  perSecond: { what: 'made and delivered', unit: '/s', of: ({ sent, seconds }: EventsRound) => sent / seconds },
+} as const;
 
 export const eventsBench: Bench = {
   name: 'events',
   summary:
     'a contact made through the gateway, copied by five services and delivered to one endpoint: delay and processor time',
-  async measure() {
-    const receiver = await startReceiver();
-    const platform = await startPlatform();
-    const customers = await customersOf(platform, receiver, accounts);
-    let made = 0;
-    const next = () => customers[made++ % accounts]!.request;
-    const load = { url: platform.gatewayUrl, connections, next, expected: 201 };
-    const subject = { receiver, pids: pidsOf(platform), load };
-    await atFullLoad(subject, warmUpContacts);
+  async measure(beside = []) {
+    const subjects = [await platformSubject()];
+    for (const name of beside) subjects.push(await otherSubject(name));
+    for (const subject of subjects)
+      await round(subject, (load) => closedLoop({ ...load, next: several(warmUpContacts, load.next) }));
     await sleep(restMs);
-    const figures: Figure[] = [];
-    for (const rate of steady) figures.push(...(await steadyFigures(subject, rate)));
-    return [...figures, ...(await fullFigures(subject))];
+    const figures = memoryFigures(subjects);
+    for (const step of steps) {
+      const measured = await byTurns(
+        subjects.map((subject) => () => round(subject, step.send)),
+        rounds,
+      );
+      const [ours, ...others] = measured as [EventsRound[], ...EventsRound[][]];
+      figures.push(...(others.length === 0 ? ownFigures(step, ours) : ratioFigures(step, subjects, [ours, ...others])));
+    }
+    return figures;
   },
 };
 
-async function steadyFigures(subject: Subject, { perSecond, seconds, cpuMs, delayMs }: Rate): Promise<Figure[]> {
-  const [all] = await byTurns([() => round(subject, () => openLoop(subject.load, perSecond, seconds * 1_000))]);
-  const delay = `${perSecond} contacts/s, contact to first try`;
-  const ofDelay = delayMs && [
-    atMost(`${delay}: p50`, delayOf(all, 0.5), delayMs.p50, 'ms'),
-    atMost(`${delay}: p99`, delayOf(all, 0.99), delayMs.p99, 'ms'),
-  ];
-  return [
-    ...(ofDelay ?? []),
-    atMost(`${perSecond} contacts/s: CPU of everything for a contact`, medianOf(all, 'cpuMs'), cpuMs, 'ms'),
-    arrivedFigure(`${perSecond} contacts/s: contacts that arrived`, all),
-  ];
+function ownFigures({ name, goals }: Step, all: EventsRound[]): Figure[] {
+  const figures = Object.entries(goals).map(([measure, goal]) => {
+    const { what, unit, of } = measures[measure as Measure];
+    const bounded = measure === 'perSecond' ? atLeast : atMost;
+    return bounded(`${name}: ${what}`, median(all.map(of)), goal, unit);
+  });
+  return [...figures, arrivedFigure(`${name}: contacts that arrived`, all)];
 }
 
-async function fullFigures(subject: Subject): Promise<Figure[]> {
-  const [all] = await byTurns([() => atFullLoad(subject, fullContacts)]);
-  const perSecond = fullContacts / medianOf(all, 'seconds');
-  return [
-    atLeast(`contacts made and delivered, ${connections} connections`, perSecond, 1_000, '/s'),
-    atMost('at that load: CPU of everything for a contact', medianOf(all, 'cpuMs'), 2, 'ms'),
-  ];
+/** Returns each measure of all, and the median of the rounds' ratios to each other subject. */
+function ratioFigures(
+  { name, besideSvix }: Step,
+  subjects: Subject[],
+  [ours, ...others]: [EventsRound[], ...EventsRound[][]],
+): Figure[] {
+  return (Object.keys(measures) as Measure[]).flatMap((measure) => {
+    const { what, unit, of } = measures[measure];
+    const bounded = measure === 'perSecond' ? atLeast : atMost;
+    const ofOthers = others.flatMap((rounds, index) => {
+      const other = subjects[index + 1]!.name;
+      const ratio = median(ours.map((round, at) => of(round) / of(rounds[at]!)));
+      const goal = other === 'Svix' ? besideSvix[measure] : undefined;
+      const ratioTo = `${name}: ${what}: ÷ ${other}`;
+      return [
+        told(`${name}: ${what}: ${other}`, median(rounds.map(of)), unit),
+        goal === undefined ? told(ratioTo, ratio) : bounded(ratioTo, ratio, goal),
+      ];
+    });
+    return [told(`${name}: ${what}: ${subjects[0]!.name}`, median(ours.map(of)), unit), ...ofOthers];
+  });
 }
 
-const medianOf = (all: EventsRound[], what: 'seconds' | 'cpuMs') => median(all.map((one) => one[what]));
+function memoryFigures(subjects: readonly Subject[]): Figure[] {
+  const memories = subjects.map(({ pids }) => proportionalMebibytes(pids));
+  return subjects.flatMap(({ name }, index) => {
+    const what = `memory after the warm-up: ${name}`;
+    const ratio = memories[0]! / memories[index]!;
+    const all = [told(what, memories[index]!, 'MiB')];
+    if (name === 'Svix') all.push(atMost(`${what}: ratio to it`, ratio, mostMemory));
+    return all;
+  });
+}
 
-const atFullLoad = (subject: Subject, contacts: number) =>
-  round(subject, () => closedLoop({ ...subject.load, next: several(contacts, subject.load.next) }));
-
-/** Sends requests and waits until each contact has arrived; a delay counts from the time in the event's id to the request at the endpoint. */
-async function round({ receiver, pids }: Subject, send: () => Promise<LoadResult>): Promise<EventsRound> {
+/** Sends requests and waits until each event has arrived; a delay counts from when it was made to the request at the endpoint. */
+async function round({ receiver, pids, load, madeMs }: Subject, send: Step['send']): Promise<EventsRound> {
   await receiver.arrivals();
   const [began, cpuBefore] = [performance.now(), cpuSeconds(pids)];
-  const { responses: sent } = await send();
+  const { responses: sent, latenciesMs } = await send(load);
   const arrivedAt = new Map<string, number>();
   while (arrivedAt.size < sent && performance.now() - began < waitMs) {
     for (const { id, at } of await receiver.arrivals()) arrivedAt.set(id, at);
     await sleep(10);
   }
   const seconds = (performance.now() - began) / 1_000;
+  await sleep(settleMs);
   const cpuMs = ((cpuSeconds(pids) - cpuBefore) * 1_000) / sent;
-  return { sent, seconds, cpuMs, delaysMs: [...arrivedAt].map(([id, at]) => at - createdMs(id)) };
+  return { sent, seconds, cpuMs, latenciesMs, delaysMs: [...arrivedAt].map(([id, at]) => at - madeMs(id)) };
 }

@@ -13,7 +13,8 @@ export interface Bench {
   summary: string;
   /** Minutes that it takes, where those are many: it runs only when it is named. */
   takesMinutes?: number;
-  measure(): Promise<Figure[]>;
+  /** `beside` names what it is measured beside, by turns, where the bench knows how. */
+  measure(beside?: readonly string[]): Promise<Figure[]>;
 }
 
 /** Returns a figure that must be at most `most`; both in `unit`. */

@@ -10,6 +10,9 @@ export const servers = ['postgres', 'nats', 'redis'] as const;
 /** Stops what the running bench has started, in the order of the starts. */
 const stops: (() => Promise<unknown>)[] = [];
 
+/** Has something stopped at the end of the bench, before what was started before it. */
+export const stopLast = (stop: () => Promise<unknown>) => void stops.push(stop);
+
 let stopping: Promise<void> | undefined;
 
 /** Stops everything that a bench has started, the last first. A bench calls it only between two platforms. */
@@ -26,12 +29,15 @@ export function stopAll(): Promise<void> {
 /**
  * Starts the platform like `npm start`, with servers and durable data of its own, but without telemetry: `npm start` records every trace,
  * which costs about a quarter of the throughput. The compile cache is kept between runs, as in an installation: the first run on a
- * machine shows more memory.
+ * machine shows more memory. Its processes run the code of `root`, this checkout unless given.
  */
-export async function startPlatform(env: Record<string, string> = {}): Promise<ProcessPlatform> {
-  const cache = join(import.meta.dirname, '../.platform/bench-compile-cache');
+export async function startPlatform(
+  env: Record<string, string> = {},
+  root = join(import.meta.dirname, '..'),
+): Promise<ProcessPlatform> {
+  const cache = join(root, '.platform/bench-compile-cache');
   const settings: ProcessEnv = { NODE_COMPILE_CACHE: cache, OTEL_SDK_DISABLED: 'true', ...env };
-  const platform = await startProcessPlatform(settings);
+  const platform = await startProcessPlatform(settings, () => root);
   stops.push(() => platform.stop());
   return platform;
 }

@@ -21,7 +21,7 @@ export function cpuSeconds(pids: readonly number[]): number {
 
 /** Returns the memory of processes and their children in MiB, of what several processes share each its part. */
 export function proportionalMebibytes(pids: readonly number[]): number {
-  return sum(withChildren(pids).map(({ pid }) => mebibytesOf(pid, 'smaps_rollup', 'Pss')));
+  return sum(withChildren(pids).map(({ pid, isChild }) => mebibytesOf(pid, 'smaps_rollup', 'Pss', isChild)));
 }
 
 /** Begins to measure the greatest resident memory of a process; the function that it returns returns it in MiB. */
@@ -75,20 +75,26 @@ function withChildren(pids: readonly number[]): { pid: number; isChild: boolean;
 
 /** Returns undefined where the process has ended. */
 function statOf(pid: number): string[] | undefined {
+  const stat = unlessEnded(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  // The second field is the command in brackets and may have spaces: count fields after it.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Returns what is read of a process; undefined where it has ended. */
+function unlessEnded<Read>(read: () => Read): Read | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the command in brackets and may have spaces: count fields after it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return read();
   } catch (error) {
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code!)) return undefined;
     throw error;
   }
 }
 
-function mebibytesOf(pid: number, file: 'smaps_rollup' | 'status', field: string): number {
-  const kibibytes = new RegExp(`^${RegExp.escape(field)}:\\s+(\\d+) kB$`, 'm').exec(
-    readFileSync(`/proc/${pid}/${file}`, 'utf8'),
-  )?.[1];
+/** Returns 0 of a process that has ended where it `mayEnd`, as PostgreSQL's do; throws otherwise. */
+function mebibytesOf(pid: number, file: 'smaps_rollup' | 'status', field: string, mayEnd = false): number {
+  const text = unlessEnded(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+  if (text === undefined && mayEnd) return 0;
+  const kibibytes = new RegExp(`^${RegExp.escape(field)}:\\s+(\\d+) kB$`, 'm').exec(text ?? '')?.[1];
   if (kibibytes === undefined) throw new Error(`/proc/${pid}/${file} has no ${field}: the process has ended`);
   return Number(kibibytes) / 1024;
 }

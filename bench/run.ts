@@ -29,7 +29,7 @@ const benches: Bench[] = [
   growthBench,
   soakBench,
 ];
-const page = join(import.meta.dirname, '../docs/performance.md');
+const page = join(import.meta.dirname, 'measured.md');
 
 /** Returns where and when figures were measured, including the machine's other load. */
 function circumstances(loadBefore: number): string {
@@ -43,12 +43,15 @@ function write(bench: Bench, table: string): void {
   const text = readFileSync(page, 'utf8');
   const [begin, end] = [`<!-- measured: ${bench.name} -->`, `<!-- end: ${bench.name} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from === -1 || to < from) throw new Error(`docs/performance.md needs the lines ${begin} and ${end}`);
+  if (from === -1 || to < from) throw new Error(`bench/measured.md needs the lines ${begin} and ${end}`);
   writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
 }
 
-/** Runs the named benches, by default all that do not take long. Returns whether every target was met. */
-async function run(names: string[], isWritten: boolean): Promise<boolean> {
+/**
+ * Runs the named benches, by default all that do not take long; `beside` is for `events`: svix, floor, or paths of other checkouts. Returns
+ * whether every target was met.
+ */
+async function run(names: string[], isWritten: boolean, beside?: readonly string[]): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
     throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
@@ -58,7 +61,7 @@ async function run(names: string[], isWritten: boolean): Promise<boolean> {
   for (const bench of benches.filter(isWanted)) {
     const loadBefore = loadavg()[0]!;
     console.log(`\n${bench.name}: ${bench.summary}`);
-    const figures = await bench.measure().finally(stopAll);
+    const figures = await bench.measure(beside).finally(stopAll);
     const head = ['| what | measured | target | holds |', '|:-|-:|-:|:-|'];
     const table = [`${circumstances(loadBefore)}`, '', ...head, ...tableLines(figures)].join('\n');
     console.log(table);
@@ -78,10 +81,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 const { values, positionals } = parseArgs({
-  options: { write: { type: 'boolean', default: false } },
+  options: { write: { type: 'boolean', default: false }, beside: { type: 'string', multiple: true } },
   allowPositionals: true,
 });
-const allHold = await run(positionals, values.write).catch((error: unknown) => {
+if (values.beside !== undefined && positionals.join() !== 'events')
+  throw new Error('--beside is for the bench events alone');
+const allHold = await run(positionals, values.write, values.beside).catch((error: unknown) => {
   // A bench fails when its platform is stopped: that must not end this process before everything is stopped.
   if (isBrokenOff) return false;
   throw error;

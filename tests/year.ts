@@ -77,7 +77,7 @@ export async function openYear(installation: Installation): Promise<Year> {
   };
 }
 
-/** Bound for what fails: how long a year takes, at most five minutes, is measured by docs/performance.md and not here, beside other tests. */
+/** Bound for what fails: how long a year takes, at most five minutes, is a figure of bench/measured.md and no test, beside other tests. */
 const playMs = 900_000;
 
 async function readyAt(client: Client, target: string): Promise<void> {

@@ -23,9 +23,6 @@ import {
 /** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
 const againMs = 1_000;
 
-/** Time between two rounds, in which commits are gathered: a round costs a transaction, whatever it carries. */
-const gatherMs = 8;
-
 /** Dependencies of the relay beside its database. */
 interface RelayParts {
   bus: Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf' | 'publish'>;
@@ -56,7 +53,7 @@ export class OutboxRelay {
     this.#bus = bus;
     this.#log = log;
     this.#seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: () => this.wake() });
-    const looks = { everyMs: againMs, slowestRetryMs: againMs, gatherMs, log };
+    const looks = { everyMs: againMs, slowestRetryMs: againMs, log };
     // Few wait at any time, and no index has their due times: there are some, or there are none.
     const rows = [{ name: 'outbox', due: null }];
     this.#loop = watch.run({ name: 'outbox', rows, ...looks }, () => this.#publishBatch());
@@ -124,7 +121,6 @@ export class OutboxRelay {
     if (left !== undefined && carried.length + refused.length === 0) throw left;
     if (left !== undefined) this.#seat.failed(left);
     await this.#setBack(tx, refused);
-    // What committed meanwhile has woken the next round: it gathers, instead of a round for each event or two.
     return { hasMore, carried };
   }
 
