@@ -104,7 +104,7 @@ function ratioFigures(
   subjects: Subject[],
   [ours, ...others]: [EventsRound[], ...EventsRound[][]],
 ): Figure[] {
-  return (Object.keys(measures) as Measure[]).flatMap((measure) => {
+  const figures = (Object.keys(measures) as Measure[]).flatMap((measure) => {
     const { what, unit, of } = measures[measure];
     const bounded = measure === 'perSecond' ? atLeast : atMost;
     const ofOthers = others.flatMap((rounds, index) => {
@@ -119,6 +119,10 @@ function ratioFigures(
     });
     return [told(`${name}: ${what}: ${subjects[0]!.name}`, median(ours.map(of)), unit), ...ofOthers];
   });
+  const arrived = [ours, ...others].map((rounds, index) =>
+    arrivedFigure(`${name}: contacts that arrived: ${subjects[index]!.name}`, rounds),
+  );
+  return [...figures, ...arrived];
 }
 
 function memoryFigures(subjects: readonly Subject[]): Figure[] {
@@ -139,7 +143,7 @@ async function round({ receiver, pids, load, madeMs }: Subject, send: Step['send
   const { responses: sent, latenciesMs } = await send(load);
   const arrivedAt = new Map<string, number>();
   while (arrivedAt.size < sent && performance.now() - began < waitMs) {
-    for (const { id, at } of await receiver.arrivals()) arrivedAt.set(id, at);
+    for (const { id, at } of await receiver.arrivals()) if (!arrivedAt.has(id)) arrivedAt.set(id, at);
     await sleep(10);
   }
   const seconds = (performance.now() - began) / 1_000;

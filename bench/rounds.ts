@@ -34,9 +34,9 @@ export async function delaysAt(
   return { delaysMs: [...delays.values()], sent: madeAt.size, hung };
 }
 
-/** Measures several kinds of rounds by turns, after one of the first kind that warms up; returns those of each kind. */
+/** Measures several kinds of rounds by turns, after one of each that warms up; returns those of each kind. */
 export async function byTurns<Measured>(kinds: readonly (() => Promise<Measured>)[], rounds = 3) {
-  await kinds[0]!();
+  for (const warmUp of kinds) await warmUp();
   const measured: Measured[][] = kinds.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, measure] of kinds.entries()) measured[index]!.push(await measure());

@@ -84,8 +84,8 @@ const { values, positionals } = parseArgs({
   options: { write: { type: 'boolean', default: false }, beside: { type: 'string', multiple: true } },
   allowPositionals: true,
 });
-if (values.beside !== undefined && positionals.join() !== 'events')
-  throw new Error('--beside is for the bench events alone');
+if (values.beside !== undefined && (positionals.join() !== 'events' || values.write))
+  throw new Error('--beside is for the bench events alone, and without --write');
 const allHold = await run(positionals, values.write, values.beside).catch((error: unknown) => {
   // A bench fails when its platform is stopped: that must not end this process before everything is stopped.
   if (isBrokenOff) return false;

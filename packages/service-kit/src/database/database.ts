@@ -121,8 +121,8 @@ interface Unawaited<Result> {
 }
 
 /**
- * Runs `work` in one transaction (read committed); commits when it resolves, rolls back when it throws or a statement failed. Its first statement is
- * sent together with begin. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
+ * Runs `work` in one transaction (read committed). Commits when `work` resolves; rolls back when it throws or a statement failed, after which no
+ * further statement is sent. The first statement is sent together with begin, before PostgreSQL has answered begin. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
  */
 export async function inTransaction<Result>(
   sql: Database,
@@ -132,19 +132,29 @@ export async function inTransaction<Result>(
   const { pool, statementMs, isPooled, statements } = sql;
   const connection = await pool.take(statementMs);
   let isOver = false;
-  let hasEnded = false;
   let fault: { error: unknown } | undefined;
-  const tx = statements((statement) => {
-    if (isOver)
-      return statement.reject(new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'));
+  const send: Send = (statement) =>
     connection.run(statement, (error) => {
       if (error === undefined) pool.responded();
       else fault ??= { error };
     });
+  const tx = statements((statement) => {
+    if (!isOver && !fault) return send(statement);
+    // Nobody may await it.
+    statement.whenSettled(() => undefined);
+    // After a fault PostgreSQL would refuse it too, unless begin failed: then the statement would commit by itself.
+    statement.reject(
+      fault?.error ?? new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'),
+    );
+  });
+  const ending = statements((statement) => {
+    isOver = true;
+    send(statement);
   });
   const throwFault = () => {
     if (fault) throw fault.error;
   };
+  let hasEnded = false;
   try {
     tx.unsafe('begin').execute();
     if (isPooled && statementMs !== usualStatementMs)
@@ -154,7 +164,7 @@ export async function inTransaction<Result>(
     throwFault();
     for (const statement of last?.(tx, result) ?? []) statement.execute();
     // The connection may have ended by the fault.
-    await tx.unsafe('commit').catch((error: unknown) => {
+    await ending.unsafe('commit').catch((error: unknown) => {
       throwFault();
       throw error;
     });
@@ -162,7 +172,7 @@ export async function inTransaction<Result>(
     throwFault();
     return result;
   } catch (error) {
-    if (!connection.isGone && !hasEnded) await tx.unsafe('rollback').catch(() => undefined);
+    if (!connection.isGone && !hasEnded) await ending.unsafe('rollback').catch(() => undefined);
     // 25P02: a statement behind the one that failed.
     throw fault && (error as { code?: unknown }).code === '25P02' ? fault.error : error;
   } finally {

@@ -117,7 +117,7 @@ export class ResponseSeal {
   }
 }
 
-/** The first request under a key is still running, or another one has just stored its response: the transaction is rolled back. */
+/** The first request under a key is still running: the transaction is rolled back. `isStoredAlready` knows the error of one that has just ended. */
 export class KeyRunning extends Error {}
 
 /**

@@ -69,7 +69,7 @@ function claimOf<Resources>({ seal }: Steps<Resources>, request: Request, accoun
   return { accountId: account.id, method, path, key, fingerprint: bodyFingerprint(request), seal };
 }
 
-/** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key, PrefetchNeeded and KeyRunning. */
+/** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key, PrefetchNeeded, KeyRunning, and the error that `isStoredAlready` knows. */
 async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded['work']): Promise<ServedResponse> {
   const { steps, claim } = call;
   try {
