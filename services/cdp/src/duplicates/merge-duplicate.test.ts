@@ -246,7 +246,8 @@ describe('a merge', () => {
           insert into contact_events (account_id, id, contact_id, name, at, properties)
           select ${account.id}, 'many-' || n, ${into}, 'x', now(), '{}' from generate_series(1, 100001) as n`,
         // As texts: all of which the number does not begin with 1. What is left moves within a request on a busy machine too.
-        remove: () => sql`delete from contact_events where account_id = ${account.id} and id >= 'many-2' and name = 'x'`,
+        remove: () =>
+          sql`delete from contact_events where account_id = ${account.id} and id >= 'many-2' and name = 'x'`,
         moved: ["contact_events where name = 'x'", 11_113],
       },
     ],
