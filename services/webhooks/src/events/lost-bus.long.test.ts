@@ -61,7 +61,9 @@ describe('a process that takes events', () => {
       }
       await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: `Name ${number}` } });
       if (!isLost) continue;
-      await waitFor('it on its way', () => platform.events(account.id).length === number + 1);
+      // The account's own event may be among them, or come before anybody listens.
+      const made = () => platform.events(account.id).filter(({ type }) => type.startsWith('contact.'));
+      await waitFor('it on its way', () => made().length === number + 1);
       relay.mend();
     }
     await waitFor('all', async () => (await eventsOf()).length === numbers.length + 1);
