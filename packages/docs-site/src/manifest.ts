@@ -70,7 +70,7 @@ export const groups: readonly Group[] = [
       {
         file: 'paging.md',
         title: 'Paging',
-        summary: 'Read long lists page by page, and keep a copy in step.',
+        summary: 'Read long lists page by page, and keep a copy in sync.',
         keywords: 'pagination cursor next page limit offset list sync synchronise synchronize export all',
       },
       {
