@@ -134,8 +134,9 @@ export async function startPlatform(
     async stop({ keepsDatabase = false } = {}) {
       await probe.stop();
       for (const database of databases.values()) await database.end();
-      await gateway.stop();
+      // The services first: one that still writes results asks the gateway for accounts and clocks.
       await running.stop();
+      await gateway.stop();
       if (!keepsDatabase) await dropDatabase(env('gateway'));
     },
   };
