@@ -21,14 +21,14 @@ function metricsInCode(): string[] {
   return [...new Set(names)].sort();
 }
 
-it('docs/operations.md has each metric of the code, and no other', () => {
-  const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
-  const rows = page.slice(page.indexOf('## Metrics'), page.indexOf('## Alerts')).matchAll(/^\| `([a-z_0-9.]+)` \|/gm);
+it('the reference has each metric of the code, and no other', () => {
+  const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8');
+  const rows = page.slice(page.indexOf('## Metrics'), page.indexOf('## Limits')).matchAll(/^\| `([a-z_0-9.]+)` \|/gm);
   expect([...rows].map(([, name]) => name!).sort()).toEqual(metricsInCode());
 });
 
-it('docs/operations.md has each limit that is counted', () => {
-  const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+it('the reference has each limit that is counted', () => {
+  const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8');
   const limits = readFileSync(join(root, 'packages/service-kit/src/telemetry/limits.ts'), 'utf8').matchAll(
     /^ {2}\| '(\w+)'/gm,
   );
