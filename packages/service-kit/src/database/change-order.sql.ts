@@ -3,28 +3,28 @@ import { lockNumber } from './locks.ts';
 import type { Fragment } from './queue-rows.ts';
 
 /**
- * The order of an account's changes, for lists by `updated_since`: no row becomes visible there with an `updated_at` that a list has passed already.
- * Whoever changes such rows holds the account's changes from the beginning of its transaction, and takes the time of the change from `changeTime`. A list
- * notes how far it goes, then waits for those who began before that; all others see it, and are later.
+ * Keeps an account's changes in order: no row appears with an `updated_at` that a list by `updated_since` has passed.
+ * A writer holds the shared lock for its whole transaction and takes its timestamp from `changeTime`. A list records how far it reads, then
+ * waits for the writers that began earlier. Later writers see that record and use later timestamps.
  */
 const lockOf = (sql: Sql, accountId: string) => sql`
   hashtextextended(current_schema(), ${lockNumber('changes', accountId)}::bigint)`;
 
-/** The statement that holds an account's changes until its transaction ends: the first of the transaction. */
+/** Returns the statement that holds an account's changes until its transaction ends. It must be the transaction's first statement. */
 export const holdOfChanges = (accountId: string) => (tx: Sql) =>
   tx`
   select pg_advisory_xact_lock_shared(${lockOf(tx, accountId)})`;
 
-/** Expression for the time of a change of an account whose changes are held: now, or just after what a list has passed. */
+/** Expression for the time of a change while the account's changes are held. It is `now`, or 1 µs after the last listed time if later. */
 export const changeTime = (sql: Sql, accountId: string, now: Date): Fragment => sql`
   greatest(${now}::timestamptz, (select listed_to + interval '1 microsecond' from listed_changes where account_id = ${accountId}))`;
 
-/** Longest wait of a list for changes that are under way, which others wait behind, in milliseconds. */
+/** Longest time that a list waits for changes under way, in milliseconds. New changes of the account queue behind this wait. */
 const settleMs = 1_000;
 
 /**
- * Has all changes of an account up to now settle: what is visible of `table` afterwards is all that there will ever be up to the time that it
- * returns, as text in microseconds. Throws a lock timeout of the database where changes are under way for more than a second.
+ * Waits until all changes of an account up to now have committed or rolled back. Returns the time up to which `table` is final, as a string
+ * with microseconds. Throws PostgreSQL's lock timeout if changes are still under way after 1 s.
  */
 export async function settleChanges(sql: Sql, table: string, accountId: string, now: Date): Promise<string> {
   const [row] = await sql<{ listed_to: string }[]>`

@@ -1,7 +1,7 @@
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readTexts, writeTexts } from './column-types.ts';
+import { parseTextArray, serializeTextArray } from './column-types.ts';
 import type { Database } from './database.ts';
 
 let platform: Platform;
@@ -31,14 +31,14 @@ it.each<[string, unknown[]]>([
   ['tsvector', ["'a' 'b'"]],
   ['jsonb', [{ a: [1, '"', null] }, [], 'text', 1]],
   ['json', [{ a: 1 }]],
-])('an array of %s comes back from PostgreSQL as it was, with nulls among it', async (type, values) => {
+])('an array of %s round-trips through PostgreSQL, with null elements too', async (type, values) => {
   for (const given of [values, [...values, null], []]) {
     const [row] = await sql.unsafe(`select $1::${type}[] as given`, [given as never]);
     expect(row).toEqual({ given });
   }
 });
 
-it('arrays of truth values and of instants are read; the driver takes those that it is given for one value', async () => {
+it('boolean and timestamptz arrays are parsed; as parameters the driver would treat them as one value', async () => {
   const at = new Date('2026-11-28T09:00:00.123Z');
   const [row] = await sql`
     select ${['t', 'f', null]}::text[]::boolean[] as truths, ${[at.toISOString(), null]}::text[]::timestamptz[] as instants`;
@@ -47,8 +47,8 @@ it('arrays of truth values and of instants are read; the driver takes those that
 
 const special = ['', 'NULL', 'null', '\\"', '{a,b}', '\t\\\n"', 'a b', ...' "\\{},\n\u2028\u007f🙂ä'];
 
-describe('an array of texts', () => {
-  it('comes back from PostgreSQL as it was', async () => {
+describe('a text array', () => {
+  it('round-trips through PostgreSQL', async () => {
     const text = fc.oneof(
       fc.constantFrom(...special),
       fc.string({ unit: 'grapheme' }).map((one) => one.replaceAll('\0', '')),
@@ -65,18 +65,18 @@ describe('an array of texts', () => {
     expect(some).toEqual(['a', null, 'NULL']);
   });
 
-  it('of two dimensions is refused', () => {
+  it('with two dimensions or another lower bound is rejected', () => {
     for (const array of ['{{a},{b}}', '{{"a,","b"}}', '[0:1]={a,b}'])
-      expect(() => readTexts(array)).toThrow(RangeError);
+      expect(() => parseTextArray(array)).toThrow(RangeError);
   });
 
   it.each([
     ['backslashes', '\\'],
     ['quotes', '"'],
     ['spaces', ' '],
-  ])('of a megabyte of %s is read in one pass', (_, character) => {
-    // What looks for the same again and again takes minutes.
+  ])('with a megabyte of %s is parsed in one pass', (_, character) => {
+    // A parser that rescans the string takes minutes.
     const texts = Array.from({ length: 4 }, () => character.repeat(250_000));
-    expect(readTexts(writeTexts(texts))).toEqual(texts);
+    expect(parseTextArray(serializeTextArray(texts))).toEqual(texts);
   });
 });

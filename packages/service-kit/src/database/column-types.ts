@@ -5,7 +5,7 @@ type Write = (value: unknown) => string;
 
 const plain: Write = (value) => (value instanceof Date ? value.toISOString() : String(value));
 
-/** Arrays by the number of their type in PostgreSQL, and how their elements are read and written: as the driver does it. */
+/** PostgreSQL's array types by OID, with the functions that read and write one element as the driver does. */
 const arrays: readonly (readonly [Read, Readonly<Record<string, number>>, Write?])[] = [
   [String, { text: 1009, name: 1003, varchar: 1015, uuid: 2951, numeric: 1231, oid: 1028, regclass: 2210 }],
   [String, { tsvector: 3643, tsquery: 3645 }],
@@ -20,14 +20,14 @@ function arrayOf(type: number, read: Read, write = plain): postgres.PostgresType
   return {
     to: type,
     from: [type],
-    serialize: (values: unknown) => writeTexts(Array.isArray(values) ? values.map(writeOne) : values),
-    parse: (array: string) => readTexts(array).map((each) => (each === null ? null : read(each))),
+    serialize: (values: unknown) => serializeTextArray(Array.isArray(values) ? values.map(writeOne) : values),
+    parse: (array: string) => parseTextArray(array).map((each) => (each === null ? null : read(each))),
   };
 }
 
 /**
- * Types of PostgreSQL that are read and written otherwise than by the driver: numbers of 64 bits, and all arrays, for whose types it would ask each
- * connection that it opens by a statement that nobody awaits and that has no deadline.
+ * PostgreSQL types that this module reads and writes instead of the driver: 64-bit integers and all arrays. The driver would look up array types
+ * on each new connection (`fetch_types`), in a query without a deadline that nobody awaits (postgres.js #1192).
  */
 export const columnTypes: Record<string, postgres.PostgresType> & { bigint: postgres.PostgresType<number> } = {
   bigint: { to: 20, from: [20], parse: Number, serialize: String },
@@ -35,32 +35,32 @@ export const columnTypes: Record<string, postgres.PostgresType> & { bigint: post
 for (const [read, types, write] of arrays)
   for (const [name, type] of Object.entries(types)) columnTypes[`${name}[]`] = arrayOf(type, read, write);
 
-/** Writes texts as an array of PostgreSQL. Without patterns: the driver's own take a tenth of a second of everybody's time for a megabyte of backslashes. */
-export function writeTexts(texts: unknown): string {
-  return Array.isArray(texts) ? `{${texts.map(written).join(',')}}` : String(texts);
+/** Serializes strings as a PostgreSQL array. The driver's own regular expressions block the event loop for 100 ms per megabyte of backslashes. */
+export function serializeTextArray(texts: unknown): string {
+  return Array.isArray(texts) ? `{${texts.map(serializeElement).join(',')}}` : String(texts);
 }
 
-function written(value: unknown): string {
+function serializeElement(value: unknown): string {
   if (value === null) return 'null';
-  if (value === undefined) throw new TypeError('an array of texts has an undefined element');
+  if (value === undefined) throw new TypeError('a text array must not contain undefined; use null');
   return `"${String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** Reads an array of texts as PostgreSQL writes it, of one dimension. Throws RangeError for another. */
-export function readTexts(array: string): (string | null)[] {
-  if (array[0] !== '{' || array[1] === '{') throw new RangeError('an array of texts has one dimension, from 1 on');
+/** Parses a text array in PostgreSQL's output format. Throws RangeError unless it has one dimension with lower bound 1. */
+export function parseTextArray(array: string): (string | null)[] {
+  if (array[0] !== '{' || array[1] === '{') throw new RangeError('a text array must have one dimension, starting at 1');
   const texts: (string | null)[] = [];
   const end = array.length - 1;
-  let [text, from, isQuoted, isWithin] = ['', 1, false, false];
+  let [text, from, isQuoted, isInQuotes] = ['', 1, false, false];
   for (let at = 1; at <= end; at++) {
     const unit = array[at];
-    const isEnd = !isWithin && (unit === ',' || at === end);
+    const isEnd = !isInQuotes && (unit === ',' || at === end);
     if (unit !== '\\' && unit !== '"' && !isEnd) continue;
     text += array.slice(from, at);
-    // What a backslash escapes is part of the text.
+    // The character after a backslash is part of the string.
     from = at + 1;
     if (unit === '\\') at++;
-    else if (unit === '"') [isQuoted, isWithin] = [true, !isWithin];
+    else if (unit === '"') [isQuoted, isInQuotes] = [true, !isInQuotes];
     else if (end > 1) {
       texts.push(isQuoted || text !== 'NULL' ? text : null);
       [text, isQuoted] = ['', false];

@@ -16,10 +16,10 @@ afterAll(async () => {
 });
 
 it.each([
-  ['25006', 'a server that only reads'],
-  ['53100', 'a disk that is full'],
-  ['58030', 'a disk that is broken'],
-])('a transaction that %s refuses, %s, ends at once and keeps its connection', async (code) => {
+  ['25006', 'a read-only server'],
+  ['53100', 'a full disk'],
+  ['58030', 'a broken disk'],
+])('a transaction that fails with %s (%s) ends at once and keeps its connection', async (code) => {
   const process = async () => (await sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]!.pid;
   const before = await process();
   const refused = inTransaction(sql, (tx) =>
@@ -30,7 +30,7 @@ it.each([
   expect(await process()).toBe(before);
 });
 
-it('a transaction tells of its first failure, also where the work ends with a later statement that it keeps from running', async () => {
+it('a transaction rejects with its first failure, even if the work ends with a later statement that is not sent', async () => {
   const refused = inTransaction(sql, async (tx) => {
     await tx`select 1 / 0`.catch(() => undefined);
     await tx`select 1`;
@@ -38,7 +38,7 @@ it('a transaction tells of its first failure, also where the work ends with a la
   await expect(refused).rejects.toMatchObject({ code: '22012' });
 });
 
-it('statements that are sent with begin and commit are within the transaction: it keeps all or nothing', async () => {
+it('statements sent with begin and commit belong to the transaction, which commits all or nothing', async () => {
   await sql`create temporary table kept (n int primary key)`;
   const writes = (last: number) =>
     inTransaction(sql, async (tx) => await tx`insert into kept select n + 1 from kept returning n`, {
@@ -51,7 +51,7 @@ it('statements that are sent with begin and commit are within the transaction: i
   expect(await sql`select n from kept order by n`).toMatchObject([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
 });
 
-it('after a burst what comes alone goes by one connection, and the others become idle', async () => {
+it('after a burst, single statements use one connection and the others become idle', async () => {
   const wide = openDatabase(platform.env('crm').DATABASE_URL!, { pool: 3, service: 'crm' });
   const read = (from: Sql) => from<{ pid: number }[]>`select pg_backend_pid() as pid`.then(([row]) => row!.pid);
   const all = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ it('after a burst what comes alone goes by one connection, and the others become
   expect(later.size).toBe(1);
 });
 
-it('a statement after one that broke off amid its rows gets its own rows, and no gap before them', async () => {
+it('a statement after one that failed amid its rows gets its own rows, without a gap before them', async () => {
   const breaksOff = () => sql`select 10 / (3 - i) as tenth from generate_series(1, 5) as i`;
   await expect(breaksOff()).rejects.toMatchObject({ code: '22012' });
   const one = await sql`select 1 as one`;

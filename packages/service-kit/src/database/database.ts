@@ -10,49 +10,48 @@ interface TypeMap extends Record<string, unknown> {
   bigint: number;
 }
 
-/** The pool or a transaction. Integers of 64 bits come as numbers; ours stay below 2^53. */
+/** The pool or a transaction. 64-bit integers are read as numbers; all values stay below 2^53. */
 export type Sql = postgres.ISql<TypeMap>;
 
-/** The pool of one process. Transactions are begun by `inTransaction`. */
-export type Database = Sql & Pick<postgres.Sql<TypeMap>, 'options' | 'end'> & Opened;
+/** The pool of one process. `inTransaction` begins its transactions. */
+export type Database = Sql & Pick<postgres.Sql<TypeMap>, 'options' | 'end'> & DatabaseParts;
 
 /** JavaScript value of a json or jsonb column. */
 export type JsonValue = postgres.JSONValue;
 
 /** PostgreSQL's statement timeout for requests, consumers, and jobs that set no other. */
-const usualStatementMs = 5_000;
+const defaultStatementMs = 5_000;
 const lifetimeSeconds = 1_800;
 /** Longest pause between two statements of a transaction. */
 const idleTransactionMs = 15_000;
 
-/** Parts of a `Database`. */
-interface Opened {
+/** What a `Database` has beyond the driver's interface. */
+interface DatabaseParts {
   readonly pool: Pool;
   readonly statementMs: number;
-  /** Its connections are a pooler's: what is set lasts for a transaction. */
+  /** The URL leads to a pooler in transaction mode: a session setting lasts for one transaction. */
   readonly isPooled: boolean;
   /** Returns the tagged template whose statements go to `send`. */
   statements(send: Send): Sql;
 }
 
 /**
- * Opens a bounded pool. Nothing is dialled before the first statement. A statement is cut off by PostgreSQL after `statementMs` (default
- * 5 s) and by us a second later, where the connection is silent or none is free; an idle transaction ends after 15 s. Behind a pooler in
- * transaction mode the role has these settings of its own, and no statement is prepared. A connection is replaced after half an hour, unless
- * `isLasting`.
+ * Opens a bounded pool; its first statement opens the first connection. PostgreSQL cancels a statement after `statementMs` (default 5 s). The pool
+ * gives a statement up 1 s later if its connection is silent or none is free. An idle transaction ends after 15 s. The pool replaces a connection
+ * after 30 minutes, unless `isLasting`. Behind a pooler in transaction mode the role carries the session settings, and no statement is prepared.
  */
 export function openDatabase(
   url: string,
   options: { pool: number; service: string; statementMs?: number; isPooled?: boolean; isLasting?: boolean },
 ): Database {
-  const { service, isPooled = false, isLasting, pool: size, statementMs = usualStatementMs } = options;
-  // A statement whose connection we have closed is cut off within a second, instead of at its end. A pooler closes its own connection then.
+  const { service, isPooled = false, isLasting, pool: size, statementMs = defaultStatementMs } = options;
+  // PostgreSQL cancels a statement within 1 s after its client closes the connection. A pooler then closes its own connection to the server.
   const settings = {
     ...sessionSettings(service),
     client_connection_check_interval: 1_000,
     statement_timeout: statementMs,
   };
-  // Makes statements, and never connects.
+  // Creates statements and never connects.
   const maker = postgres(url, {
     max: 1,
     onnotice: () => undefined,
@@ -84,19 +83,19 @@ export function openDatabase(
   }) as unknown as Database;
 }
 
-/** Settings of every session; the role has the same ones for poolers, which pass none on (deploy/local/provision.ts). */
+/** Settings of every session. The role has them too, since poolers pass none on (deploy/local/provision.ts). */
 function sessionSettings(service: string) {
   return {
     search_path: `${service}, public`,
-    statement_timeout: usualStatementMs,
+    statement_timeout: defaultStatementMs,
     idle_in_transaction_session_timeout: idleTransactionMs,
     TimeZone: 'UTC',
-    // Statements are short: compiling one takes longer than running it, and the planner decides it by what it guesses.
+    // Statements are short: JIT compilation takes longer than running one, and the planner chooses it based on an estimate.
     jit: 'off',
   };
 }
 
-/** Checks that a pooler's sessions have the settings. Throws an Error that says which the role lacks. */
+/** Checks that a pooler's sessions have the settings. Throws an Error that lists the settings the role lacks. */
 export async function checkSessionSettings(sql: Database, service: string): Promise<void> {
   const wanted = sessionSettings(service);
   const missing = await sql<{ name: string; setting: string }[]>`
@@ -105,32 +104,33 @@ export async function checkSessionSettings(sql: Database, service: string): Prom
   if (missing.length === 0) return;
   const listed = missing.map(({ name, setting }) => `${name} = ${setting}`).join('; ');
   throw new Error(
-    `The role of ${service} lacks settings that a pooler cannot pass on (${listed}): run provision again`,
+    `The database role of ${service} must have the settings ${listed}, which a pooler does not pass on: run provision again`,
   );
 }
 
 /** A statement that has not been sent yet. */
 export type Unsent = postgres.PendingQuery<postgres.Row[]>;
 
-/** Statements of a transaction that are sent without waiting for a result, in their order: a round trip less each. */
-interface Unawaited<Result> {
-  /** Between begin and the statements of the work. */
+/** Pipelined statements of a transaction: sent in order without waiting for results, which saves a round trip each. */
+interface Pipelined<Result> {
+  /** Sent between begin and the first statement of the work. */
   first?: (tx: Sql) => Unsent;
-  /** In front of commit, which PostgreSQL makes a rollback if one of them fails. */
+  /** Sent just before commit, which PostgreSQL turns into a rollback if one of them fails. */
   last?: (tx: Sql, result: Result) => readonly Unsent[];
 }
 
 /**
- * Runs `work` in one transaction (read committed). Commits when `work` resolves; rolls back when it throws or a statement failed, after which no
- * further statement is sent. The first statement is sent together with begin, before PostgreSQL has answered begin. Throws NotConnected where no connection is free for as long as a statement may take; `work` is not run then.
+ * Runs `work` in one transaction (read committed). Commits when `work` resolves; rolls back when it throws or a statement fails, and sends no
+ * statement after a failed one. Sends begin and the first statement without waiting for a response to begin. If no connection is free within
+ * the statement timeout, throws NotConnected and does not run `work`.
  */
 export async function inTransaction<Result>(
   sql: Database,
   work: (tx: Sql) => Promise<Result>,
-  { first, last }: Unawaited<Result> = {},
+  { first, last }: Pipelined<Result> = {},
 ): Promise<Result> {
   const { pool, statementMs, isPooled, statements } = sql;
-  const connection = await pool.take(statementMs);
+  const connection = await pool.acquire(statementMs);
   let isOver = false;
   let fault: { error: unknown } | undefined;
   const send: Send = (statement) =>
@@ -140,11 +140,11 @@ export async function inTransaction<Result>(
     });
   const tx = statements((statement) => {
     if (!isOver && !fault) return send(statement);
-    // Nobody may await it.
+    // Marks the rejection as handled if nobody awaits the statement.
     statement.whenSettled(() => undefined);
-    // After a fault PostgreSQL would refuse it too, unless begin failed: then the statement would commit by itself.
+    // PostgreSQL would reject the statement after a fault. If begin itself failed, the statement would commit by itself.
     statement.reject(
-      fault?.error ?? new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement is over'),
+      fault?.error ?? new NotConnected('CONNECTION_CLOSED', 'the transaction of this statement has ended'),
     );
   });
   const ending = statements((statement) => {
@@ -157,13 +157,13 @@ export async function inTransaction<Result>(
   let hasEnded = false;
   try {
     tx.unsafe('begin').execute();
-    if (isPooled && statementMs !== usualStatementMs)
+    if (isPooled && statementMs !== defaultStatementMs)
       tx`select set_config('statement_timeout', ${String(statementMs)}, true)`.execute();
     first?.(tx).execute();
     const result = await work(tx);
     throwFault();
     for (const statement of last?.(tx, result) ?? []) statement.execute();
-    // The connection may have ended by the fault.
+    // If the fault has closed the connection, commit rejects too; the fault is the cause.
     await ending.unsafe('commit').catch((error: unknown) => {
       throwFault();
       throw error;
@@ -173,23 +173,23 @@ export async function inTransaction<Result>(
     return result;
   } catch (error) {
     if (!connection.isGone && !hasEnded) await ending.unsafe('rollback').catch(() => undefined);
-    // 25P02: a statement behind the one that failed.
+    // 25P02: PostgreSQL rejects a statement behind a failed one.
     throw fault && (error as { code?: unknown }).code === '25P02' ? fault.error : error;
   } finally {
     isOver = true;
-    pool.giveBack(connection);
+    pool.release(connection);
   }
 }
 
-/** Longest text of a statement in a span. */
+/** Maximum length of a statement in a span, in characters. */
 const maxTextLength = 1_000;
 
-/** By the template literal, of which there is one for each place in the code. */
+/** Keyed by template literal: each place in the code has exactly one. */
 const descriptions = new WeakMap<readonly string[], ReturnType<typeof describeStatement>>();
 
 /**
- * Gives a statement of a trace a client span; none where there is no trace, so that polls make none. `database` has what the spans of its pool have in common.
- * Values are no part of it: they may be anybody's.
+ * Records a statement as a client span if a trace is active, so that polling records none. `database` has the attributes that all spans of the
+ * pool share. A span never contains parameter values, which may be customer data.
  */
 export function traceStatement(statement: Statement, database: Attributes): void {
   const described = () => {
@@ -212,12 +212,12 @@ export function traceStatement(statement: Statement, database: Attributes): void
   });
 }
 
-/** What changes a table; not the UPDATE of FOR UPDATE, FOR NO KEY UPDATE and DO UPDATE. */
+/** Matches a data change, but not the UPDATE of FOR UPDATE, FOR NO KEY UPDATE or DO UPDATE. */
 const change = /(?<!\b(?:for|key|do) )\b(insert into|update|delete from|merge into) ([a-z_][\w.]*)/i;
 
 /**
- * Describes the statement of a template literal, by the first change in it or else by what it reads; its values are question marks. Its name is the
- * operation and, where it is plain, the table: "SELECT contacts".
+ * Describes the statement of a template literal by its first data change, or else by the table it reads. Values become question marks. The name
+ * is the operation and, if it is a plain name, the table: "SELECT contacts".
  */
 export function describeStatement(strings: readonly string[]) {
   const text = strings

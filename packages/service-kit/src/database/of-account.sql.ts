@@ -2,9 +2,9 @@ import type { Sql } from './database.ts';
 import type { Fragment } from './queue-rows.ts';
 
 /**
- * Condition that a table's rows are of the account of another relation: both are names of columns, such as `t.account_id`. It is said twice, once as
- * bounds, so that the planner expects few such rows: where one account has nearly all rows of a table, the planner takes every account's to be everywhere, and
- * looks for another's through all of them, by an index that does not begin with the account.
+ * Condition that rows belong to the account of another relation. Both parameters are column names, such as `t.account_id`. The repeated condition,
+ * as bounds, makes the planner expect few rows. Without it, if one account owns nearly all rows, the planner expects rows of every account
+ * everywhere. It then scans all of them for another account's, by an index that does not begin with the account.
  */
 export function isOfAccount(sql: Sql, own: string, other: string): Fragment {
   return sql`${sql(own)} = ${sql(other)} and ${sql(own)} between ${sql(other)} and ${sql(other)}`;

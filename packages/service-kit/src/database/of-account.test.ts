@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** An account that has nearly all rows, and another with one. */
+/** An account with nearly all rows, and another with one row. */
 const [many, other] = [randomUUID(), randomUUID()];
 const table: DueTable = {
   name: 'queued',
@@ -26,8 +26,8 @@ const table: DueTable = {
 /** A time at which all of the rows are due. */
 const now = new Date(Date.now() + 3_600_000);
 
-/** Does `work` in a transaction that is rolled back, in which the one account has 50,000 rows before all of the other's in both tables. */
-async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ result: Result; read: number }> {
+/** Runs `work` in a transaction that is rolled back. In both tables the first account has 50,000 rows before the other's one row. */
+async function inSkewedData<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ result: Result; read: number }> {
   const done = new Error('done');
   let outcome: { result: Result; read: number } | undefined;
   const working = inTransaction(sql, async (tx) => {
@@ -43,7 +43,7 @@ async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ res
         select ${account}::uuid, uuidv7(), 'deal.moved', 'internal', '{}' from generate_series(${from}::int, ${to}::int)`;
     };
     await insert(many, 1, 50_000);
-    // The statistics know of no other account.
+    // The statistics do not include the other account.
     await tx.unsafe('analyze queued; analyze outbox');
     await insert(other, 50_001, 50_001);
     const before = await read(tx);
@@ -57,12 +57,12 @@ async function beside<Result>(work: (tx: Sql) => Promise<Result>): Promise<{ res
 
 const read = async (tx: Sql) => (await rowsRead(tx, 'queued')) + (await rowsRead(tx, 'outbox'));
 
-describe('where one account has nearly all rows, another is found without reading them', () => {
+describe('if one account has nearly all rows, another is found without reading them', () => {
   it('in the outbox', async () => {
-    const paused = await beside((tx) => lockOutbox(tx, { last: undefined, paused: [many] }));
+    const paused = await inSkewedData((tx) => lockOutbox(tx, { last: undefined, paused: [many] }));
     expect(paused.result.rows).toMatchObject([{ account_id: other }]);
     expect(paused.read).toBeLessThan(100);
-    const { result, read } = await beside((tx) => lockOutbox(tx, { last: undefined, paused: [] }));
+    const { result, read } = await inSkewedData((tx) => lockOutbox(tx, { last: undefined, paused: [] }));
     expect(result.rows.map(({ account_id }) => account_id)).toContain(other);
     expect(result.isCut).toBe(true);
     expect(read).toBeLessThan(600);
@@ -70,14 +70,14 @@ describe('where one account has nearly all rows, another is found without readin
 
   it('among the accounts that have rows', async () => {
     for (const name of ['outbox', 'queued']) {
-      const { result, read } = await beside((tx) => nextLanes(tx, { ...table, name }, now, { last: undefined }));
+      const { result, read } = await inSkewedData((tx) => nextLanes(tx, { ...table, name }, now, { last: undefined }));
       expect(result.due.map(({ account_id }) => account_id).sort()).toEqual([many, other].sort());
       expect(read).toBeLessThan(100);
     }
   });
 
-  it('among those that go by the real time, where it has a clock of its own', async () => {
-    const { result, read } = await beside(async (tx) => {
+  it('among the accounts on the real time, if the first account has a sandbox clock', async () => {
+    const { result, read } = await inSkewedData(async (tx) => {
       await tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
       return await nextLanes(tx, rowsOfScope(table, everybody), now, { last: undefined });
     });
@@ -87,7 +87,7 @@ describe('where one account has nearly all rows, another is found without readin
 
   it('in a queue, by lane', async () => {
     const room = { lanes: [{ lane: { account_id: other }, running: 0, free: 10 }], limit: 50, perLane: 10, kept: 0 };
-    const ofLane = await beside(async (tx) => await tx`${dueRows(tx, table, { room, now, from: 'lanes' })}`);
+    const ofLane = await inSkewedData(async (tx) => await tx`${dueRows(tx, table, { room, now, from: 'lanes' })}`);
     expect(ofLane.result).toEqual([{ account_id: other, id: 50_001 }]);
     expect(ofLane.read).toBeLessThan(100);
   });

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 
-/** End of a run, as far as it decides how many of its lane and its account may run at once. */
+/** How a run ended. It decides how many runs of its lane and account may be under way at once. */
 export type RunEnd = 'responded' | 'timeout' | 'other';
 
 /**
- * Part of the free slots that one account may hold: as the slots fill up everybody's part falls, so that some are always left for an
- * account that has none. Alone it gets a quarter of all.
+ * Fraction of the free slots that one account may hold. As the slots fill up every account's share falls, so that some stay free for an account
+ * without any. One account alone gets a quarter of all slots.
  */
 const part = 1 / 3;
-/** The same of an account whose runs are slow, which takes nothing of the last eighth. */
+/** The fraction for an account with slow runs. Such an account takes none of the last eighth of the slots. */
 const slowPart = 1 / 8;
 const keptFromSlow = 1 / 8;
-/** Part of what slow runs leave that runs which are not slow yet may hold: many that hang at one moment do not take all slots. */
+/** Fraction of the slots left by slow runs that other runs may hold. So many runs that hang at once do not take all slots. */
 const freshPart = 1 / 4;
-/** Maximum number of accounts remembered as slow while nothing of theirs runs. */
+/** Maximum number of accounts remembered as slow while they have no runs under way. */
 const maxTimedOut = 10_000;
 
 /**
- * Shares the slots of a process among accounts. An account is slow while one of its runs is, and after a timeout until a run of it responds
- * with none slow beside it.
+ * Shares the slots of a process among accounts. An account is slow while one of its runs is slow. After a timeout it stays slow until one of its
+ * runs responds while none of the others is slow.
  */
 export class AccountSlots {
   readonly #most: number;
@@ -36,7 +36,7 @@ export class AccountSlots {
     return this.#running;
   }
 
-  /** The same by account. */
+  /** Runs under way, by account. */
   get owners(): { account: string; running: number }[] {
     return [...this.#accounts].map(([account, { running }]) => ({ account, running }));
   }
@@ -45,22 +45,22 @@ export class AccountSlots {
     return this.#most - this.#running;
   }
 
-  /** Runs that may begin now, where those that are not slow yet have a part of their own. */
+  /** Runs that may begin now if runs that are not slow yet have a share of their own. */
   get freeOfFresh(): number {
     const fresh = Math.ceil((this.#most - this.#slow) * freshPart) - (this.#running - this.#slow);
     return Math.min(this.free, fresh);
   }
 
-  /** Returns how many more runs the account's part of the slots has room for. */
+  /** Returns how many more runs the account's share of the slots has room for. */
   freeOf(accountId: string): number {
     const { running = 0, slow = 0 } = this.#accounts.get(accountId) ?? {};
     const isSlow = slow > 0 || this.#timedOut.has(accountId);
-    // Each that begins leaves one slot less to divide: `n` more may begin as long as running + n < (free - n) * part.
+    // Each new run leaves one slot less to share. `n` more may begin as long as running + n < (free - n) * part.
     const [slots, fraction] = isSlow ? [this.free - this.#most * keptFromSlow, slowPart] : [this.free, part];
     return Math.max(0, Math.ceil((slots * fraction - running) / (1 + fraction)));
   }
 
-  /** Returns the accounts that run something and have no room for more. */
+  /** Returns the accounts that have runs under way and no room for more. */
   atBound(): string[] {
     return [...this.#accounts.keys()].filter((accountId) => this.freeOf(accountId) === 0);
   }
@@ -80,7 +80,7 @@ export class AccountSlots {
 
   end(accountId: string, wasSlow: boolean, end: RunEnd): void {
     const account = this.#accounts.get(accountId);
-    if (!account) throw new RangeError(`nothing is running of ${accountId}`);
+    if (!account) throw new RangeError(`no run of account ${accountId} is under way`);
     this.#running--;
     account.running--;
     if (wasSlow) {

@@ -12,14 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** Fails as PostgreSQL does where a statement takes longer than it may. */
+/** Fails as PostgreSQL does when a statement exceeds its timeout. */
 async function timeOut(): Promise<void> {
   await sql.unsafe(
     `do $$ begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`,
   );
 }
 
-it('writes fewer at once where so many take longer than a statement may, and then more again', async () => {
+it('writes fewer items at once after a statement timeout, and then more again', async () => {
   const batches: number[][] = [];
   const writer = new BatchWriter<number>({
     name: 'slow',

@@ -4,39 +4,39 @@ import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
 const slowestRetryMs = 2_000;
-/** It writes when something is added. */
+/** Pause between rounds while nothing is added. */
 const everyMs = 60_000;
-/** Wait before items whose lock another transaction has are tried again. */
+/** Pause before the next attempt to write items that need another transaction's lock. */
 const lockedRetryMs = 50;
-/** Time that `stop` has to write those. */
+/** Time that `stop` has to write those items. */
 const stopMs = 5_000;
 
 export interface BatchWriterOptions<Item> {
   /** Names the writer in the log. */
   name: string;
   log: Logger;
-  /** Items at most in one call of `write`. */
+  /** Maximum number of items in one call of `write`. */
   maxBatch: number;
-  /** Least time between rounds of writing, in milliseconds; what comes alone is written at once. */
+  /** Minimum time between rounds of writing, in milliseconds; 0 by default. A lone item is written at once. */
   gatherMs?: number;
-  /** Returns how many of the first items may be written together, 1 at least; all unless given. */
+  /** Returns how many of the first items may be written together, at least 1; all by default. */
   together?(items: readonly Item[]): number;
-  /** Writes items, all or none of them, but those that it returns: another transaction has the lock that they need, and all that need it are returned. */
+  /** Writes all items or none, except those that it returns: all that need a lock which another transaction holds. */
   write(items: readonly Item[]): Promise<readonly Item[]>;
-  /** Called with one item whose write fails alone, for another reason than the state of the database and of other services. */
+  /** Called with one item whose write fails by itself, unless the failure is temporary or a service is unavailable. */
   refused(item: Item, error: unknown): void;
 }
 
 /**
- * Writes what is added in sets: all that came since the last transaction, or within `gatherMs`, in one, so that many commit together. What cannot be written now
- * is kept and written later, in its order; an item that cannot be written at all keeps no other from being written, nor
- * does one whose lock another transaction has, unless a whole batch of them does.
+ * Writes added items in batches, so that many commit together: all that came since the last transaction, or within `gatherMs`. Items that cannot
+ * be written now are kept and written later, in order. An item that can never be written blocks no other item. Nor does an item that needs
+ * another transaction's lock, unless all items of a batch do.
  */
 export class BatchWriter<Item> {
   readonly #options: BatchWriterOptions<Item>;
   readonly #loop: WakeLoop;
   #waiting: Item[] = [];
-  /** Items at most in the next call of `write`: half as many after a failure, an eighth of the most more after a success. */
+  /** Maximum number of items in the next call of `write`. A failure halves it; a success adds an eighth of `maxBatch`. */
   #most: number;
 
   constructor(options: BatchWriterOptions<Item>) {
@@ -57,7 +57,7 @@ export class BatchWriter<Item> {
     this.#loop.wake();
   }
 
-  /** Writes what is left, for 5 s where it needs locks of others; throws where the database does not take it now. */
+  /** Writes the remaining items, for up to 5 s if they need other transactions' locks. Throws if the database does not accept them now. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     for (const until = performance.now() + stopMs; ; await sleep(lockedRetryMs)) {
@@ -66,24 +66,24 @@ export class BatchWriter<Item> {
       if (performance.now() >= until) break;
     }
     const left = this.#waiting.length;
-    throw new Error(`${this.#options.name}: ${left} not written, since other transactions hold their locks`);
+    throw new Error(`${this.#options.name}: ${left} items not written, since other transactions hold their locks`);
   }
 
   async #writeAll(): Promise<undefined> {
     const { maxBatch, together = (items) => items.length, write, refused } = this.#options;
-    // What is added meanwhile gathers for the next round.
+    // Items added meanwhile wait for the next round.
     for (let left = this.#waiting.length; left > 0; ) {
       const first = this.#waiting.slice(0, Math.min(left, this.#most));
       const batch = first.slice(0, together(first));
       try {
         const locked = await write(batch);
-        // None overtakes another that needs the same lock.
+        // No item overtakes another that needs the same lock.
         this.#waiting = [...locked, ...this.#waiting.slice(batch.length)];
         left -= batch.length - locked.length;
         this.#most = Math.min(this.#most + Math.ceil(maxBatch / 8), maxBatch);
         if (locked.length === batch.length) return;
       } catch (error) {
-        // Also where it may be written later: what took longer than a statement may take does so again, but half of it perhaps does not.
+        // Also after a temporary failure: a batch that timed out would do so again, but half of it may not.
         this.#most = Math.ceil(batch.length / 2);
         if (isUnavailable(error) || isTemporaryFailure(error)) throw error;
         if (batch.length > 1) continue;

@@ -3,38 +3,38 @@ import { isOfAccount } from '../database/of-account.sql.ts';
 import { type Fragment, filter, joined, ofAccounts, ofRows, type QueueRows } from '../database/queue-rows.ts';
 import type { KnownLane, Lane, Room } from './fair-slots.ts';
 
-/** Rows of a queue with the columns of their primary key and its types; rows are read with the same names. */
+/** Rows of a queue, with the columns and types of their primary key. Rows are read under the same names. */
 export interface KeyedRows extends QueueRows {
   key: Readonly<Record<string, 'uuid' | 'bigint' | 'smallint'>>;
-  /** A selection does not lock them, since their work locks rows of another table first. */
+  /** A selection does not lock these rows, since their work locks rows of another table first. */
   isUnlocked?: boolean;
-  /** Lanes are the channels of accounts, in the column `channel`; otherwise an account is one lane. */
+  /** A lane is a channel of an account, in the column `channel`; otherwise it is an account. */
   hasChannels?: boolean;
 }
 
-/** Table of a queue that the engine runs. */
+/** Table of a queue that a `WorkQueue` runs. */
 export interface DueTable extends KeyedRows {
   /** The column that counts attempts. */
   attempts: string;
   error: string;
 }
 
-/** Sets the columns that a claim sets: the end of the lease, one more attempt, and no error while it runs. */
+/** Returns the assignments of a claim: the end of the lease, one more attempt, and no error. */
 export function claimed(sql: Sql, { due, attempts, error }: DueTable, leasedUntil: Date): Fragment {
   return sql`${sql(due)} = ${leasedUntil}, ${sql(attempts)} = ${sql(attempts)} + 1, ${sql(error)} = null`;
 }
 
-/** Condition of a row that waits after a failed attempt: one that runs has no error. */
+/** Condition of a row that waits after a failed attempt. A running row has no error. */
 export const hasFailed = (column: string) => (sql: Sql) => sql`${sql(column)} is not null`;
 
-/** Due rows looked at in one statement, and lanes looked at in one: at least and at most, in between four for each that is claimed. */
+/** Minimum and maximum number of due rows or lanes that one statement looks at. In between, it looks at four for each row to claim. */
 export const minLookedAt = 50;
 const maxLookedAt = 200;
 
 /**
- * Selects the keys of rows to claim, firsts of their lanes before seconds and so on, at most what `room` says, and locks them, passing
- * over those that are locked. It looks at up to 200 that have been due longest, or as many as it may select, whoever they belong to, or only
- * at those of `room.lanes`.
+ * Selects the keys of rows to claim, at most what `room` allows, and locks the rows, skipping locked ones. The first row of each lane comes before
+ * any second row. It looks at up to 200 rows that have been due longest, of any lane, or at `room.limit` rows if that is more. With 'lanes' it
+ * looks only at rows of `room.lanes`.
  */
 export function dueRows(
   sql: Sql,
@@ -43,7 +43,7 @@ export function dueRows(
 ): Fragment {
   const key = Object.keys(table.key);
   const lane = laneColumns(table);
-  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestLooked(sql, table, now, room.limit);
+  const looked = from === 'lanes' ? dueOfLanes(sql, table, now, room) : longestDue(sql, table, now, room.limit);
   return sql`
     select ${sql(key.map((column) => `t.${column}`))} from (
       select counted.*, row_number() over (order by counted.nth, counted.due_since) as place from (
@@ -57,39 +57,39 @@ export function dueRows(
     order by ranked.place limit ${room.limit} ${table.isUnlocked ? sql`` : sql`for update of t skip locked`}`;
 }
 
-function longestLooked(sql: Sql, table: KeyedRows, now: Date, most: number): Fragment {
+function longestDue(sql: Sql, table: KeyedRows, now: Date, most: number): Fragment {
   const looked = Math.max(most, Math.min(Math.max(most * 4, minLookedAt), maxLookedAt));
   return sql`
-    select ${sql(lookedColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
+    select ${sql(keyAndLaneColumns(table))}, ${sql(table.due)} as due_since from ${sql(table.name)}
     where ${sql(table.due)} <= ${now} ${filter(sql, table)} order by ${sql(table.due)} limit ${looked}`;
 }
 
-/** Selects what is due of each lane, up to what it has free: nothing of others is read. */
+/** Selects the due rows of each lane, at most as many as the lane has free. Reads no rows of other lanes. */
 function dueOfLanes(sql: Sql, table: KeyedRows, now: Date, room: Room): Fragment {
   return sql`
     select due.* from ${lanes(sql, table, room.lanes)} as known cross join lateral (
-      select ${sql(lookedColumns(table).map((column) => `t.${column}`))}, t.${sql(table.due)} as due_since
+      select ${sql(keyAndLaneColumns(table).map((column) => `t.${column}`))}, t.${sql(table.due)} as due_since
       from ${sql(table.name)} as t
       where ${isOfLane(sql, table, 'known')} and t.${sql(table.due)} <= ${now} ${filter(sql, table)}
       order by t.${sql(table.due)} limit known.free
     ) as due`;
 }
 
-function lookedColumns(table: KeyedRows): string[] {
+function keyAndLaneColumns(table: KeyedRows): string[] {
   return [...new Set([...Object.keys(table.key), ...laneColumns(table)])];
 }
 
-/** Lanes that were looked at, in their order, and whether each has a row that is due. */
+/** Lanes that were looked at, in order, and which of them have due rows. */
 export interface LanesLook {
-  /** Those with due rows. */
+  /** The lanes with due rows. */
   due: Lane[];
-  /** The last that was looked at; undefined where the look came to the end: the next one begins again. */
+  /** The last lane looked at; undefined if the look reached the end, so that the next one starts over. */
   last: Lane | undefined;
 }
 
 /**
- * Looks for lanes with due rows after `last`: at most `most` of those, among 200 lanes with rows at most, found one from the other by the index. What is
- * said of accounts is asked of each lane: of its rows it would be asked of all, however many an account has that is left out.
+ * Finds at most `most` lanes with due rows after `last`. It looks at no more than 200 lanes, and finds each by an index probe. The condition on
+ * accounts is checked once per lane. Checked per row, an excluded account with many rows would cost a check for each.
  */
 export async function nextLanes(
   sql: Sql,
@@ -121,21 +121,21 @@ export async function nextLanes(
   return { due, last: isAtEnd ? undefined : rows.at(-1) };
 }
 
-/** A row under lease, as it was claimed. */
+/** A claimed row and its lease. */
 export interface LeasedRow {
   readonly row: Readonly<Record<string, unknown>>;
   leasedUntil: Date;
 }
 
-/** The lease of a run that is to hold until a later time. */
+/** A run whose lease is extended, and the new end of that lease. */
 export interface Renewal<Run extends LeasedRow> {
   run: Run;
   until: Date;
 }
 
 /**
- * Moves leases on and returns the runs whose rows are still this process's. Waits for no lock: a row that another transaction is writing
- * keeps the lease that it has, and its run is returned.
+ * Extends leases and returns the runs whose rows this process still holds. Waits for no lock: a row that another transaction is writing keeps
+ * its current lease, and its run is returned.
  */
 export async function renewLeases<Run extends LeasedRow>(
   sql: Database,
@@ -155,7 +155,7 @@ export async function renewLeases<Run extends LeasedRow>(
       select ${sql(key.map((column) => `t.${column}`))}, mine.place, mine.until from mine join ${sql(table.name)} as t using (${sql(key)})
       where t.${sql(table.due)} = mine.leased_until for update of t skip locked
     ), renewed as (
-      update ${sql(table.name)} t set ${sql(table.due)} = held.until from held where ${isSame(sql, key, 'held')} returning held.place
+      update ${sql(table.name)} t set ${sql(table.due)} = held.until from held where ${hasSameKey(sql, key, 'held')} returning held.place
     )
     select mine.place, renewed.place is not null as is_renewed from mine left join renewed using (place)`;
   return kept.map(({ place, is_renewed }) => {
@@ -165,15 +165,15 @@ export async function renewLeases<Run extends LeasedRow>(
   });
 }
 
-/** A row that is to be run again, and whether the attempt counts. */
+/** A row to run again, and whether its attempt counts. */
 export interface PutBack extends LeasedRow {
   dueAt: Date;
   counts: boolean;
-  /** Why the attempt failed; null where it was given back. */
+  /** Why the attempt failed; null if the row was given back. */
   error: string | null;
 }
 
-/** Has rows run again later, but not those of which the lease was lost: somebody else has them, or they changed. */
+/** Schedules rows to run again, except those whose lease was lost: another process has claimed them, or they have changed. */
 export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[]): Promise<void> {
   const key = Object.keys(table.key);
   const dueAt = sql`${rows.map((one) => one.dueAt.toISOString())}::text[]::timestamptz[]`;
@@ -186,7 +186,7 @@ export async function putBack(sql: Sql, table: DueTable, rows: readonly PutBack[
       select mine.*, more.due_at, more.uncounted, more.error from ${leasedRows(sql, table, rows)} as mine
       join unnest(${dueAt}, ${uncounted}, ${errors}) with ordinality as more (due_at, uncounted, error, place) using (place)
     ) as later
-    where ${isSame(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
+    where ${hasSameKey(sql, key, 'later')} and t.${sql(table.due)} = later.leased_until`;
 }
 
 /** Returns the lane of a row. */
@@ -198,13 +198,13 @@ function laneColumns({ hasChannels }: KeyedRows): string[] {
   return hasChannels ? ['account_id', 'channel'] : ['account_id'];
 }
 
-/** Condition that a row `t` is of a lane of another relation. */
+/** Condition that a row `t` belongs to the lane of a row in another relation. */
 function isOfLane(sql: Sql, { hasChannels }: KeyedRows, other: string): Fragment {
   const ofAccount = isOfAccount(sql, 't.account_id', `${other}.account_id`);
   return hasChannels ? sql`${ofAccount} and t.channel = ${sql(`${other}.channel`)}` : ofAccount;
 }
 
-/** Lanes as a relation: account_id, channel where the table has them, running, free. */
+/** Lanes as a relation with the columns account_id, channel if the table has it, running, free. */
 function lanes(sql: Sql, table: KeyedRows, known: readonly KnownLane[]): Fragment {
   return sql`(
     select known.account_id ${table.hasChannels ? sql`, known.channel` : sql``}, known.running, known.free
@@ -213,7 +213,7 @@ function lanes(sql: Sql, table: KeyedRows, known: readonly KnownLane[]): Fragmen
       as known (account_id, channel, running, free))`;
 }
 
-/** Leases as a relation: place from 1 on, the columns of the key, leased_until. */
+/** Leases as a relation with the columns place (from 1), the key, leased_until. */
 function leasedRows(sql: Sql, table: DueTable, leased: readonly LeasedRow[]): Fragment {
   const columns = Object.entries(table.key).map(
     ([column, type]) => sql`${leased.map(({ row }) => String(row[column]))}::text[]::${sql.unsafe(type)}[]`,
@@ -224,7 +224,7 @@ function leasedRows(sql: Sql, table: DueTable, leased: readonly LeasedRow[]): Fr
       with ordinality as leased (${sql(Object.keys(table.key))}, leased_until, place))`;
 }
 
-function isSame(sql: Sql, key: readonly string[], other: string): Fragment {
+function hasSameKey(sql: Sql, key: readonly string[], other: string): Fragment {
   const isEqual = key.map((column) => sql`t.${sql(column)} = ${sql(`${other}.${column}`)}`);
   return joined(sql, isEqual, sql` and `);
 }

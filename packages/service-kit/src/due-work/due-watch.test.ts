@@ -5,7 +5,7 @@ import { createLogger } from '../telemetry/logging.ts';
 import { DueWatch, type WatchedLoop } from './due-watch.ts';
 
 const log = createLogger('test', 'silent');
-/** So long that nothing is found but by what a test says. */
+/** So long that a loop finds nothing unless a test makes it look. */
 const everMs = 3_600_000;
 
 let platform: Platform;
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** One process's watch; `peers` are those of the other processes of the service. */
+/** One process's watch; `peers` are the listeners of the service's other processes. */
 function start(everyMs: number, peers: (() => void)[] = []): DueWatch {
   const bus = {
     tell: () => {
@@ -41,7 +41,7 @@ function start(everyMs: number, peers: (() => void)[] = []): DueWatch {
   return watch;
 }
 
-/** A loop that rings what is due, counted in `rounds`. */
+/** Runs a loop that rings due alarms and counts its rounds. */
 function ring(watch: DueWatch, options: Partial<WatchedLoop> = {}) {
   const seen = { rounds: 0, rung: 0 };
   const watched = { name: 'alarms', rows: [{ name: 'alarms', due: 'due_at' }], everyMs: 20, slowestRetryMs: 20, log };
@@ -56,7 +56,7 @@ function ring(watch: DueWatch, options: Partial<WatchedLoop> = {}) {
 
 const put = (id: number, inMs: number) => sql`insert into alarms values (${id}, ${new Date(nowMs + inMs)})`;
 
-it('wakes a loop when its next row is due, once it was told that something was written, and not before', async () => {
+it('wakes a loop when its next row is due and not before, once told that something was written', async () => {
   const watch = start(everMs);
   const seen = ring(watch);
   await waitFor('the first round', () => seen.rounds === 1);
@@ -70,14 +70,14 @@ it('wakes a loop when its next row is due, once it was told that something was w
   expect(seen.rounds).toBe(2);
 });
 
-it('finds, without a word, what another process has left, after the longest time between looks', async () => {
+it('finds unannounced rows of another process after the maximum time between looks', async () => {
   const seen = ring(start(50));
   await waitFor('the first round', () => seen.rounds === 1);
   await put(1, 0);
   await waitFor('the alarm', () => seen.rung === 1);
 });
 
-it('rows without a time are due as soon as they are there, and those of a retention some time after theirs', async () => {
+it('rows without a time are due as soon as they exist, and rows with a delay once it has passed after their time', async () => {
   const watch = start(everMs);
   await sql`insert into notes values (1)`;
   await put(1, -60_000);
@@ -91,7 +91,7 @@ it('rows without a time are due as soon as they are there, and those of a retent
   expect(rounds.later).toBe(1);
 });
 
-it('tells the other processes of its service what it leaves', async () => {
+it('tells the other processes of its service that it leaves due rows', async () => {
   const peers: (() => void)[] = [];
   const busy = start(everMs, peers);
   const idle = ring(start(everMs, peers));
@@ -102,7 +102,7 @@ it('tells the other processes of its service what it leaves', async () => {
   await waitFor('the other process to take it', () => idle.rung === 1);
 });
 
-it('a look that fails is made again', async () => {
+it('a look that fails is retried', async () => {
   const failing = { rounds: 0 };
   const watch = start(50);
   const seen = ring(watch);
@@ -120,7 +120,7 @@ it('a look that fails is made again', async () => {
   await sql`drop table nowhere`;
 });
 
-it('a table that cannot be read, as under a lock, keeps no loop from the rows of another', async () => {
+it('a table that cannot be read, such as a locked one, keeps no loop from the rows of another', async () => {
   const watch = start(everMs);
   const seen = ring(watch);
   const failing = { rounds: 0 };
@@ -134,9 +134,9 @@ it('a table that cannot be read, as under a lock, keeps no loop from the rows of
   await waitFor('the loop of that table itself', () => failing.rounds > before);
 });
 
-it('rows that become due one right after the other are not looked for each by itself', async () => {
+it('rows that become due in quick succession do not each cause a look', async () => {
   const looksAtMs: number[] = [];
-  // The one row is always a millisecond away.
+  // The only row is always 1 ms away.
   const clock = () => {
     looksAtMs.push(performance.now());
     return new Date(nowMs);

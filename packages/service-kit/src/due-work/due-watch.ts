@@ -5,12 +5,12 @@ import { type Fragment, joined } from '../database/queue-rows.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
-/** Least time between looks: after a round of a loop, and after something else that this process wrote. */
+/** Minimum time between looks: after a round of a loop, and after another write of this process. */
 const looksMs = { afterRounds: 250, afterWrites: 1_000 };
-/** Least time between looks for what becomes due by time: of very many rows, a moment apart, several are found in one. */
+/** Minimum time between looks for rows that become due, so that one look finds many that become due moments apart. */
 const apartMs = 50;
 const slowestRetryMs = 1_000;
-/** Least time between words to the other processes of the service that more is due than this one takes. */
+/** Minimum time between messages to the service's other processes that more is due than this one takes. */
 const tellMs = 1_000;
 const topic = 'due';
 
@@ -18,25 +18,25 @@ const topic = 'due';
 export interface WatchedRows {
   name: string;
   /**
-   * The column with the time at which a row is due, with an index that begins with it; null where a row is due as soon as it is there. An index of the
-   * rows then begins with their account_id, if they can be many.
+   * The column with the time at which a row is due, with an index that begins with it. Null if a row is due as soon as it exists. If there can be
+   * many such rows, they need an index that begins with account_id.
    */
   due: string | null;
   where?(sql: Sql): Fragment;
-  /** They are due so many milliseconds after their time. */
+  /** Delay after that time at which rows are due, in milliseconds. */
   afterMs?: number;
 }
 
-/** Work that waits for rows, in one loop. */
+/** A loop whose work waits for rows. */
 export interface WatchedLoop {
   name: string;
   rows: readonly WatchedRows[];
-  /** Pause before a loop goes on, in milliseconds, that left rows which are due. */
+  /** Pause in milliseconds before the loop continues with due rows that it left. */
   everyMs: number;
   slowestRetryMs: number;
   gatherMs?: number;
   log: Logger;
-  /** Poll interval while the work has something of its own to wait for; undefined: none. */
+  /** Poll interval in milliseconds while the work waits for something else; undefined for none. */
   pollMs?(): number | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface WatchedLoop {
 interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs'> {
   loop: Pick<WakeLoop, 'wake'>;
   wokenMs: number;
-  /** Something was due that nobody had taken at the last look. */
+  /** At the last look, rows were due that no process had claimed. */
   wasDue: boolean;
 }
 
@@ -54,14 +54,14 @@ interface WatchParts {
   /** The real time. */
   clock: () => Date;
   log: Logger;
-  /** Longest time between looks in milliseconds: after it work is found of processes that died, and what no news told of. */
+  /** Maximum time between looks, in milliseconds. It limits how late the work of dead processes and unannounced work is found. */
   everyMs: number;
 }
 
 /**
- * Lets the loops of a process sleep until something is due: reads, in one statement for all, when the next row of each is, and wakes it then.
- * It looks a quarter of a second after a look at the earliest where a loop has done a round, a second after it where this process wrote something else, and from time to time; an idle
- * process does nothing between.
+ * Lets the loops of a process sleep until rows are due. One query reads when the next row of each loop is due; the watch then wakes that loop.
+ * After a round of a loop it looks again, at least 250 ms after the last look. After another write of this process it looks at least 1 s after the
+ * last look. Otherwise it looks after `everyMs`, and an idle process does nothing in between.
  */
 export class DueWatch {
   readonly #sql: Database;
@@ -71,8 +71,8 @@ export class DueWatch {
   #lookedMs = Number.NEGATIVE_INFINITY;
   #toldMs = Number.NEGATIVE_INFINITY;
   #pauseMs: number;
-  #soon: NodeJS.Timeout | undefined;
-  #soonMs = Number.POSITIVE_INFINITY;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #nextLookMs = Number.POSITIVE_INFINITY;
   #isStopping = false;
 
   constructor(sql: Database, parts: WatchParts) {
@@ -85,14 +85,14 @@ export class DueWatch {
     parts.bus.onPeers(topic, () => this.#lookAfter(looksMs.afterRounds));
   }
 
-  /** Runs `work` once, whenever it is woken, and whenever some of its rows are due. */
+  /** Runs `work` once at first, whenever the loop is woken, and whenever some of its rows are due. */
   run(watched: WatchedLoop, work: () => Promise<boolean | undefined>): Pick<WakeLoop, 'wake' | 'stop'> {
     const { name, pollMs = () => undefined } = watched;
-    const resting = () => {
+    const pauseMs = () => {
       this.#lookAfter(looksMs.afterRounds);
       return pollMs() ?? Number.POSITIVE_INFINITY;
     };
-    const loop = new WakeLoop(name, { ...watched, everyMs: resting }, work);
+    const loop = new WakeLoop(name, { ...watched, everyMs: pauseMs }, work);
     const sleeper: Sleeper = { ...watched, loop, wokenMs: Number.NEGATIVE_INFINITY, wasDue: false };
     this.#sleepers.add(sleeper);
     return {
@@ -106,33 +106,33 @@ export class DueWatch {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearTimeout(this.#soon);
+    clearTimeout(this.#lookTimer);
     await this.#loop.stop();
   }
 
-  /** Says that something was written, rows that are due later perhaps: looks within a second. */
+  /** Reports a write, which may include rows that are due later. The watch looks within a second. */
   lookSoon(): void {
     this.#lookAfter(looksMs.afterWrites);
   }
 
-  /** Looks once so long after the last look, unless it does before. */
+  /** Schedules a look `leastMs` after the last one, unless one is scheduled earlier. */
   #lookAfter(leastMs: number): void {
     const atMs = Math.max(this.#lookedMs + leastMs, performance.now());
-    if (this.#isStopping || atMs >= this.#soonMs) return;
-    clearTimeout(this.#soon);
-    this.#soonMs = atMs;
-    this.#soon = setTimeout(() => this.#loop.wake(), Math.max(0, atMs - performance.now()));
+    if (this.#isStopping || atMs >= this.#nextLookMs) return;
+    clearTimeout(this.#lookTimer);
+    this.#nextLookMs = atMs;
+    this.#lookTimer = setTimeout(() => this.#loop.wake(), Math.max(0, atMs - performance.now()));
   }
 
   async #look(): Promise<undefined> {
     this.#lookedMs = performance.now();
-    this.#soonMs = Number.POSITIVE_INFINITY;
-    clearTimeout(this.#soon);
+    this.#nextLookMs = Number.POSITIVE_INFINITY;
+    clearTimeout(this.#lookTimer);
     this.#pauseMs = this.#parts.everyMs;
     const sleepers = [...this.#sleepers];
     if (sleepers.length === 0) return;
     const dueMs = await nextDue(this.#sql, sleepers).catch((error: unknown) => {
-      // One table that is locked or slow fails the look for all: until it does no more, each loop finds out by itself.
+      // One locked or slow table fails the look for all loops. Until a look succeeds, each loop checks its own rows.
       if (!isDatabaseUnavailable(error)) for (const { loop } of sleepers) loop.wake();
       throw error;
     });
@@ -140,26 +140,26 @@ export class DueWatch {
     for (const [index, sleeper] of sleepers.entries()) this.#wakeOrWait(sleeper, dueMs[index]! - nowMs);
   }
 
-  /** Wakes a loop whose rows are due, or sees to it that the next look is when they are. */
+  /** Wakes a loop whose rows are due, or schedules the next look for when they are. */
   #wakeOrWait(sleeper: Sleeper, leftMs: number): void {
     if (leftMs > 0) {
       sleeper.wasDue = false;
-      // A timer may end a little early: then it would be a round in vain.
+      // A timer may fire slightly early, when the row is not due yet.
       this.#pauseMs = Math.min(this.#pauseMs, leftMs + 1);
       return;
     }
     if (sleeper.wasDue) this.#tellPeers();
-    const restMs = sleeper.wasDue ? sleeper.wokenMs + sleeper.everyMs - performance.now() : 0;
+    const remainingMs = sleeper.wasDue ? sleeper.wokenMs + sleeper.everyMs - performance.now() : 0;
     sleeper.wasDue = true;
-    if (restMs > 0) {
-      this.#pauseMs = Math.min(this.#pauseMs, restMs);
+    if (remainingMs > 0) {
+      this.#pauseMs = Math.min(this.#pauseMs, remainingMs);
       return;
     }
     sleeper.wokenMs = performance.now();
     sleeper.loop.wake();
   }
 
-  /** Says that more is due than this process takes: others may have room. */
+  /** Tells the other processes that more is due than this process takes: they may have room. */
   #tellPeers(): void {
     if (performance.now() - this.#toldMs < tellMs) return;
     this.#toldMs = performance.now();
@@ -167,7 +167,7 @@ export class DueWatch {
   }
 }
 
-/** Returns, for each loop, when the next of its rows is due, in epoch milliseconds; infinite where there are none. */
+/** Returns when the next row of each loop is due, in epoch milliseconds; Infinity if it has none. */
 async function nextDue(sql: Database, sleepers: readonly Sleeper[]): Promise<number[]> {
   const selects = sleepers.flatMap(({ rows }, index) =>
     rows.map((one) => sql`select ${index}::int as loop, (${firstOf(sql, one)}) as due`),
@@ -181,7 +181,7 @@ async function nextDue(sql: Database, sleepers: readonly Sleeper[]): Promise<num
 
 function firstOf(sql: Sql, { name, due, where, afterMs = 0 }: WatchedRows): Fragment {
   const others = where ? sql`and ${where(sql)}` : sql``;
-  // In the order of an index, which remembers what is deleted: a table that is emptied all the time is read through to its end.
+  // The order makes PostgreSQL use an index, which marks deleted rows. A scan of a table that is emptied all the time reads all dead rows.
   if (due === null)
     return sql`select to_timestamp(0) from ${sql(name)} where true ${others} order by account_id limit 1`;
   return sql`

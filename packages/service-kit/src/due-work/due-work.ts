@@ -12,7 +12,7 @@ import type { DueTable } from './due-rows.ts';
 import type { DueWatch } from './due-watch.ts';
 import type { SlotBounds } from './fair-slots.ts';
 
-/** Resources of its process that a queue needs. */
+/** Resources of the process that a queue needs. */
 export interface WorkFoundation {
   sql: Database;
   bus: Pick<Bus, 'isConnected'>;
@@ -23,10 +23,10 @@ export interface WorkFoundation {
   watch: Pick<DueWatch, 'run' | 'lookSoon'>;
 }
 
-/** A row of a queue as it was claimed, with the columns of its table's key, and with `channel` where its lanes are channels. */
+/** A claimed row, with the columns of its table's key, and with `channel` if lanes are channels. */
 export interface DueRow {
   account_id: string;
-  /** Attempts that have begun, this one included. */
+  /** Number of attempts begun, including this one. */
   attempts: number;
   trace: TraceHeaders | null;
 }
@@ -37,63 +37,63 @@ export interface Ended<Row, Result> {
   result: Result;
 }
 
-/** One claim: which rows, and how they are marked. */
+/** One claim: which rows to claim and how to mark them. */
 export interface Claim {
   /** Selects and locks the keys of the rows to claim. */
   due: Fragment;
   now: Date;
-  /** New value of the rows' due column, where they are run again. */
+  /** New value of the due column if rows are retried. */
   leasedUntil: Date;
 }
 
 /** Retries of a queue. */
 export interface Retries {
-  /** Time after which a row is claimed by another process if its own died; renewed while the row runs. */
+  /** Lease in milliseconds, after which another process claims the row if its own died. Renewed while the row runs. */
   leaseMs: number;
   backoff: Backoff;
 }
 
 /**
- * One queue: rows of a table that any number of processes run, each row once at a time. No transaction is open while a row runs.
+ * One queue: rows of a table that any number of processes run, each row in one process at a time. No transaction is open while a row runs.
  */
 export interface DueWork<Row extends DueRow, Result> {
   /** Its name in metrics, logs and spans. */
   queue: string;
   /** Name of a part of the queue that has slots of its own. */
   part?: string;
-  /** The place on the list of queues, where whoever starts the queue opened it: for all parts of one, or under other names. */
+  /** The entry in the list of queues, if the caller opened it. All parts of a queue may share one, or its name may differ. */
   seat?: QueueSeat;
   table: DueTable;
-  /** Rows of another table that become rows of this one at their time: operators see them as waiting. */
+  /** Rows of another table that become rows of this one at their time. Operators see them as waiting. */
   scheduled?: QueueRows;
   concurrency: SlotBounds;
-  /** Null where a row must not be run twice: its claim takes the due time away, and the module ends rows whose process died. */
+  /** Null if a row must not run twice. Its claim then clears the due time, and the module ends rows whose process died. */
   retries: Retries | null;
-  /** Pause before the queue goes on with due rows that it left. */
+  /** Pause in milliseconds before the queue continues with due rows that it left. */
   everyMs: number;
-  /** Wait for more after a wake, so that what becomes due at once is one claim. */
+  /** Wait in milliseconds after a wake, so that one claim takes rows that become due together. */
   gatherMs?: number;
-  /** Time that `stop` lets runs go on before their signals are aborted. */
+  /** Time in milliseconds that `stop` lets runs continue before it aborts their signals. */
   stopMs: number;
-  /** Rows go by the real time, whatever the clock of their account. */
+  /** Rows are due by the real time, even if their account has a sandbox clock. */
   isByRealTime?: true;
-  /** Condition of a row that a process is working on, where the claim takes its due time away. */
+  /** Condition of a row that a process is running, if the claim clears its due time. */
   running?(sql: Sql): Fragment;
-  /** Rows need the bus: none is claimed while it is unavailable. */
+  /** Rows need the bus: none is claimed while the bus is unavailable. */
   needsBus?: boolean;
-  /** Claims rows in one statement: sets their due column to the end of the lease, or to null, and counts the attempt. */
+  /** Claims rows in one statement. Sets their due column to the end of the lease, or to null, and counts the attempt. */
   claim(sql: Database, claim: Claim): Promise<Row[]>;
   /**
-   * Runs one row. The signal is aborted when the process stops, and when the row is another's by now. What it throws has the row run again
-   * after its backoff; without retries it must not throw.
+   * Runs one row. The signal aborts when the process stops and when another process has claimed the row. If it throws, the row runs again after
+   * its backoff; without retries it must not throw.
    */
   run(row: Row, signal: AbortSignal): Promise<Result>;
-  /** Ends a row whose run threw, instead of another attempt; undefined lets it wait for that. */
+  /** Returns a result that ends a row whose run threw, or undefined for another attempt. */
   giveUp?(row: Row, error: unknown): Result | undefined;
-  /** Returns whether a failed attempt counts; all count unless given. */
+  /** Returns whether a failed attempt counts; by default all count. */
   counts?(error: unknown): boolean;
-  /** Returns how a run ended, for the limits of its lane; `responded` unless given. */
+  /** Returns how a run ended, for the limits of its lane; `responded` by default. */
   endOf?(result: Result): RunEnd;
-  /** Writes results in one transaction, of rows that are still as they were claimed. */
+  /** Writes results in one transaction, for rows that are unchanged since their claim. */
   settle(ended: readonly Ended<Row, Result>[]): Promise<void>;
 }

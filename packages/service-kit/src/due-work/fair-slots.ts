@@ -1,47 +1,47 @@
 import { AccountSlots, type RunEnd } from './account-slots.ts';
 
-/** Owner of work: an account, or one of its channels where a queue keeps those apart. */
+/** Owner of work: an account, or one of its channels if the queue keeps channels apart. */
 export interface Lane {
   readonly account_id: string;
   readonly channel?: string;
 }
 
 export interface SlotBounds {
-  /** Most runs at once in this process. */
+  /** Maximum number of runs at once in this process. */
   most: number;
-  /** Most runs at once of one lane. */
+  /** Maximum number of runs at once of one lane. */
   perLane: number;
-  /** The limit of a lane of which nothing is known; `perLane` unless given. */
+  /** The limit of a lane without a history; `perLane` by default. */
   firstPerLane?: number;
-  /** The limit of a lane after a run into a timeout; 1 unless given. */
+  /** The limit of a lane after a timeout; 1 by default. */
   lowestPerLane?: number;
-  /** Runs that are not slow yet hold at most a quarter of what the slow ones leave: many that hang at one moment do not take all slots. */
+  /** Runs that are not slow yet hold at most a quarter of the slots left by slow ones. So many that hang at once do not take all slots. */
   keepsSlowApart?: boolean;
-  /** Runs take long as a rule: none counts as slow. */
+  /** Runs usually take long: none counts as slow. */
   slowIsUsual?: boolean;
 }
 
 /** Room for one claim. */
 export interface Room {
-  /** Rows at most. */
+  /** Maximum number of rows. */
   limit: number;
-  /** Rows of `limit` that only lanes with nothing running get; all of them where it is more. */
+  /** Rows of `limit` reserved for lanes with nothing running; all of them if this is larger. */
   kept: number;
-  /** Rows at most of a lane that `lanes` does not name. */
+  /** Maximum number of rows of a lane that `lanes` does not name. */
   perLane: number;
   lanes: readonly KnownLane[];
 }
 
-/** A lane with runs under way or a lowered limit: `free` more may begin. */
+/** A lane with runs under way or a lowered limit; `free` more may begin. */
 export interface KnownLane {
   readonly lane: Lane;
   readonly running: number;
   readonly free: number;
 }
 
-/** Part of all slots that only lanes with nothing running get. */
+/** Fraction of all slots reserved for lanes with nothing running. */
 const keptPart = 1 / 4;
-/** Idle lanes with a lowered limit that are remembered; beyond that the one used longest ago begins again. */
+/** Maximum number of idle lanes whose lowered limit is remembered. Beyond that, the lane used longest ago is forgotten. */
 const maxRemembered = 1_000;
 
 interface LaneState {
@@ -51,8 +51,8 @@ interface LaneState {
 }
 
 /**
- * Shares the slots that one process has for one queue. As they fill up everybody's part falls, so that whoever comes next finds one
- * free. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
+ * Shares the slots that one process has for one queue. As they fill up every account's share falls, so that another account still finds a free
+ * one. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
  */
 export class FairSlots {
   readonly #bounds: Required<Omit<SlotBounds, 'slowIsUsual'>>;
@@ -71,7 +71,7 @@ export class FairSlots {
     return this.#accounts.owners;
   }
 
-  /** Returns what may begin now; undefined where nothing may. */
+  /** Returns the room for new runs; undefined if none may begin. */
   room(): Room | undefined {
     const { most, firstPerLane, keepsSlowApart } = this.#bounds;
     const { free, freeOfFresh } = this.#accounts;
@@ -92,7 +92,7 @@ export class FairSlots {
   begin(lane: Lane): void {
     const name = laneName(lane);
     const state = this.#lanes.get(name) ?? { lane, running: 0, limit: this.#bounds.firstPerLane };
-    // Put in again: the first of the map is the one that was used longest ago.
+    // Inserted again, so that the first lane of the map is the one used longest ago.
     this.#lanes.delete(name);
     this.#lanes.set(name, state);
     state.running++;
@@ -107,7 +107,7 @@ export class FairSlots {
   end(lane: Lane, wasSlow: boolean, end: RunEnd): void {
     const name = laneName(lane);
     const state = this.#lanes.get(name);
-    if (!state) throw new RangeError(`nothing is running of ${name}`);
+    if (!state) throw new RangeError(`no run of lane ${name} is under way`);
     this.#accounts.end(lane.account_id, wasSlow, end);
     state.running--;
     const { perLane, firstPerLane, lowestPerLane } = this.#bounds;
@@ -121,7 +121,7 @@ export class FairSlots {
   }
 }
 
-/** Names a lane. */
+/** Returns the key of a lane in maps. */
 export function laneName({ account_id, channel }: Lane): string {
   return channel === undefined ? account_id : `${account_id} ${channel}`;
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
 beforeEach(() => sql`truncate errands, sandbox_clocks`);
 afterAll(() => platform.stop());
 
-/** Adds due errands of so many accounts, of each as many; returns the accounts in their order. */
+/** Adds `each` due errands for each of several new accounts; returns the accounts in order. */
 async function add({ accounts, each }: { accounts: number; each: number }): Promise<string[]> {
   const ids = Array.from({ length: accounts }, () => randomUUID()).sort();
   await sql`
@@ -31,7 +31,7 @@ type Row = { account_id: string };
 interface Take extends Partial<Scope> {
   finder: RowFinder;
   limit: number;
-  /** Rows that are left of each selection. */
+  /** Number of selected rows that are not taken. */
   leaves?: number;
 }
 
@@ -46,7 +46,7 @@ async function take({ finder, limit, leaves = 0, ...scope }: Take): Promise<stri
   return [...new Set(rows.map(({ account_id }) => account_id))].sort();
 }
 
-it('takes what is due of other accounts after a full batch of those due longest', async () => {
+it('takes due rows of other accounts after a full batch of those due longest', async () => {
   const accounts = await add({ accounts: 4, each: 2 });
   await sql`update errands set due_at = due_at - interval '1 s' where account_id = ${accounts[3]!}`;
   await sql`
@@ -56,7 +56,7 @@ it('takes what is due of other accounts after a full batch of those due longest'
   expect(await take({ finder, limit: 3 })).toEqual(accounts.slice(0, 3));
 });
 
-it('takes those due longest again after a look for lanes has failed', async () => {
+it('takes the rows due longest again after a look for lanes has failed', async () => {
   const accounts = await add({ accounts: 4, each: 2 });
   await sql`update errands set due_at = due_at - interval '1 s' where account_id = ${accounts[3]!}`;
   const finder = new RowFinder(table);
@@ -69,13 +69,13 @@ it('takes those due longest again after a look for lanes has failed', async () =
   expect(await take({ finder, limit: 1 })).toEqual([accounts[3]]);
 });
 
-it('takes nothing of paused accounts and endpoints, by whatever look', async () => {
+it('takes no rows of paused accounts and endpoints, whichever way it looks', async () => {
   const accounts = await add({ accounts: 4, each: 2 });
   const finder = new RowFinder(table);
   const paused = { accounts: [accounts[0]!] };
   expect(await take({ finder, limit: 2, ...paused })).toEqual([accounts[1]]);
   expect(await take({ finder, limit: 2, ...paused })).toEqual(accounts.slice(2));
-  // The column `account_id` stands for the endpoint's.
+  // The column `account_id` serves as the endpoint's.
   const ofEndpoints = new RowFinder({ ...table, endpoint: 'account_id' });
   const found: string[] = [];
   for (let round = 0; round < 6; round++)
@@ -83,7 +83,7 @@ it('takes nothing of paused accounts and endpoints, by whatever look', async () 
   expect(found).not.toContain(accounts[0]);
 });
 
-it('begins with the accounts of which nothing was taken, where a batch was cut short', async () => {
+it('begins with the accounts that got nothing if a batch was cut short', async () => {
   const accounts = await add({ accounts: 3, each: 1 });
   const finder = new RowFinder(table);
   await take({ finder, limit: 3 });
@@ -92,7 +92,7 @@ it('begins with the accounts of which nothing was taken, where a batch was cut s
   expect(await take({ finder, limit: 3, leaves: 1 })).toEqual([accounts[1]]);
 });
 
-it('takes no row of an account with a clock of its own, but by that clock', async () => {
+it('takes rows of an account with a sandbox clock only by that clock', async () => {
   const [clocked, other] = (await add({ accounts: 2, each: 1 })) as [string, string];
   await sql`insert into sandbox_clocks (account_id, ahead_ms) values (${clocked}, 1)`;
   expect(await take({ finder: new RowFinder(table), limit: 10 })).toEqual([other]);
@@ -102,7 +102,7 @@ it('takes no row of an account with a clock of its own, but by that clock', asyn
 it('takes no row that changes between the look and its lock', async () => {
   await add({ accounts: 1, each: 1 });
   const gate = 4_711;
-  // The look stands still in the middle: it has its snapshot, and no lock yet.
+  // The look pauses in the middle: it has its snapshot, and no lock yet.
   const finder = new RowFinder({
     ...table,
     where: (tx: Sql) => tx`state = 'waiting' and exists (select from pg_advisory_xact_lock_shared(${gate}))`,
@@ -112,7 +112,7 @@ it('takes no row that changes between the look and its lock', async () => {
     await tx`select pg_advisory_xact_lock(${gate})`;
     taking = take({ finder, limit: 10 });
     taking.catch(() => undefined);
-    await waitFor('the look to stand still', async () => {
+    await waitFor('the look to pause', async () => {
       const waiting = await sql`select from pg_locks where locktype = 'advisory' and objid = ${gate} and not granted`;
       return waiting.length > 0;
     });

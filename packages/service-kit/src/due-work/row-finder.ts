@@ -4,7 +4,7 @@ import type { Fragment } from '../database/queue-rows.ts';
 import { dueRows, type KeyedRows, laneOf, minLookedAt, nextLanes } from './due-rows.ts';
 import { type Lane, laneName, type Room } from './fair-slots.ts';
 
-/** A selection of due rows: within which scope, at what time of it, and how many. */
+/** One selection of due rows: its scope, the current time in that scope, and its room. */
 export interface Turn {
   sql: Sql;
   now: Date;
@@ -13,31 +13,31 @@ export interface Turn {
 }
 
 interface FinderOptions {
-  /** Rows go by the real time, whatever the clock of their account. */
+  /** Rows are due by the real time, even if their account has a sandbox clock. */
   isByRealTime?: boolean | undefined;
-  /** Minimum time between looks for lanes, in milliseconds; 0 unless given. */
+  /** Minimum time between looks for lanes, in milliseconds; 0 by default. */
   lanesEveryMs?: number;
 }
 
-/** Rows that a statement took of a selection; `isCut` where it left some of them, since they are large. */
+/** Rows that a statement took of a selection; `isCut` if it left some because they are large. */
 export interface Taken<Row> {
   rows: readonly Row[];
   isCut?: boolean;
 }
 
 /**
- * Selects due rows for one loop: those that have been due longest and, where these may hide others, those of the next lanes in turn. So
- * one account delays no other, however much of it is due. Of paused accounts and endpoints nothing is read. The table needs an index
- * on its due column, and one on account and due column.
+ * Selects due rows for one loop: those due longest, or those of the next lanes if other lanes may be hidden. So no account delays
+ * another, however many due rows it has. Rows of paused accounts and endpoints are never read. The table needs an index on its due column, and
+ * one on account and due column.
  */
 export class RowFinder {
   readonly #table: KeyedRows;
   readonly #options: FinderOptions;
   #lastLane: Lane | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
-  /** Rows of other lanes may be due behind those that were found last. */
+  /** Due rows of other lanes may be hidden behind those found last. */
   #hidesOthers = false;
-  /** The last look for lanes found nothing, and has not come to the end. */
+  /** The last look for lanes found nothing and has not reached the end. */
   #isLooking = false;
 
   constructor(table: KeyedRows, options: FinderOptions = {}) {
@@ -46,8 +46,8 @@ export class RowFinder {
   }
 
   /**
-   * Has `take` claim the rows whose keys a fragment selects; returns these rows, and whether more may be due. A scope of one account has
-   * no turns: its rows are those that have been due longest.
+   * Calls `take` to claim the rows whose keys a fragment selects; returns these rows, and whether more may be due. In a scope of one account it
+   * always selects the rows due longest.
    */
   async take<Row extends Lane>(
     turn: Turn,
@@ -84,10 +84,10 @@ export class RowFinder {
     take: (due: Fragment) => Promise<Taken<Row>>,
   ): Promise<{ rows: readonly Row[]; hasMore: boolean }> {
     this.#lookedAtMs = performance.now();
-    // If this look fails, the next one takes those that have been due longest.
+    // If this look fails, the next one takes the rows due longest.
     this.#hidesOthers = false;
     this.#isLooking = false;
-    // No more lanes than rows: of more, those that have been due longest would be chosen each time.
+    // At most one lane per row. With more lanes, each look would choose the same rows, those due longest.
     const { due, last } = await nextLanes(sql, table, now, { last: this.#lastLane, most: room.limit });
     const known = new Map(room.lanes.map((one) => [laneName(one.lane), one]));
     const free = Math.min(room.perLane, Math.ceil(room.limit / Math.max(1, due.length)));
@@ -96,7 +96,7 @@ export class RowFinder {
       .map((lane) => known.get(laneName(lane)) ?? { lane, running: 0, free });
     const selection = { room: { ...room, lanes }, now, from: 'lanes' } as const;
     const { rows, isCut } = lanes.length > 0 ? await take(dueRows(sql, table, selection)) : { rows: [] };
-    // Where a batch is cut short the lanes that got nothing come first the next time.
+    // If a batch was cut short, the lanes that got nothing come first next time.
     this.#lastLane = isCut ? lastOf(this.#lanesOf(rows)) : last;
     this.#isLooking = rows.length === 0 && last !== undefined;
     this.#hidesOthers = this.#isLooking;
@@ -104,14 +104,14 @@ export class RowFinder {
   }
 }
 
-/** Returns the room of a job for a batch: rows of any lane, as many as it takes. */
+/** Returns the room for a job's batch: up to `limit` rows of any lane. */
 export function batchOf(limit: number): Room {
   return { limit, kept: 0, perLane: limit, lanes: [] };
 }
 
 /**
- * Returns whether a look at the rows that have been due longest may have left others out: it found as many as it looks for, or as many of a
- * lane as that may have.
+ * Returns whether a look at the rows due longest may have missed other lanes. It may have if it found as many rows as it looks for, or as many of
+ * a lane as that lane may have.
  */
 function hidesOthers(room: Room, lanes: readonly Lane[]): boolean {
   if (lanes.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;

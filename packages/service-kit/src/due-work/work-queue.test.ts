@@ -63,7 +63,7 @@ afterAll(() => platform.stop());
 let paused: Paused;
 const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
 
-/** Starts a queue as one process would, that does what `run` says. */
+/** Starts a queue, as one process would, that runs its rows by `run`. */
 function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Errand, string>> = {}) {
   const queue = new WorkQueue<Errand, string>(
     {
@@ -114,7 +114,7 @@ const rows = () => sql<{ body: string; result: string | null; due_at: Date | nul
   select body, result, due_at, attempts from errands order by account_id, id`;
 const allDone = () => waitFor('all to be done', async () => (await rows()).every(({ result }) => result !== null));
 
-/** A run that ends when it is told to, or with its signal. */
+/** A run that ends when it is released or its signal aborts. */
 function held() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -131,7 +131,7 @@ function held() {
 }
 
 describe('due rows', () => {
-  it('are run once each, however many processes do so', async () => {
+  it('run once each, however many processes run them', async () => {
     await Promise.all([add(150), add(150)]);
     const ran: string[] = [];
     const run = async ({ id }: Errand) => {
@@ -143,7 +143,7 @@ describe('due rows', () => {
     expect([ran.length, new Set(ran).size]).toEqual([300, 300]);
   });
 
-  it('run again after a failure, each time twice as late, until somebody gives up', async () => {
+  it('run again after a failure, with a doubled wait each time, until they are given up', async () => {
     await add(1);
     const waits: number[] = [];
     start(() => Promise.reject(new Error('no')), {
@@ -161,7 +161,7 @@ describe('due rows', () => {
     expect([waits, (await rows())[0]]).toMatchObject([[1_000, 2_000, 4_000], { result: 'given up', attempts: 4 }]);
   });
 
-  it('of a process that died are run when their lease is over', async () => {
+  it('of a process that died run when their lease expires', async () => {
     await add(3);
     await sql`update errands set due_at = ${new Date(nowMs + leaseMs)}, attempts = 1`;
     const { begun, run, release } = held();
@@ -193,7 +193,7 @@ describe('due rows', () => {
     expect((await rows()).map(({ attempts }) => attempts)).toEqual([1, 1]);
   });
 
-  it('whose lease was lost are cut off, and nothing is written of them', async () => {
+  it('whose lease was lost are aborted, and no result of them is written', async () => {
     await add(1);
     const { begun, run } = held();
     const queue = start(run, { retries: { leaseMs: 60, backoff: { firstMs: 1_000, longestMs: 60_000 } } });
@@ -201,12 +201,12 @@ describe('due rows', () => {
     const elsewhere = new Date(nowMs + 3_600_000);
     await sql`update errands set due_at = ${elsewhere}`;
     nowMs += 50;
-    await waitFor('it to be cut off', () => queue.owners.length === 0);
+    await waitFor('it to be aborted', () => queue.owners.length === 0);
     await queue.stop();
     expect(await rows()).toMatchObject([{ due_at: elsewhere, attempts: 1, result: null }]);
   });
 
-  it('that still run at the end are given back, and the attempt does not count', async () => {
+  it('that still run when the queue stops are given back, and the attempt does not count', async () => {
     await add(2);
     const { begun, run } = held();
     const queue = start(run);
@@ -217,7 +217,7 @@ describe('due rows', () => {
     );
   });
 
-  it('of which the database refuses the result keep no others from being written, and run again after their backoff', async () => {
+  it('whose result the database rejects block no other results, and run again after their backoff', async () => {
     await add(20);
     await add(1, 'too long');
     start(async ({ body }) => (body === 'quick' ? 'done' : 'x'.repeat(30)));
@@ -227,7 +227,7 @@ describe('due rows', () => {
     expect(await refused()).toMatchObject({ result: null, attempts: 1 });
   });
 
-  it('of which the results cannot be written for now are run once, and their results written later', async () => {
+  it('whose results cannot be written for now run once, and their results are written later', async () => {
     await add(3);
     const runs: string[] = [];
     let isUnavailable = true;
@@ -246,7 +246,7 @@ describe('due rows', () => {
     expect(runs).toHaveLength(3);
   });
 
-  it('of which the result cannot be written, whatever the reason, are given up like those whose run failed', async () => {
+  it('whose result cannot be written, whatever the reason, are given up like rows whose run failed', async () => {
     await add(20);
     await add(1, 'unwritable');
     const giveUp = () => 'given up';
@@ -266,7 +266,7 @@ describe('due rows', () => {
 });
 
 describe('the slots of a process', () => {
-  it('are never all held by accounts whose work hangs: whoever comes next runs', async () => {
+  it('are never all held by accounts whose work hangs: the next account still runs', async () => {
     const hanging = await Promise.all(Array.from({ length: 6 }, () => add(300, 'hangs')));
     const { begun, run } = held();
     start(({ account_id, ...row }, signal) => {
@@ -279,7 +279,7 @@ describe('the slots of a process', () => {
     for (const id of hanging) expect(begun.filter((one) => one === id).length).toBeLessThanOrEqual(4);
   });
 
-  it('are given to an account behind very many rows of another that are run as fast as it goes', async () => {
+  it('are given to an account behind very many fast rows of another', async () => {
     await add(2_000);
     nowMs += 1;
     const other = await add(1);
@@ -291,7 +291,7 @@ describe('the slots of a process', () => {
     const isDone = async () =>
       (await sql`select from errands where account_id = ${other} and result = 'done'`).length === 1;
     await waitFor('the other', isDone);
-    // Not since its turn came by age: the 200 that are due longest are still the other's.
+    // Not because of its age: the 200 rows due longest are still the other account's.
     expect(ran.indexOf(other)).toBeLessThan(1_000);
     await waitFor(
       'the many',
@@ -300,14 +300,14 @@ describe('the slots of a process', () => {
     );
   }, 90_000);
 
-  it('give one to an account that ran into a timeout, and more with each response', async () => {
+  it('allow one run to an account after a timeout, and more with each response', async () => {
     const account = await add(1, 'silent');
     const { begun, run, release } = held();
     start(
       ({ body, ...row }, signal) => (body === 'silent' ? Promise.resolve('unknown') : run({ body, ...row }, signal)),
       {
         endOf: (result) => (result === 'unknown' ? 'timeout' : 'responded'),
-        // On a busy machine those that are held may take longer than a second: then fewer would begin.
+        // On a busy machine the held runs may take longer than a second, and then fewer would begin.
         concurrency: { most: 16, perLane: 4, slowIsUsual: true },
       },
     );
@@ -317,7 +317,7 @@ describe('the slots of a process', () => {
     for (const more of [1, 2, 4, 3]) {
       const before = begun.length;
       await waitFor('as many as may run', () => begun.length === before + more);
-      // What another account has is claimed after it, so that what is left of this one was looked at.
+      // The other account's row is claimed last, so the remaining rows of this account have been looked at.
       const other = await add(1);
       await waitFor('another account', () => begun.includes(other));
       counts.push(begun.filter((id) => id === account).length);
@@ -330,7 +330,7 @@ describe('the slots of a process', () => {
 });
 
 describe('a pause', () => {
-  it('of the queue begins nothing; what was due begins once it is over', async () => {
+  it('of the queue begins no runs; due rows run once it is over', async () => {
     paused = { ...nothingPaused, isWhole: true };
     await add(3);
     const { begun, run, release } = held();
@@ -344,7 +344,7 @@ describe('a pause', () => {
     await allDone();
   });
 
-  it('of an account leaves its rows where they are, however many stand before those of others', async () => {
+  it('of an account leaves its rows unclaimed, however many are due before those of others', async () => {
     const account = await add(300);
     paused = { ...nothingPaused, accounts: [account] };
     nowMs += 1_000;
@@ -361,7 +361,7 @@ describe('a pause', () => {
   });
 });
 
-it('finds an account among thousands whose rows are due tomorrow, while another holds all slots that it may', async () => {
+it('finds an account among thousands whose rows are due tomorrow, while another holds all the slots it may', async () => {
   await sql`
     insert into errands (account_id, id, body, due_at)
     select gen_random_uuid(), gen_random_uuid(), '', ${new Date(nowMs + 86_400_000)} from generate_series(1, 3000)`;

@@ -17,13 +17,13 @@ import { RowFinder } from './row-finder.ts';
 const slowestRetryMs = 10_000;
 /** Time that aborted runs have to end. */
 const abortedMs = 1_000;
-/** A run counts as slow from here on. */
+/** Time after which a run counts as slow. */
 const slowMs = 1_000;
 const maxUnwritten = 1_000;
 const maxBatch = 200;
 /** Minimum time between looks for lanes, which cost more than a claim. */
 const lanesEveryMs = 20;
-/** After so many failures in a row the next one is logged. */
+/** Of this many failures in a row, the first is logged. */
 const logEvery = 100;
 
 const attempts = meter.createCounter('queue.attempts', {
@@ -37,7 +37,7 @@ interface Run<Row> extends LeasedRow {
   isSlow: boolean;
 }
 
-/** End of a run: with a result, to be run again, or of a row that is another's by now. */
+/** How a run ended: with a result, to be run again, or lost because another process has claimed the row. */
 type Outcome<Result> =
   | { kind: 'done'; result: Result; isLast?: boolean }
   | { kind: 'again'; dueAt: Date; counts: boolean; error: string | null }
@@ -48,13 +48,13 @@ class LeaseLost extends Error {}
 class Stopped extends Error {}
 
 /**
- * Runs the due rows of one queue until stopped: claims as many as there is room for, runs them side by side, writes what they came to in
- * sets, and renews the leases of those that take longer.
+ * Runs the due rows of one queue until stopped. It claims as many as there is room for, runs them concurrently, writes their results in batches,
+ * and renews the leases of long runs.
  */
 export class WorkQueue<Row extends DueRow, Result> {
   readonly #work: DueWork<Row, Result>;
   readonly #foundation: WorkFoundation;
-  /** The clocks of its rows; none has one of its own where they go by the real time. */
+  /** The clocks of the accounts; with `isByRealTime` no account has a sandbox clock. */
   readonly #clocks: Clocks;
   readonly #slots: FairSlots;
   readonly #finder: RowFinder;
@@ -67,7 +67,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   #failures = 0;
   #isStopping = false;
 
-  /** Starts it. */
+  /** Starts the queue. */
   constructor(foundation: WorkFoundation, work: DueWork<Row, Result>) {
     this.#foundation = foundation;
     this.#work = work;
@@ -88,7 +88,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       },
       refused: ([run, outcome], error) => {
         log.error({ err: error, row: this.#keyOf(run.row) }, 'a result cannot be stored');
-        if (outcome.kind === 'done' && !outcome.isLast) this.#settleLater(run, this.#failed(run.row, error));
+        if (outcome.kind === 'done' && !outcome.isLast) this.#settleLater(run, this.#outcomeOfFailure(run.row, error));
       },
     });
     const { table } = work;
@@ -104,7 +104,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#unregister = foundation.clockWork.register({ queue, rows: clockedRowsOf(work), take });
   }
 
-  /** Runs of this process, by account. */
+  /** Runs under way in this process, by account. */
   get owners(): { account: string; running: number }[] {
     return this.#slots.owners;
   }
@@ -114,13 +114,13 @@ export class WorkQueue<Row extends DueRow, Result> {
     return [...this.#runs].map(({ row }) => row);
   }
 
-  /** Says that a row became due: after the commit of the transaction that made it so. */
+  /** Reports that a row became due. Call it after the commit of the transaction that made it due. */
   wake(): void {
     this.#look.wake();
     if (!this.#work.isByRealTime) this.#foundation.clockWork.wake();
   }
 
-  /** Claims nothing more, lets runs end for `stopMs` and aborts the others, whose rows are given back, and writes what is left. */
+  /** Stops claiming, lets runs continue for `stopMs`, aborts the others and gives their rows back, and writes the remaining results. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#unregister?.();
@@ -128,21 +128,21 @@ export class WorkQueue<Row extends DueRow, Result> {
     const hasEnded = () => this.#runs.size === 0;
     await waitUntil(hasEnded, this.#work.stopMs);
     for (const { stop } of this.#runs) stop.abort(new Stopped());
-    // Whatever does not heed its signal is left to its lease.
+    // A run that ignores its signal is left to its lease.
     await waitUntil(hasEnded, abortedMs);
     await this.#leases?.stop();
     await this.#writer.stop();
     if (!this.#work.seat) this.#seat.close();
   }
 
-  /** Claims what is due by the real time; returns whether more may be. */
+  /** Claims rows that are due by the real time; returns whether more may be due. */
   async #claimDue(): Promise<boolean> {
     const paused = this.#seat.paused();
     if (paused.isWhole) return false;
     return await this.#claim({ ...everybody, ...paused });
   }
 
-  /** Claims what there is room for, and begins its runs; returns whether more may be due. A run that ends claims again. */
+  /** Claims as many rows as there is room for and starts their runs; returns whether more may be due. A run that ends causes another claim. */
   async #claim(scope: Scope): Promise<boolean> {
     const { sql, bus } = this.#foundation;
     const { needsBus, retries, claim } = this.#work;
@@ -208,29 +208,29 @@ export class WorkQueue<Row extends DueRow, Result> {
       if (signal.reason instanceof LeaseLost) return { kind: 'lost' };
       if (signal.reason instanceof Stopped && retries)
         return { kind: 'again', dueAt: this.#clocks.nowOf(row.account_id), counts: false, error: null };
-      return this.#failed(row, error);
+      return this.#outcomeOfFailure(row, error);
     }
   }
 
-  /** Returns what follows from a run that failed, or whose result cannot be stored. */
-  #failed(row: Row, error: unknown): Outcome<Result> {
+  /** Returns the outcome of a run that failed, or whose result cannot be stored. */
+  #outcomeOfFailure(row: Row, error: unknown): Outcome<Result> {
     const { giveUp, retries, counts } = this.#work;
     const result = this.#clocks.by(row.account_id, () => giveUp?.(row, error));
-    this.#note(row, error, result === undefined && retries !== null);
+    this.#reportFailure(row, error, result === undefined && retries !== null);
     if (result !== undefined) return { kind: 'done', result, isLast: true };
     if (!retries) return { kind: 'lost' };
     const dueAt = new Date(this.#clocks.nowOf(row.account_id).getTime() + backoffMs(retries.backoff, row.attempts));
     return { kind: 'again', dueAt, counts: counts?.(error) ?? true, error: errorText(error) };
   }
 
-  #note(row: Row, error: unknown, isAgain: boolean): void {
+  #reportFailure(row: Row, error: unknown, isAgain: boolean): void {
     this.#seat.failed(error);
     if (this.#failures++ % logEvery !== 0) return;
-    const facts = { err: error, queue: this.#work.queue, row: this.#keyOf(row), attempts: row.attempts };
-    this.#foundation.log.warn(facts, isAgain ? 'an attempt failed; it is made again' : 'the last attempt failed');
+    const fields = { err: error, queue: this.#work.queue, row: this.#keyOf(row), attempts: row.attempts };
+    this.#foundation.log.warn(fields, isAgain ? 'an attempt failed; retrying later' : 'the last attempt failed');
   }
 
-  /** Writes results, those of one clock together. */
+  /** Writes results, those on the same clock together. */
   async #write(ended: readonly [Run<Row>, Outcome<Result>][]): Promise<void> {
     const again = ended.flatMap(([run, outcome]) => (outcome.kind === 'again' ? [{ ...run, ...outcome }] : []));
     const done = ended.flatMap(([{ row }, outcome]) =>
@@ -239,12 +239,12 @@ export class WorkQueue<Row extends DueRow, Result> {
     if (again.length > 0) await putBack(this.#foundation.sql, this.#work.table, again);
     for (const [owner, part] of Map.groupBy(done, ({ row }) => this.#clocks.ownerOf(row.account_id)))
       await this.#clocks.by(owner, () => this.#work.settle(part));
-    // Further rows may be due later, or by the clock of an account.
+    // Other rows may become due later, or by the sandbox clock of an account.
     this.#foundation.watch.lookSoon();
     for (const [{ row }] of ended) this.#foundation.clockWork.wake(row.account_id);
   }
 
-  /** Renews the leases that have less than two thirds left, and aborts the runs whose rows are another's. */
+  /** Renews leases with at most two thirds of their time left. Aborts the runs whose rows another process has claimed. */
   async #renew(leaseMs: number): Promise<undefined> {
     const leases = [...this.#runs].map((run) => {
       const nowMs = this.#clocks.nowOf(run.row.account_id).getTime();
@@ -273,7 +273,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 }
 
-/** Returns the rows of a queue as the clocks of accounts see them. */
+/** Returns a queue's rows in the form that sandbox clocks use. */
 function clockedRowsOf<Row extends DueRow, Result>(work: DueWork<Row, Result>): ClockedRows {
   const { name, where, due, attempts, error } = work.table;
   const isLeased: ClockedRows['running'] = (sql, now) =>

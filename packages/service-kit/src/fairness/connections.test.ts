@@ -18,7 +18,7 @@ async function waiting(): Promise<number> {
   return row!.count;
 }
 
-it('says that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
+it('reports that the database does not respond, not that the customer asks too much, while no statement ends', async () => {
   let stillMs = 5_000;
   const connections = new Connections(3, () => stillMs);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
@@ -45,8 +45,8 @@ it('requests of one account that wait for each other leave connections to others
   await locked;
   const names = Array.from({ length: 20 }, (_, index) => `Ada ${index}`);
   const changes = names.map((name) => busy.request('PATCH', `/v1/cdp/contacts/${id}`, { body: { name } }));
-  await waitFor('its part of the connections to wait', async () => (await waiting()) === 3);
-  // Reads and writes of others, one after the other, while none of those has gone on.
+  await waitFor('its share of the connections to wait', async () => (await waiting()) === 3);
+  // Reads and writes of another account, while none of those requests has continued.
   await other.client.cdp.contacts.create({ body: { name: 'Grace' } });
   expect((await other.client.cdp.contacts.list({})).data).toMatchObject([{ name: 'Grace' }]);
   expect(await waiting()).toBe(3);

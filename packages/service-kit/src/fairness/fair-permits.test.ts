@@ -12,7 +12,7 @@ function most(permits: FairPermits, owner: string): number {
 }
 
 describe('permits', () => {
-  it('go by what is free: one owner gets half, the next half of the rest, and who has none finds one', () => {
+  it('depend on what is free: one owner gets half, the next half of the rest, and an owner without any gets one', () => {
     const permits = new FairPermits(256);
     expect(most(permits, 'a')).toBe(128);
     expect(most(permits, 'b')).toBe(64);
@@ -20,14 +20,14 @@ describe('permits', () => {
     expect(permits.tryTake('modest')).toBe(true);
   });
 
-  it('of which an owner may hold a part of what is free are a quarter for one alone', () => {
+  it('with a ratio of 1/3 give one owner alone a quarter', () => {
     expect(most(new FairPermits(400, 1 / 3), 'a')).toBe(100);
     expect(new FairPermits(400, 1 / 3).tryTake('a', 134)).toBe(false);
   });
 });
 
 describe('the queue for permits', () => {
-  it('gives what comes back to owners in turn', async () => {
+  it('gives returned permits to owners in turn', async () => {
     const queue = new PermitQueue(new FairPermits(3), 100, noTimeMs);
     expect([queue.tryTake('a'), queue.tryTake('b'), queue.tryTake('a')]).toEqual([true, true, false]);
     const order: string[] = [];
@@ -45,7 +45,7 @@ describe('the queue for permits', () => {
     expect(order).toEqual(['a1', 'b1', 'a2']);
   });
 
-  it('refuses with 429 whom its own requests hold up, with 503 whom others do, and forgets who went away', async () => {
+  it('rejects an owner with 429 if its own requests hold the permits and with 503 if others do, and forgets clients that disconnect', async () => {
     const queue = new PermitQueue(new FairPermits(2), 4, noTimeMs);
     expect(queue.tryTake('a')).toBe(true);
     const gone = response();

@@ -4,9 +4,9 @@ import { serviceUnavailable } from '../database/database-errors.ts';
 import { type LimitName, limitReached } from '../telemetry/limits.ts';
 
 /**
- * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `ratio` times the
- * free permits, so that some are left for an owner that holds none: with ratio 1 one owner alone gets half, two that
- * alternate a third each; it takes eight that keep all they get to hold 256.
+ * A bounded number of permits (sockets, bytes, files) that owners share. An owner may hold at most `ratio` times the free permits, so that some
+ * stay free for an owner without any. With ratio 1, one owner alone gets half, and two that alternate get a third each. Of 256 permits one is still
+ * free after eight owners have taken all they may.
  */
 export class FairPermits {
   readonly #ratio: number;
@@ -18,7 +18,7 @@ export class FairPermits {
     this.#free = total;
   }
 
-  /** Takes `count` permits; returns false if they are more than the owner may hold now. */
+  /** Takes `count` permits; returns false if the owner may not hold that many more now. */
   tryTake(owner: string, count = 1): boolean {
     const held = (this.#held.get(owner) ?? 0) + count;
     if (held > this.#free * this.#ratio) return false;
@@ -35,7 +35,7 @@ export class FairPermits {
     this.#free += count;
   }
 
-  /** Nobody holds any. */
+  /** No owner holds a permit. */
   get isUnused(): boolean {
     return this.#held.size === 0;
   }
@@ -46,14 +46,14 @@ export class FairPermits {
   }
 }
 
-/** The client disconnected: nobody waits for a response. */
+/** The client disconnected before its response. */
 export class ClientGone extends Error {
   constructor() {
-    super('the client went away');
+    super('the client disconnected before its response');
   }
 }
 
-/** A queue for permits: a wait ends after `waitMs`, and its places are shared as fairly as the permits. */
+/** A queue for permits. A wait ends after `waitMs`, and owners share its places as fairly as the permits. */
 export class PermitQueue {
   readonly #permits: FairPermits;
   readonly #places: FairPermits;
@@ -69,14 +69,14 @@ export class PermitQueue {
     this.#limit = limit;
   }
 
-  /** Does `work` with a permit. Throws what `wait` throws, and ClientGone where the response is closed by then. */
+  /** Runs `work` with a permit. Throws what `wait` throws, and ClientGone if the response has closed by then. */
   async use<Result>(
     owner: string,
-    whatIsBusy: string,
+    resource: string,
     work: () => Promise<Result>,
     response?: ServerResponse,
   ): Promise<Result> {
-    if (!this.tryTake(owner)) await this.wait(owner, whatIsBusy, response);
+    if (!this.tryTake(owner)) await this.wait(owner, resource, response);
     try {
       if (response?.closed) throw new ClientGone();
       return await work();
@@ -91,21 +91,21 @@ export class PermitQueue {
   }
 
   /**
-   * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, which name `whatIsBusy`, if the queue is full
-   * or the wait too long, and with ClientGone if the response, where given, closes.
+   * Waits for a permit that `tryTake` refused. Rejects with 429 or 503, naming `resource`, if the queue is full or the wait takes too long. Rejects
+   * with ClientGone if the given response closes.
    */
-  async wait(owner: string, whatIsBusy: string, response?: ServerResponse): Promise<void> {
-    if (!this.#places.tryTake(owner)) throw this.#refusal(owner, whatIsBusy);
+  async wait(owner: string, resource: string, response?: ServerResponse): Promise<void> {
+    if (!this.#places.tryTake(owner)) throw this.#refusal(owner, resource);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const queue = this.#waiting.get(owner) ?? new Set();
     this.#waiting.set(owner, queue.add(resolve));
-    // A waiter that gave up leaves the queue at once, or the next permit would go to nobody.
+    // A waiter that gave up leaves the queue at once, or it would get the next permit.
     const fail = (error: Error) => {
       queue.delete(resolve);
       if (queue.size === 0 && this.#waiting.get(owner) === queue) this.#waiting.delete(owner);
       reject(error);
     };
-    const timer = setTimeout(() => fail(this.#refusal(owner, whatIsBusy)), this.#waitMs);
+    const timer = setTimeout(() => fail(this.#refusal(owner, resource)), this.#waitMs);
     const leave = () => fail(new ClientGone());
     response?.once('close', leave);
     try {
@@ -117,7 +117,7 @@ export class PermitQueue {
     }
   }
 
-  /** Returns a permit, and grants it to a waiter that may have it: round-robin over owners, in order within one. */
+  /** Returns a permit and grants it to a waiter that may hold it. Owners take turns; an owner's waiters stay in order. */
   giveBack(owner: string): void {
     this.#permits.giveBack(owner);
     if (this.#waiting.size === 0) return;
@@ -131,32 +131,32 @@ export class PermitQueue {
     }
   }
 
-  /** Returns the refusal of one more: 429 for an owner that holds others, 503 if other owners hold them. */
-  #refusal(owner: string, whatIsBusy: string): ApiError {
+  /** Returns the error for a request too many: 429 if the owner holds permits, 503 if only others do. */
+  #refusal(owner: string, resource: string): ApiError {
     if (this.#limit) limitReached(this.#limit);
-    return busy(this.#permits.holds(owner), whatIsBusy);
+    return busy(this.#permits.holds(owner), resource);
   }
 }
 
-/** Returns the refusal for lack of room: 429 if the caller's own requests fill it, else 503, both with Retry-After. */
-export function busy(isOwnDoing: boolean, whatIsBusy: string): ApiError {
-  if (!isOwnDoing) return serviceUnavailable(`${whatIsBusy} is busy; try again shortly`);
-  const message = `Too many of your requests are in progress: ${whatIsBusy} is busy with them; try again shortly`;
+/** Returns the error for lack of room: 429 if the caller's own requests fill it, else 503, both with Retry-After. */
+export function busy(isOwnLoad: boolean, resource: string): ApiError {
+  if (!isOwnLoad) return serviceUnavailable(`${resource} is busy; try again shortly`);
+  const message = `Too many of your requests are in progress: ${resource} is busy with them; try again shortly`;
   return new ApiError('rate_limited', message, { headers: { 'Retry-After': '1' } });
 }
 
-/** An account alone holds at most two thirds of the connections: few commits at once would slow it down more than it helps others. */
+/** One account alone holds at most two thirds of the connections. Fewer concurrent commits would slow it down more than they help others. */
 const connectionRatio = 2;
-/** Most requests that wait for a connection. */
+/** Maximum number of requests that wait for a connection. */
 const maxWaiting = 1_000;
-/** Time that a request waits for one of the connections that its account may have. */
+/** Time that a request waits for one of its account's connections. */
 const waitMs = 15_000;
-/** Time without the end of a statement, however slow, by which PostgreSQL does not respond: it cuts one of a request off after 5 s. */
+/** Time without the end of a statement after which PostgreSQL counts as not responding. It cancels a request's statement after 5 s. */
 const silentMs = 5_500;
 
-/** The database connections that requests, hooks and internal requests of a process work with, by owner: an account's own wait for each other before others wait for them. */
+/** The database connections for a process's requests, by owner. An account's own requests wait for each other before others wait for them. */
 export class Connections {
-  /** Requests that the process is working on, with a connection or without. */
+  /** Requests that the process works on, with or without a connection. */
   requestsUnderWay = 0;
   readonly #permits: PermitQueue;
   readonly #standsStillMs: () => number;
@@ -171,8 +171,8 @@ export class Connections {
   }
 
   /**
-   * Does `work` with one of the connections that the owner may have. Throws 429 or 503 where none is free in time, 503 alone while PostgreSQL does not
-   * respond, since that is not the owner's doing, and ClientGone where nobody waits for the response any more.
+   * Runs `work` with one of the owner's connections. Throws 429 or 503 if none is free in time, and only 503 while PostgreSQL does not respond, since
+   * the owner did not cause that. Throws ClientGone if the client has disconnected.
    */
   async use<Result>(owner: string, response: ServerResponse | undefined, work: () => Promise<Result>): Promise<Result> {
     if (!this.#permits.tryTake(owner)) {

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { coalesced } from './single-flight.ts';
 
-it('runs once for those who call during a run, after it, and goes on after a failure', async () => {
+it('runs once more for all calls during a run, after it, and continues after a failure', async () => {
   const runs: { resolve(value: number): void; reject(error: Error): void }[] = [];
   const call = coalesced(() => {
     const { promise, ...run } = Promise.withResolvers<number>();

@@ -1,6 +1,6 @@
 /**
- * Returns a function that runs `work` for everybody who calls it, one run at a time: those who call during a run share the next one, so
- * that each gets what was so after its call, and many calls cost no more than two runs. It rejects as its run does.
+ * Returns a function that runs `work` for all callers, one run at a time. Calls during a run share the next run, so that each gets a result from
+ * after its call. Many calls at once cost at most two runs. A call rejects as its run does.
  */
 export function coalesced<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<unknown> = Promise.resolve();
@@ -18,8 +18,8 @@ export function coalesced<Result>(work: () => Promise<Result>): () => Promise<Re
 }
 
 /**
- * Returns a function that runs `work` once for all who call it with one key, its first argument, while that is under way: they share its result,
- * or its error, and go on in the order in which they called.
+ * Returns a function that runs `work` once for concurrent calls with the same key, the first argument. These calls share its result or error, and
+ * continue in the order in which they were made.
  */
 export function onceAtATime<Arguments extends [key: string, ...others: unknown[]], Result>(
   work: (...given: Arguments) => Promise<Result>,

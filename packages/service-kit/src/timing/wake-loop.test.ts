@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from './wake-loop.ts';
 
-it('a round that fails is logged at once, one for want of another service at the seventh failure in a row', async () => {
+it('a failed round is logged at once, or at the seventh failure in a row if another service is unavailable', async () => {
   const logged: number[] = [];
   const log = { child: () => log, error: ({ failures }: { failures: number }) => logged.push(failures) };
   const failTimes = async (times: number, error: Error) => {

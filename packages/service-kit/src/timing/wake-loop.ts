@@ -5,10 +5,10 @@ import { backoffMs } from '../values/backoff.ts';
 
 const rounds = meter.createCounter('platform.loop.rounds', { description: 'Rounds of background loops.' });
 
-/** Failures in a row that are not logged where another service is unavailable: what starts or restarts is back before, within 13 s. */
+/** Failures in a row that are not logged while another service is unavailable. They take 13 s, in which a restarted service is back. */
 const quietFailures = 6;
 
-/** Pace of a loop. */
+/** Pace of a loop; all times are in milliseconds. */
 interface Pace {
   everyMs: number | (() => number);
   slowestRetryMs: number;
@@ -17,11 +17,11 @@ interface Pace {
 }
 
 /**
- * Runs `work` over and over, never twice at once: when it is woken, and `everyMs` after the last round at the latest. A round
- * that returns true, or that something woke meanwhile, is followed by the next at once. One that fails is logged (if another service is unavailable, from
- * the seventh in a row) and comes again later each time, up to `slowestRetryMs`; a wake does not hurry it. With `gatherMs` a round begins so long after
- * the last one at the earliest: what is woken for many times in a row is done in one, and what comes alone at once. `everyMs` may be a function, which is asked after each round;
- * an infinite time is that of a wake.
+ * Runs `work` repeatedly, never twice at once: when woken, and at the latest `everyMs` after the last round. A round that returns true, or during
+ * which the loop was woken, is followed by the next at once. Retries of a failed round wait longer each time, up to `slowestRetryMs`, and a wake
+ * does not shorten that. The log gets the first failure in a row, or the seventh if another service is unavailable, and then every 30th.
+ * With `gatherMs`, a woken round begins at least that long after the last one ended, so that one round serves many wakes. A lone wake starts one at
+ * once. `everyMs` may be a function, which is called after each round. With Infinity the loop waits for a wake.
  */
 export class WakeLoop {
   readonly #name: string;
@@ -54,7 +54,7 @@ export class WakeLoop {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve(); // whoever makes the loop has it before the first round
+    await Promise.resolve(); // the constructor returns before the first round
     const { everyMs, slowestRetryMs, gatherMs = 0 } = this.#pace;
     for (let failures = 0, isLogged = false; !this.#isStopping; ) {
       this.#isWoken = false;
@@ -66,10 +66,10 @@ export class WakeLoop {
         isLogged = false;
       } catch (error) {
         failures++;
-        const mayPass = error instanceof ApiError && error.status === 503 && failures <= quietFailures;
-        if (!mayPass && (!isLogged || failures % 30 === 0)) {
+        const isExpected = error instanceof ApiError && error.status === 503 && failures <= quietFailures;
+        if (!isExpected && (!isLogged || failures % 30 === 0)) {
           isLogged = true;
-          this.#log.error({ err: error, failures }, 'a round of work failed; it is tried again');
+          this.#log.error({ err: error, failures }, 'a round of work failed; retrying later');
         }
       }
       const endedMs = performance.now();
@@ -78,13 +78,13 @@ export class WakeLoop {
         await this.#pause(retryMs, () => this.#isStopping);
       } else if (!hasMore) {
         await this.#pause(typeof everyMs === 'number' ? everyMs : everyMs(), () => this.#isWoken || this.#isStopping);
-        const restMs = endedMs + gatherMs - performance.now();
-        if (restMs > 0 && this.#isWoken) await this.#pause(restMs, () => this.#isStopping);
+        const remainingMs = endedMs + gatherMs - performance.now();
+        if (remainingMs > 0 && this.#isWoken) await this.#pause(remainingMs, () => this.#isStopping);
       }
     }
   }
 
-  /** Waits until the time is over, or until a wake finds `isOver`. */
+  /** Waits until the time has passed, or until a wake finds that `isOver` returns true. */
   async #pause(delayMs: number, isOver: () => boolean): Promise<void> {
     if (isOver()) return;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ const port = z.coerce.number().int().min(0).max(65535);
 const url = z.string().min(1);
 const text = z.string().optional();
 
-/** The settings that every process has. Each process extends this object with its own; one parse at start, none later. */
+/** The settings of every process. Each process extends this object with its own, and parses it once, at start. */
 export const baseConfig = z.object({
   HOST: z.string().default('127.0.0.1').meta({ description: 'Address to listen on.' }),
   PORT: port.default(0).meta({ description: 'Port to listen on; 0 picks a free one.' }),
@@ -101,8 +101,8 @@ export type BaseConfig = z.infer<typeof baseConfig>;
 export const portSetting = port;
 
 /**
- * Parses the environment once. Empty values count as left out.
- * Throws an Error that lists every wrong setting with its description, so that one start shows all of them.
+ * Parses the environment. Empty values count as missing. Throws an Error that lists every missing or wrong setting with its description, so that
+ * one start shows all of them.
  */
 export function readConfig<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));

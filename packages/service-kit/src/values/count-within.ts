@@ -1,4 +1,4 @@
-/** Returns how many of the first items stay within a number and a sum of bytes: one at least, where there is one. */
+/** Returns how many of the first items stay within a number of items and a sum of bytes. At least one does, if there is any. */
 export function countWithin(sizes: readonly number[], most: { items: number; bytes: number }): number {
   let sum = 0;
   const tooMany = sizes.findIndex((size, index) => {

@@ -3,19 +3,19 @@ export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Bounds of JSON, which count what is outside of its texts. */
+/** Bounds of a JSON document, which count characters outside of its strings. */
 interface JsonBounds {
-  /** Brackets within each other. */
+  /** Maximum nesting of brackets. */
   depth?: number;
-  /** Commas and opening brackets: about its values at all levels. */
+  /** Maximum number of commas and opening brackets: roughly the number of values at all levels. */
   values?: number;
-  /** Commas and all brackets. */
+  /** Maximum number of commas and brackets. */
   structure?: number;
 }
 
 /**
- * Returns the bound that JSON breaks first; undefined where it is within all. Known in one pass before it is parsed: many small values take a
- * hundred times as long to read as a text of the same size. Of what is no JSON it says nothing.
+ * Returns the first bound that a JSON document exceeds; undefined if it is within all. Checks in one pass before parsing: many small values take
+ * a hundred times as long to parse as one string of the same size. Does not validate the document.
  */
 export function brokenBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   const { depth = Infinity, values = Infinity, structure = Infinity } = bounds;

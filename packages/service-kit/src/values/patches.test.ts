@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { changedValues, mergedByKey, withGiven } from './patches.ts';
 
-it('replaces what is given, null, false and empty texts too, and nothing else', () => {
+it('replaces the given fields, also by null, false and empty strings, and no others', () => {
   const before = { name: 'Ada', phone: '+491' as string | null, active: true, notes: 'a' };
   expect(withGiven(before, { name: undefined, phone: null, active: false, notes: '' })).toEqual({
     name: 'Ada',

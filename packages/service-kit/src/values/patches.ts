@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** Fields of a PATCH: those left out are undefined. */
+/** Fields of a PATCH; a missing one is undefined. */
 type Given<Value> = { readonly [Name in keyof Value]?: Value[Name] | undefined };
 
-/** Returns a copy of `before` with the given fields replaced: an undefined one stays as it was. */
+/** Returns a copy of `before` with the given fields replaced; an undefined field keeps its value. */
 export function withGiven<Value extends object>(before: Value, given: Given<NoInfer<Value>>): Value {
   return { ...before, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
 }
 
-/** Returns a copy of `before` with the entries of `changes` merged in by key: null removes one, and null instead of changes all of them. */
+/** Returns a copy of `before` with `changes` merged in by key. A null value removes its key; null as `changes` removes all keys. */
 export function mergedByKey<Value>(
   before: Readonly<Record<string, Value>>,
   changes: Readonly<Record<string, Value | null>> | null = {},
@@ -19,15 +19,15 @@ export function mergedByKey<Value>(
 }
 
 /**
- * The former values of what a change replaced, as the `previous` of its event says them; undefined where it replaced nothing. Compares
- * what `before` has.
+ * Returns the former values of what a change replaced, as in the `previous` of its event. Undefined if it replaced nothing. Compares only the
+ * fields of `before`.
  */
 export function changedValues<Value extends object>(before: Value, after: Value): Partial<Value> | undefined {
   const changed = Object.entries(before).filter(([name, value]) => !isSameValue(value, after[name as keyof Value]));
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<Value>);
 }
 
-/** Returns whether two values are the same as JSON, in any order of their keys. */
+/** Returns whether two values are the same as JSON, whatever the order of their keys. */
 export function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other) || isDeepStrictEqual(one, other);
 }

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Encrypts a text with AES-256-GCM into nonce (12 bytes), ciphertext and tag (16). It opens with the same `boundTo` alone. */
+/** Encrypts a string with AES-256-GCM into nonce (12 bytes), ciphertext and tag (16 bytes). Only the same `boundTo` opens it. */
 export function sealText(key: Buffer, text: string, boundTo = ''): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -11,7 +11,7 @@ export function sealText(key: Buffer, text: string, boundTo = ''): Buffer {
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Returns the text that `sealText` encrypted. Throws where the key, a byte or `boundTo` is another. */
+/** Returns the string that `sealText` encrypted. Throws if the key, `boundTo` or any byte differs. */
 export function openText(key: Buffer, sealed: Buffer, boundTo = ''): string {
   const nonce = sealed.subarray(0, nonceBytes);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });

@@ -5,25 +5,25 @@ import { TimedOut, untilAborted, waitUntil, withTimeout } from './with-timeout.t
 const never = new Promise<never>(() => undefined);
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-it('returns what comes in time, and leaves no timer', async () => {
+it('returns a result that comes in time, and leaves no timer', async () => {
   const before = timers();
   expect(await withTimeout(60_000, Promise.resolve('here'))).toBe('here');
   await expect(withTimeout(60_000, Promise.reject(new Error('own')))).rejects.toThrow('own');
   expect(timers()).toBe(before);
 });
 
-it('throws TimedOut, or what it was told to, once the time is over', async () => {
+it('throws TimedOut, or the given error, once the time is over', async () => {
   await expect(withTimeout(1, never)).rejects.toThrow(TimedOut);
   await expect(withTimeout(1, never, () => new RangeError('late'))).rejects.toThrow('late');
 });
 
-it('drops the failure of work that is given up', async () => {
+it('ignores the failure of work that has timed out', async () => {
   const { promise, reject } = Promise.withResolvers<never>();
   await expect(withTimeout(1, promise)).rejects.toThrow(TimedOut);
   reject(new Error('nobody waits for it'));
 });
 
-it('counts as in time what arrived while the process was busy', async () => {
+it('counts a result that arrived while the process was busy as in time', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const waited = withTimeout(5, promise);
   setTimeout(resolve, 6, 'here');
@@ -32,7 +32,7 @@ it('counts as in time what arrived while the process was busy', async () => {
   expect(await waited).toBe('here');
 });
 
-it('throws the reason of a signal, begins nothing after it, and leaves no listener', async () => {
+it('throws the reason of a signal, begins no work after it, and leaves no listener', async () => {
   const stop = new AbortController();
   const waited = untilAborted(stop.signal, () => never);
   expect(await untilAborted(stop.signal, async () => 'here')).toBe('here');
@@ -42,7 +42,7 @@ it('throws the reason of a signal, begins nothing after it, and leaves no listen
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
 });
 
-it('waits until something is done, or the time is over', async () => {
+it('waits until a condition holds, or the time is over', async () => {
   let asked = 0;
   await waitUntil(() => ++asked === 2, 60_000);
   await waitUntil(() => false, 1);

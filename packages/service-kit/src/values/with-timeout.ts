@@ -1,6 +1,6 @@
-const lookEveryMs = 20;
+const pollMs = 20;
 
-/** Work that did not end in time. */
+/** The error of work that did not end in time. */
 export class TimedOut extends Error {
   constructor(limitMs: number) {
     super(`no result within ${limitMs} ms`);
@@ -8,8 +8,8 @@ export class TimedOut extends Error {
 }
 
 /**
- * Returns what `work` resolves to. Once `limitMs` have passed, throws what `late` makes; the work itself goes on and its outcome is
- * dropped. Leaves no timer. An outcome that arrived while this process was busy with something else counts as in time.
+ * Returns what `work` resolves to. After `limitMs`, throws the error that `late` creates; the work continues and its outcome is dropped. Leaves no
+ * timer. An outcome that arrived while this process was busy counts as in time.
  */
 export async function withTimeout<Result>(
   limitMs: number,
@@ -26,8 +26,8 @@ export async function withTimeout<Result>(
 }
 
 /**
- * Calls `late` once `limitMs` have passed, unless the function that it returns was called before. What has arrived by then, while this
- * process was busy with something else, is dealt with first.
+ * Calls `late` after `limitMs`, unless the returned function is called before. Events that arrived by then, while this process was busy, are
+ * handled first.
  */
 export function whenLate(limitMs: number, late: () => void): () => void {
   let isOver = false;
@@ -38,7 +38,7 @@ export function whenLate(limitMs: number, late: () => void): () => void {
   };
 }
 
-/** Does `work`; throws the signal's reason as soon as that is aborted. Leaves no listener, and nothing of `work` unhandled. */
+/** Runs `work`, and throws the signal's reason as soon as the signal aborts. Leaves no listener and no unhandled rejection. */
 export async function untilAborted<Result>(
   signal: AbortSignal | undefined,
   work: () => Promise<Result>,
@@ -54,8 +54,8 @@ export async function untilAborted<Result>(
   }
 }
 
-/** Waits until `isDone`, for at most `limitMs`: asks every 20 ms. */
+/** Waits until `isDone` returns true, for at most `limitMs`; polls every 20 ms. */
 export async function waitUntil(isDone: () => boolean, limitMs: number): Promise<void> {
   const deadlineMs = performance.now() + limitMs;
-  while (!isDone() && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  while (!isDone() && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, pollMs));
 }

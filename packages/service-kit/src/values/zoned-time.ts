@@ -2,23 +2,23 @@ import { parseInstant } from '@customer-platform/contracts/core';
 import { LRUCache } from 'lru-cache';
 import { Temporal } from 'temporal-polyfill';
 
-/** 24 hours in milliseconds; a date of a zone can be longer or shorter. */
+/** 24 hours in milliseconds. A date in a zone can be longer or shorter. */
 export const dayMs = 86_400_000;
 
-/** A time during which a zone keeps one offset from UTC, in epoch milliseconds: [startsAt, endsAt) as instants. */
+/** A period in which a zone keeps one offset from UTC. It is [startsAt, endsAt) in epoch milliseconds; the offset is in milliseconds. */
 type OffsetStretch = { startsAt: number; endsAt: number; offset: number };
 
 const yearMs = 366 * dayMs;
-/** More than any offset (26 h) and any skipped day (24 h) can shift a local time away from its year. */
+/** More than offsets (up to 26 h) and a skipped day (24 h) can shift a local time away from its year. */
 const marginMs = 3 * dayMs;
-/** Maximum number of cached years of zones. A year has a handful of stretches, so that the cache stays below some megabytes. */
+/** Maximum number of cached zone years. A year has a handful of stretches, so the cache stays below a few megabytes. */
 const maxCachedYears = 4_000;
 
 const stretchesByYear = new LRUCache<string, OffsetStretch[]>({ max: maxCachedYears });
 
 /**
- * The stretches of an IANA zone that cover the year around `near`: an instant or a local time, both in epoch milliseconds. The first
- * and the last are unbounded. For loops over many times; the functions below do for single ones. Throws RangeError for an unknown zone.
+ * The stretches of an IANA zone that cover the year around `near`. That is an instant or a local time, in epoch milliseconds. The first and the last
+ * stretch are unbounded. For loops over many times; the functions below serve single times. Throws RangeError for an unknown zone.
  */
 export function offsetStretches(near: number, zone: string): OffsetStretch[] {
   const year = Math.floor(near / yearMs);
@@ -44,7 +44,7 @@ function readStretches(zone: string, from: number, to: number): OffsetStretch[] 
   }
 }
 
-/** The local time of a zone at an instant: the epoch milliseconds at which a clock in UTC reads the same. */
+/** The local time of a zone at an instant: the epoch milliseconds at which a UTC clock reads the same. */
 export function localAt(instantMs: number, zone: string): number {
   return instantMs + offsetAt(instantMs, zone);
 }
@@ -54,27 +54,27 @@ function offsetAt(instantMs: number, zone: string): number {
 }
 
 /**
- * The first instant at which the zone's clock has reached a local time. One rule for all three cases: an ordinary time is
- * itself, of a time that happens twice it is the first, and a time inside a gap is the moment of the change.
+ * The first instant at which the zone's clock has reached a local time. An ordinary time maps to its instant, a repeated time to its first
+ * occurrence, and a time inside a gap to the moment of the change.
  */
 export function firstInstantOf(local: number, zone: string): number {
   const reachedIn = ({ startsAt, offset }: OffsetStretch) => Math.max(startsAt, local - offset);
   return reachedIn(offsetStretches(local, zone).find((stretch) => reachedIn(stretch) < stretch.endsAt)!);
 }
 
-/** The instant that a date (its first instant in the zone) or a date-time with offset names; the text is known to be one. */
+/** The instant of a date (its first instant in the zone) or of a date-time with an offset. The string must be a valid one of these. */
 export function instantOf(dateOrInstant: string, zone: string): Date {
   return dateOrInstant.length === 10
     ? new Date(firstInstantOf(Date.parse(dateOrInstant), zone))
     : parseInstant(dateOrInstant)!;
 }
 
-/** The date, such as 2026-11-20, that it is in the zone at an instant. */
+/** The date in the zone at an instant, such as 2026-11-20. */
 export function dayOf(instant: Date, zone: string): string {
   return formatInstant(instant, zone).slice(0, 10);
 }
 
-/** An instant as responses show it: ISO 8601 in the zone, with its offset then; milliseconds only where there are any. */
+/** An instant as responses show it: ISO 8601 in the zone, with the offset. Milliseconds appear only if there are any. */
 export function formatInstant(instant: Date, zone: string): string {
   const instantMs = instant.getTime();
   const offsetMs = Math.round(offsetAt(instantMs, zone) / 60_000) * 60_000;

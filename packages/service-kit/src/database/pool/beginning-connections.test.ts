@@ -9,9 +9,9 @@ let platform: Platform;
 let server: Server;
 let sql: Database;
 const sockets: Socket[] = [];
-/** Ends of connections, in place of a statement. */
+/** Ways to break a connection in place of forwarding a matching statement; each is used once. */
 let breaks: ((client: Socket) => void)[];
-/** A text in the statement that they are in place of. */
+/** The string by which a statement matches. */
 let broken: string;
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
@@ -55,7 +55,7 @@ it.each<[string, (client: Socket) => void]>([
   ['is reset', (client) => client.resetAndDestroy()],
   ['falls silent', () => undefined],
 ])(
-  'a connection that %s while it begins ends no process, and is made again',
+  'a connection that %s while it begins is replaced, and the process lives on',
   async (_what, breakIt) => {
     breaks = [breakIt];
     const failed = new Set<boolean>();
@@ -81,8 +81,8 @@ it.each<[string, (client: Socket) => void]>([
 
 it.each<[string, (client: Socket) => void]>([
   ['is reset', (client) => client.resetAndDestroy()],
-  ['breaks off amid the result', (client) => client.end(Buffer.from('C\0\0\0\u000dUPD', 'latin1'))],
-])('a statement whose connection %s is not done, although the next connection begins well', async (_what, breakIt) => {
+  ['ends amid the result', (client) => client.end(Buffer.from('C\0\0\0\u000dUPD', 'latin1'))],
+])('a statement whose connection %s fails and is not run on the next connection', async (_what, breakIt) => {
   await platform.database('crm')`create table if not exists counted (n int)`;
   await platform.database('crm')`truncate counted`;
   await platform.database('crm')`insert into counted values (0)`;

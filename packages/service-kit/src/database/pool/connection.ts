@@ -2,21 +2,21 @@ import type { Socket } from 'node:net';
 import postgres from 'postgres';
 import { NotConnected } from '../database-errors.ts';
 
-/** Hands a statement to a pool, a transaction or a connection, once somebody awaits it. */
+/** Sends a statement to a pool, a transaction or a connection. It is called once the statement is awaited. */
 export type Send = (statement: Statement) => void;
 
-/** The members of a statement of postgres.js 3.4 that this folder uses; docs/adr/0040-one-driver-instance-per-connection.md says why. */
+/** The members of a postgres.js 3.4 statement that this folder uses; docs/adr/0040-one-driver-instance-per-connection.md says why. */
 interface DriverStatement extends Promise<unknown> {
   handler: Send;
   reject(error: unknown): void;
-  /** Written values, which the driver keeps when it sends a statement again, and would write a second time. */
+  /** Serialized values. The driver keeps them when it retries a statement, and would serialize them a second time. */
   parameters: unknown;
-  /** The driver passes over a statement that has this set. */
+  /** The driver skips a statement whose `cancelled` is set. */
   cancelled: unknown;
 }
 
 type Template = readonly string[];
-/** What the driver is told of one statement. */
+/** Options that the driver reads from a statement. */
 type StatementOptions = { prepare?: boolean; simple?: boolean };
 
 const { constructor: DriverStatement } = postgres({ max: 1 })`` as unknown as {
@@ -30,12 +30,12 @@ const { constructor: DriverStatement } = postgres({ max: 1 })`` as unknown as {
 };
 
 /**
- * A statement as postgres.js makes it from a template. It is sent by whoever it was made for, and tells when a migration has changed its
- * result columns: the driver would send such a statement again by itself, with its values written twice.
+ * A postgres.js statement made from a template; `send` sends it once it is awaited. It intercepts the driver's retry after a migration changed its
+ * result columns, since that would serialize its values twice. Remove the interception with the release that contains postgres.js #1198.
  */
 export class Statement extends DriverStatement {
   readonly template: Template;
-  /** The connection that has no other statement under way: it may send the statement again. */
+  /** The connection on which no other statement is under way; it may retry this one. */
   aloneOn: { runAgain(statement: Statement): void } | undefined;
 
   constructor(template: Template, values: readonly unknown[], send: Send, options: StatementOptions = {}) {
@@ -43,7 +43,7 @@ export class Statement extends DriverStatement {
     this.template = template;
   }
 
-  /** The driver sets it when it is about to send the statement again, and at no other time; it reads nothing. */
+  /** The driver sets this only when it is about to retry the statement, and never reads it. */
   set retried(error: unknown) {
     this.cancelled = true;
     const { aloneOn } = this;
@@ -51,19 +51,19 @@ export class Statement extends DriverStatement {
     else this.reject(error);
   }
 
-  /** Lets the driver send the statement once more, with its values as they were given. */
+  /** Lets the driver send the statement again, with its original values. */
   rewind(): void {
     this.cancelled = null;
     this.parameters = undefined;
   }
 
-  /** Calls `settled` when it ends, without having it sent as `then` does. */
+  /** Calls `settled` when the statement settles, without sending it as `then` does. */
   whenSettled(settled: (error?: unknown) => void): void {
     Promise.prototype.then.call(this, () => settled(), settled);
   }
 }
 
-/** Returns the driver's tagged template and its helpers, with statements that go to `send`. `maker` is an instance that never connects. */
+/** Returns the driver's tagged template and helpers, with statements that go to `send`. `maker` is a driver instance that never connects. */
 export function statementsFor<Sql extends postgres.ISql>(maker: Sql, send: Send): Sql {
   const helper = maker as unknown as (...given: readonly unknown[]) => unknown;
   const sql = (template: unknown, ...values: readonly unknown[]) =>
@@ -74,16 +74,16 @@ export function statementsFor<Sql extends postgres.ISql>(maker: Sql, send: Send)
   return Object.assign(sql, { types, typed, json, array, unsafe }) as unknown as Sql;
 }
 
-/** Settings of postgres.js as it has read them. */
+/** Options of postgres.js after parsing. */
 export type DriverOptions = postgres.ParsedOptions;
 
-/** Time in which PostgreSQL closes a connection that is no longer wanted. */
+/** Time that PostgreSQL has to close a connection after Terminate. */
 const closeMs = 1_000;
 /** PostgreSQL's Terminate message. */
 const terminate = Buffer.from([0x58, 0, 0, 0, 4]);
 /**
- * The pool counts time and hosts itself, and its sockets are encrypted already. A host that has vanished is found half a minute after its last word,
- * however long a statement may take: after 15 s without any the kernel asks ten times, each second.
+ * The pool handles deadlines, hosts and TLS itself. TCP keepalive fails a statement within 30 s after its host vanishes, whatever its timeout: after
+ * 15 s of silence the kernel sends ten probes, one a second.
  */
 const ownedByPool = {
   max: 1,
@@ -96,14 +96,14 @@ const ownedByPool = {
 };
 
 /**
- * One connection: an instance of postgres.js that has one socket and is given one statement or transaction at a time. The instance does not
- * learn of the socket's end, after which postgres.js keeps state that belongs to nobody: the statements of a connection that has ended fail
- * here, and the instance is dropped with its socket.
+ * One connection: a postgres.js instance with one socket, which runs one statement or transaction at a time. The instance never learns that its
+ * socket closed, since postgres.js would then keep stale state. The connection rejects its statements itself, and the instance is dropped with
+ * the socket.
  */
 export class Connection {
   readonly bornAtMs = performance.now();
   isGone = false;
-  /** Time at which the oldest statement under way had its turn. */
+  /** Time at which the oldest statement under way became the first in line; undefined while idle. */
   busySinceMs: number | undefined;
   readonly #socket: Socket;
   readonly #send: Send;
@@ -113,36 +113,36 @@ export class Connection {
   constructor(socket: Socket, options: DriverOptions, ended: (connection: Connection) => void) {
     this.#socket = socket;
     this.#ended = ended;
-    const driver = postgres({ ...options, ...ownedByPool, socket: () => bytesOf(socket) } as object);
+    const driver = postgres({ ...options, ...ownedByPool, socket: () => dataOnlySocket(socket) } as object);
     this.#send = (driver`` as unknown as Statement).handler;
     socket.on('error', () => undefined);
-    socket.once('close', () => this.end(new NotConnected('CONNECTION_CLOSED', 'the connection has ended')));
+    socket.once('close', () => this.end(new NotConnected('CONNECTION_CLOSED', 'the connection was closed')));
   }
 
-  /** Sends a statement behind those under way. It fails with the connection; `settled` is called when it has ended. */
+  /** Sends a statement behind those under way, and rejects it if the connection ends. Calls `settled` when it settles. */
   run(statement: Statement, settled?: (error?: unknown) => void): void {
     this.#underWay.add(statement);
     this.busySinceMs ??= performance.now();
     statement.whenSettled((error) => {
       this.#underWay.delete(statement);
       this.busySinceMs = this.#underWay.size > 0 ? performance.now() : undefined;
-      // An error of PostgreSQL leaves the connection in order; an error of the driver itself says nothing of its state.
+      // After an ERROR from PostgreSQL the connection is usable. After an error of the driver its state is unknown.
       const isRefusal = error instanceof postgres.PostgresError && error.severity === 'ERROR';
       if (error !== undefined && !isRefusal) this.end(error);
       settled?.(error);
     });
     if (this.isGone)
-      statement.reject(new NotConnected('CONNECTION_CLOSED', 'the connection of this statement has ended'));
+      statement.reject(new NotConnected('CONNECTION_CLOSED', 'the connection of this statement was closed'));
     else this.#send(statement);
   }
 
-  /** Sends a statement that is the only one under way once more, where its result columns have changed. */
+  /** Retries a statement whose result columns have changed. No other statement may be under way. */
   runAgain(statement: Statement): void {
     statement.rewind();
     this.#send(statement);
   }
 
-  /** Ends the connection: at once, and what is under way fails with `error`; without one it is idle, and PostgreSQL is told. */
+  /** Ends the connection. With `error`: at once, and statements under way reject with it. Without: it is idle, and PostgreSQL is told. */
   end(error?: unknown): void {
     if (this.isGone) return;
     this.isGone = true;
@@ -155,8 +155,8 @@ export class Connection {
   }
 }
 
-/** Returns what postgres.js gets in place of a socket: the bytes that come, and no other event. */
-function bytesOf(socket: Socket) {
+/** Returns the object that postgres.js uses as its socket. It passes on received bytes and no other event. */
+function dataOnlySocket(socket: Socket) {
   const driverSide = {
     on(event: string, listener: (bytes: Buffer) => void) {
       if (event === 'data') socket.on('data', listener);

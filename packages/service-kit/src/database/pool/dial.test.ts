@@ -26,7 +26,7 @@ afterEach(async () => {
   server?.close();
 });
 
-/** Starts PostgreSQL with TLS: it consents to what asks for it, where `consents` says so, and goes on encrypted. */
+/** Starts a proxy that puts TLS in front of PostgreSQL. It grants a client's request for TLS if `consents` returns true. */
 async function startTlsServer(consents: (client: Socket) => boolean = () => true): Promise<Server> {
   const { port, hostname } = new URL(platform.env('crm').DATABASE_URL!);
   const started = createServer(async (client) => {
@@ -63,12 +63,12 @@ const errorOf = (work: Promise<unknown>) =>
     (error: Error) => error,
   );
 
-it('statements are sent encrypted, and a connection that has closed is not counted', async () => {
+it('statements are encrypted, and a closed connection is not counted', async () => {
   const sql = open('require');
   expect(await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`).toHaveLength(1);
   expect(sql.pool.open).toBe(1);
   for (const socket of sockets) socket.destroy();
-  await waitFor('it to be closed', () => sql.pool.open === 0);
+  await waitFor('the connection to close', () => sql.pool.open === 0);
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   expect(sql.pool.open).toBe(1);
 });
@@ -77,7 +77,7 @@ it.each([
   ['disable', true],
   ['require', false],
   ['require', true],
-])('a server that was away is dialled again at once: %s, with a pooler: %s', async (mode, isPooled) => {
+])('the pool reconnects at once to a server that was away: sslmode %s, with a pooler: %s', async (mode, isPooled) => {
   const port = await freePort();
   const sql = open(mode, { port, isPooled });
   expect(await errorOf(sql`select 1`)).toMatchObject({ code: 'ECONNREFUSED' });
@@ -92,18 +92,18 @@ it.each([
   }).listen(port, '127.0.0.1');
   await once(again, 'listening');
   try {
-    // A slot that stood still would have it time out.
+    // A pool slot that is stuck would make this time out.
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   } finally {
     again.close();
   }
 });
 
-it.each(['verify-full', 'verify-ca', 'true'])('a certificate that nobody knows is refused with %s', async (mode) => {
+it.each(['verify-full', 'verify-ca', 'true'])('an unknown certificate is rejected with sslmode %s', async (mode) => {
   expect(await errorOf(open(mode)`select 1`)).toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
 });
 
-it('a server without TLS is refused, but where it is only preferred', async () => {
+it('a server without TLS is rejected, unless sslmode only prefers TLS', async () => {
   const port = Number(new URL(platform.env('crm').DATABASE_URL!).port);
   expect(await errorOf(open('require', { port })`select 1`)).toMatchObject({
     message: expect.stringContaining('has no TLS'),
@@ -111,7 +111,7 @@ it('a server without TLS is refused, but where it is only preferred', async () =
   expect(await open('prefer', { port })`select 1 as one`).toEqual([{ one: 1 }]);
 });
 
-it('a server that says nothing, and one that refuses connections, is unavailable', async () => {
+it('a silent server and one that refuses connections are unavailable', async () => {
   const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
@@ -122,7 +122,7 @@ it('a server that says nothing, and one that refuses connections, is unavailable
   expect(isDatabaseUnavailable(await errorOf(open('require', { port })`select 1`))).toBe(true);
 }, 30_000);
 
-it('a connection that cannot be encrypted again leaves the others of its pool', async () => {
+it('a connection that cannot reconnect with TLS leaves the others of its pool intact', async () => {
   let hasTls = true;
   const clients: Socket[] = [];
   const proxy = await startTlsServer((client) => {
@@ -133,7 +133,7 @@ it('a connection that cannot be encrypted again leaves the others of its pool', 
     const sql = open('require', { port: (proxy.address() as AddressInfo).port, pool: 2 });
     await sql`select`;
     const broken = errorOf(sql`select pg_sleep(60)`);
-    await waitFor('it to run', () => sql.pool.use.used === 1);
+    await waitFor('the statement to run', () => sql.pool.use.used === 1);
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
     const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
     const other = inTransaction(sql, async (tx) => {

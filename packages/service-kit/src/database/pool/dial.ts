@@ -4,15 +4,15 @@ import { connect as encrypt } from 'node:tls';
 import { NotConnected } from '../database-errors.ts';
 import type { DriverOptions } from './connection.ts';
 
-/** PostgreSQL's request for TLS, and the first byte of its responses: consent, or an error where it has no more processes. */
+/** PostgreSQL's SSLRequest, and the first byte of a response. It grants TLS, or reports an error such as too many processes. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const [consent, refusal] = ['S', 'E'];
 /** Certificates are verified except with these modes, as in libpq. */
 const unverified: readonly unknown[] = ['require', 'allow', 'prefer'];
 
 /**
- * Connects to the host with an index, encrypted where `sslmode` asks for it; with `prefer` in plain text where the server has no TLS. Throws
- * the socket's error, or NotConnected where the server says nothing for `handshakeMs`. The driver's own dial is not used: it listens to a socket too late to hear of a failure.
+ * Connects to the host at `index`, with TLS if `sslmode` asks for it. With `prefer` it uses plain text if the server has no TLS. Throws the socket's
+ * error, or NotConnected if the server is silent for `handshakeMs`. The driver's own connect attaches its error listener too late.
  */
 export async function dial(
   { host: hosts, port, path, ssl: mode }: Pick<DriverOptions, 'host' | 'port' | 'path' | 'ssl'>,
@@ -25,9 +25,9 @@ export async function dial(
   const { signal } = ended;
   const end = (code: 'CONNECT_TIMEOUT' | 'CONNECTION_CLOSED', what: string) =>
     ended.abort(new NotConnected(code, `${host} ${what}`));
-  socket.setTimeout(handshakeMs, () => end('CONNECT_TIMEOUT', `did not shake hands within ${handshakeMs} ms`));
+  socket.setTimeout(handshakeMs, () => end('CONNECT_TIMEOUT', `completed no handshake within ${handshakeMs} ms`));
   socket.once('close', () => end('CONNECTION_CLOSED', 'closed the connection'));
-  // From its beginning on somebody listens: an error that nobody hears ends the process.
+  // A socket error without a listener would end the process.
   socket.on('error', () => undefined);
   try {
     await once(socket, 'connect', { signal });
@@ -44,7 +44,7 @@ export async function dial(
       return secure;
     }
     if (mode === 'prefer') return socket;
-    throw new Error(`PostgreSQL at ${host} has no TLS, which sslmode asks for`);
+    throw new Error(`PostgreSQL at ${host} has no TLS, but sslmode asks for it`);
   } catch (error) {
     socket.destroy();
     throw (error as Error).name === 'AbortError' ? signal.reason : error;

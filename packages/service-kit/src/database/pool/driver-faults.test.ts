@@ -27,7 +27,7 @@ const failure = (work: PromiseLike<unknown>) =>
     (error: unknown) => error,
   );
 
-it('a transaction that begins behind a hundred statements on a connection is one', async () => {
+it('a transaction that begins behind a hundred statements on a connection runs as one', async () => {
   const sql = open(2);
   await sql`create table begun (n int)`;
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ it('a transaction that begins behind a hundred statements on a connection is one
   await hasBegun;
   const seven = () => sql<{ seven: number }[]>`select ${7}::int as seven`;
   await seven();
-  // Sent now: the transaction's first statement is the hundredth behind the one that runs.
+  // All are sent now: the transaction's first statement is the hundredth behind the running one.
   const before = [sql`select pg_sleep(0.2)`.execute(), ...Array.from({ length: 99 }, () => seven().execute())];
   const inserted = inTransaction(sql, async (tx) => {
     await tx`insert into begun values (1)`;
@@ -52,7 +52,7 @@ it('a transaction that begins behind a hundred statements on a connection is one
   expect(await platform.database('crm')`select n from begun order by n`).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-it('nobody gets the rows of another behind a value that cannot be written', async () => {
+it('no statement gets the rows of another after a value that cannot be serialized', async () => {
   const sql = open(1);
   const instant = (at: Date) => sql`select ${at}::timestamptz as at`;
   const number = (n: number) => sql<{ n: number }[]>`select ${n}::int as n`;
@@ -73,7 +73,7 @@ it('nobody gets the rows of another behind a value that cannot be written', asyn
   expect(await waitFor('the next', () => number(5).catch(() => undefined))).toEqual([{ n: 5 }]);
 });
 
-it('a transaction with a value that cannot be written fails for that reason, and not as if the database were gone', async () => {
+it('a transaction with a value that cannot be serialized fails with that error, not as unavailable', async () => {
   const sql = open(1);
   const within = (value: Date) => inTransaction(sql, (tx) => tx`select ${value}::timestamptz as at`);
   await within(new Date());
@@ -84,7 +84,7 @@ it('a transaction with a value that cannot be written fails for that reason, and
   await waitFor('the next', () => within(new Date()).catch(() => undefined));
 });
 
-it('values are written once, also where a migration has a statement sent again', async () => {
+it('values are serialized once, even if a migration causes a retry', async () => {
   const sql = open(1);
   await sql`create table wider as select 1 as i`;
   const given = { yes: true, json: { a: 1 } };
@@ -94,7 +94,7 @@ it('values are written once, also where a migration has a statement sent again',
   expect(await all()).toEqual([{ i: 1, j: null, ...given }]);
 });
 
-it('a statement that is made between the error of a connection and its end fails with it', async () => {
+it('a statement made between the error of a connection and its end fails with it', async () => {
   const clients: Socket[] = [];
   const { port, hostname } = new URL(url);
   const server = createServer((client) => {
@@ -113,7 +113,7 @@ it('a statement that is made between the error of a connection and its end fails
     await number(1);
     const sleeping = sql`select pg_sleep(60)`.catch(async (error: unknown) => [error, await failure(number(2))]);
     const behind = failure(number(3));
-    await waitFor('it to sleep', async () => {
+    await waitFor('the statement to run', async () => {
       const rows = await platform.database(
         'crm',
       )`select from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()`;
@@ -122,7 +122,7 @@ it('a statement that is made between the error of a connection and its end fails
     for (const client of clients) client.resetAndDestroy();
     const [error, made] = (await sleeping) as unknown as [unknown, unknown];
     expect(isDatabaseUnavailable(error)).toBe(true);
-    // A statement that waited or is made then has another connection.
+    // A statement that was waiting or is made at that moment gets another connection.
     for (const other of [made, await behind]) expect(other === undefined || isDatabaseUnavailable(other)).toBe(true);
     expect(await number(4)).toEqual([{ n: 4 }]);
     expect(await inTransaction(sql, (tx) => tx`select 5 as five`)).toEqual([{ five: 5 }]);

@@ -66,7 +66,7 @@ describe('while a migration adds columns', () => {
     }
   });
 
-  it('a transaction fails as one that another was preferred to, and the next succeeds', async () => {
+  it('a transaction fails with a transaction conflict, and the next succeeds', async () => {
     await sql`create table grown as select 1 as i`;
     const single = openDatabase(relay.url, { pool: 1, service: 'crm', statementMs });
     const read = () => inTransaction(single, async (tx) => (await tx`select g.* from grown g where i = ${1}`).length);
@@ -83,13 +83,13 @@ describe('while a migration adds columns', () => {
 });
 
 describe('a connection that falls silent', () => {
-  it('costs its statements their deadline, and the pool dials again', async () => {
+  it('makes its statements time out, and the pool reconnects', async () => {
     relay.silence();
     expect(isDatabaseUnavailable(await failure(one()))).toBe(true);
     await waitFor('a new connection', () => one().catch(() => undefined));
   });
 
-  it('costs a transaction that is under way its deadline, and the pool dials again', async () => {
+  it('makes a transaction under way time out, and the pool reconnects', async () => {
     const work = inTransaction(sql, async (tx) => {
       await tx`select 1`;
       relay.silence();
@@ -101,7 +101,7 @@ describe('a connection that falls silent', () => {
   });
 });
 
-it('a connection that ends while its transaction does something else fails what that does next, and not the process', async () => {
+it('a connection that ends while its transaction runs no statement fails the next statement, not the process', async () => {
   const open = sql.pool.open;
   const { promise: next, resolve } = Promise.withResolvers<unknown>();
   const work = inTransaction(sql, async (tx) => {
@@ -123,7 +123,7 @@ describe('connections that PostgreSQL ends while statements run', () => {
     ['a statement', 1, [selectOne]],
     ['a transaction', 1, [selectInTransaction]],
     ['many of both', 4, Array.from({ length: 10 }, () => [selectOne, selectInTransaction]).flat()],
-  ])('fail these alone: what follows is sent, %s', async (_, size, following) => {
+  ])('fail only these; what follows succeeds: %s', async (_, size, following) => {
     const pool = openDatabase(relay.url, { pool: size, service: 'ended', statementMs: 60_000 });
     try {
       const running = Array.from({ length: size }, () => failure(pool`select pg_sleep(60)`));
@@ -141,7 +141,7 @@ describe('connections that PostgreSQL ends while statements run', () => {
   });
 });
 
-it('refuses a transaction that no connection becomes free for, and runs nothing of it later', async () => {
+it('rejects a transaction for which no connection becomes free, and never runs it later', async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   const holders = [1, 2].map(() => inTransaction(sql, () => isOver));
   let ran = 0;
@@ -155,7 +155,7 @@ it('refuses a transaction that no connection becomes free for, and runs nothing 
   expect(ran).toBe(0);
 });
 
-it('a statement that no connection becomes free for is not made later', async () => {
+it('a statement for which no connection becomes free is not sent later', async () => {
   await sql`create table given_up (id int)`;
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   const holders = [1, 2].map(() => inTransaction(sql, () => isOver));
@@ -166,15 +166,15 @@ it('a statement that no connection becomes free for is not made later', async ()
   expect(await sql`select from given_up`).toHaveLength(0);
 });
 
-describe('where no host is a primary', () => {
-  /** Opens a pool of one connection to a port that refuses it and to another server. */
+describe('if no host is a primary', () => {
+  /** Opens a pool of one connection to a port that refuses connections and to another server. */
   const openTwo = async (url: string) => {
     const { host } = new URL(url);
     const both = url.replace(host, `127.0.0.1:${await freePort()},${host}`);
     return openDatabase(`${both}?target_session_attrs=primary`, { pool: 1, service: 'crm', statementMs });
   };
 
-  it('a statement that was given up is not made once there is one', async () => {
+  it('a statement that timed out is not sent once a primary appears', async () => {
     relay.cut();
     const pool = await openTwo(relay.url);
     try {
@@ -189,18 +189,18 @@ describe('where no host is a primary', () => {
     }
   });
 
-  it('a server that closes connections is dialled with pauses', async () => {
-    let dials = 0;
+  it('the pool pauses between connection attempts to a server that closes connections', async () => {
+    let attempts = 0;
     const server = createServer((socket) => {
-      dials++;
+      attempts++;
       socket.destroy();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const pool = await openTwo(`postgres://crm:x@127.0.0.1:${(server.address() as AddressInfo).port}/crm`);
     try {
       expect(isDatabaseUnavailable(await failure(pool`select 1`))).toBe(true);
-      expect(dials).toBeGreaterThan(2);
-      expect(dials).toBeLessThan(15);
+      expect(attempts).toBeGreaterThan(2);
+      expect(attempts).toBeLessThan(15);
     } finally {
       await pool.end({ timeout: 0 });
       server.close();
@@ -208,7 +208,7 @@ describe('where no host is a primary', () => {
   });
 });
 
-it('says that a pool stands still only where the database can be dialled', async () => {
+it('reports a stalled pool only if the database accepts connections', async () => {
   expect(await isDatabaseMoving(sql)).toBe(true);
   relay.stall();
   await failure(one());
@@ -219,14 +219,14 @@ it('says that a pool stands still only where the database can be dialled', async
     expect(await isDatabaseMoving(sql)).toBe(false);
     relay.cut();
     await relay.stop();
-    await waitFor('it to be dialled again', () => isDatabaseMoving(sql));
+    await waitFor('the next connection attempt', () => isDatabaseMoving(sql));
   } finally {
     performance.now = now;
   }
 });
 
-it('says how many connections of a pool are used, and what waits for one', async () => {
-  const isIdle = () => waitFor('nothing to be used', () => isDeepStrictEqual(sql.pool.use, idle));
+it('reports how many connections of a pool are used, and how many callers wait for one', async () => {
+  const isIdle = () => waitFor('all connections to be idle', () => isDeepStrictEqual(sql.pool.use, idle));
   const idle = { size: 2, used: 0, waiting: 0 };
   await isIdle();
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();

@@ -1,14 +1,14 @@
 import type postgres from 'postgres';
 
 /**
- * Settings by which PostgreSQL analyzes a table after so many changes, however large it is; by default after a tenth of it. Of an account that it has not
- * seen there it expects one row, and then may read all rows of the account for each look-up: any index that begins with it seems as good as another.
+ * Storage settings that make PostgreSQL analyze a table after 2,000 changes. The default is a tenth of the table. For an account
+ * missing from the statistics the planner expects one row. Any index that begins with the account then looks good; a lookup may read all its rows.
  */
 export const analyzedOften = 'autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000';
 
 /**
- * Has the tables of the schema that have rows of accounts, partitions too, analyzed often. Nobody who reads or writes waits; a table that somebody
- * vacuums, for example, is left out after 200 ms, and set at the next start.
+ * Applies `analyzedOften` to the schema's tables with account rows, partitions included. Readers and writers never wait. A table that is locked, by a
+ * vacuum for example, is skipped after 200 ms and set at the next start.
  */
 export async function setAnalyzedOften(sql: postgres.Sql): Promise<void> {
   const settings = `{${analyzedOften.replaceAll(' ', '')}}`;

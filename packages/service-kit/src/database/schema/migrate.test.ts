@@ -34,7 +34,7 @@ const write = (name: string, statements: string) => writeFile(join(directory, na
 const migrateAll = (tries: number[] = []) =>
   migrate(url, 'crm', [pathToFileURL(`${directory}/`)], (waiting) => tries.push(waiting.tries));
 
-it('a schema waits for a database that takes no connections, and says so', async () => {
+it('a migration waits for a database that accepts no connections, and reports it', async () => {
   const relay = await startRelay(url);
   relay.cut();
   try {
@@ -67,14 +67,14 @@ async function readForLong(): Promise<() => Promise<void>> {
   };
 }
 
-it('a migration behind a long transaction lets others through until it can go on', async () => {
+it('a migration blocked by a long transaction lets others through until it can proceed', async () => {
   const end = await readForLong();
   try {
     await write('9001_column.sql', 'alter table long_read add column name text;');
     const tries: number[] = [];
     const migrated = migrateAll(tries);
     await waitFor('the migration to give way twice', () => tries.length >= 2, 30_000);
-    // Whoever reads meanwhile waits for the lock's time at most.
+    // Meanwhile a reader waits for at most the lock timeout.
     expect(await sql`select * from long_read`).toHaveLength(0);
     await end();
     await migrated;
@@ -84,7 +84,7 @@ it('a migration behind a long transaction lets others through until it can go on
   }
 }, 60_000);
 
-it('a migration may take as long as it takes, but waits for no lock for long', async () => {
+it('a migration may take any time, but waits for a lock only briefly', async () => {
   const settings = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
   const values = settings.map((name) => `current_setting('${name}') as ${name}`);
   await write('9007_settings.sql', `create table settings_seen as select ${values.join(', ')};`);
@@ -94,7 +94,7 @@ it('a migration may take as long as it takes, but waits for no lock for long', a
   expect(seen).toEqual({ statement_timeout: '0', idle_in_transaction_session_timeout: '0', lock_timeout: '200ms' });
 });
 
-it('a process that loses its connection while it waits migrates no more: another one may', async () => {
+it('a process that loses its connection while it waits stops migrating, so that another can', async () => {
   const end = await readForLong();
   try {
     await write('9008_column.sql', 'alter table long_read add column name text;');
@@ -114,7 +114,7 @@ it('a process that loses its connection while it waits migrates no more: another
   }
 }, 60_000);
 
-it('an index that is built concurrently keeps nobody from writing, and other processes wait until it is there', async () => {
+it('an index built concurrently blocks no writer, and other processes wait until it exists', async () => {
   const end = await readForLong();
   try {
     await write(
@@ -143,11 +143,11 @@ it('an index that is built concurrently keeps nobody from writing, and other pro
   }
 }, 60_000);
 
-it('tables with rows of accounts are analyzed after some thousand changes, however large they are', async () => {
+it('tables with account rows are analyzed after 2,000 changes, however large they are', async () => {
   await write('9006_rows.sql', 'create table account_rows (account_id uuid); create table other_rows (id int);');
   await sql`alter table stages reset (autovacuum_analyze_scale_factor, autovacuum_analyze_threshold)`;
   await sql.begin(async (tx) => {
-    // As a vacuum has it.
+    // A vacuum takes this lock.
     await tx`lock table stages in share update exclusive mode`;
     await migrateAll();
   });
@@ -159,9 +159,9 @@ it('tables with rows of accounts are analyzed after some thousand changes, howev
   expect(options.map(({ reloptions }) => reloptions)).toEqual([often, often, null]);
 });
 
-it('an index that an ended process left unfinished is built anew', async () => {
+it('an index that an ended process left invalid is built again', async () => {
   await sql`insert into long_read values (1), (2)`;
-  // A unique index of what is not unique fails after its first pass, and stays behind.
+  // Building a unique index on duplicate values fails after its first pass and leaves the index invalid.
   await sql.unsafe('create unique index concurrently long_read_id on long_read ((id > 0))').catch(() => undefined);
   await write('9003_index.sql', 'create index concurrently if not exists long_read_id on long_read (id desc);');
   await migrateAll();
@@ -169,7 +169,7 @@ it('an index that an ended process left unfinished is built anew', async () => {
   expect(index).toEqual({ indisvalid: true, indisunique: false });
 }, 60_000);
 
-it('an index of a partitioned table is built beside writers, partition by partition, and goes on where an attempt ended', async () => {
+it('an index of a partitioned table is built concurrently, partition by partition, resuming where an attempt ended', async () => {
   await sql.unsafe(`
     create table parted (id int not null) partition by range (id);
     create table parted_low partition of parted for values from (0) to (10);

@@ -7,31 +7,31 @@ import { columnTypes } from '../column-types.ts';
 import { isDatabaseUnavailable, NotConnected } from '../database-errors.ts';
 import { setAnalyzedOften } from './analyzed-often.sql.ts';
 
-/** The migrations of the tables that every process has; they come before its own. */
+/** The migrations of the tables that every process has. They run before the service's own. */
 export const kitMigrations = new URL('../../../migrations/', import.meta.url);
 
-/** Codes of what gave way to others: a lock that was not to be had in time, and a deadlock. */
-const gaveWay = ['55P03', '40P01'];
+/** SQLSTATEs after which a migration gives way to other transactions: lock timeout and deadlock. */
+const lockConflicts = ['55P03', '40P01'];
 /**
- * Lock timeout of a migration's attempts and the pause in which others get through before the next: they wait behind it, and a backup or a long
- * report may hold the lock for hours. Only where thirty short attempts met somebody each time, it waits for longer, and then seldom.
+ * Lock timeouts of a migration's attempts, and pauses in which the statements queued behind it run. A backup or a long report may hold a lock for
+ * hours. After 30 short attempts that all met a lock, attempts wait longer and become rare.
  */
 const shortAttempts = { most: 30, lockTimeoutMs: 200, pauseMs: 1_000 };
 const longAttempts = { lockTimeoutMs: 2_000, pauseMs: 15_000 };
-/** Pause before another process or a database that is unavailable is asked again. */
+/** Pause before the next attempt while another process migrates or the database is unavailable. */
 const retryMs = 1_000;
-/** Time for which a database that is unavailable is asked, before the process ends and says why. */
+/** Time after which a process gives up on an unavailable database and throws the error. */
 const unavailableMs = 60_000;
-/** Time in which a database takes a connection and responds; the driver would dial one that closes it for ever. */
+/** Time in which a database must accept a connection and respond. The driver would reconnect forever to one that closes its connections. */
 const responseMs = 5_000;
 
 /**
- * Brings a schema up to date: applies each `NNNN_name.sql` of the directories that it has not seen, in order, one process at a time, each
- * in one transaction; but one that only builds or drops indexes concurrently in none, statement by statement. A
- * migration that cannot have its locks within 200 ms, later 2 s, or that another's statement and it wait for, gives way and is tried again, so
- * that nobody else's statements pile up behind it. A database that is unavailable at first is tried for a minute. `say` is told what is waited
- * for. Throws where an applied file was changed since, for its effect can't be known, and where the connection is lost on the way: another
- * process may migrate then. Then tables with rows of accounts get the settings of `analyzedOften`.
+ * Applies each `NNNN_name.sql` that the schema has not seen, in order. One process at a time migrates a schema.
+ * - A file runs in one transaction. A file that only builds or drops indexes concurrently runs in none, statement by statement.
+ * - A migration gives way after a lock timeout (200 ms, later 2 s) or a deadlock and is retried, so that no statements queue up behind it.
+ * - A database that is unavailable at first is retried for a minute. `say` is called with the reason for each wait.
+ * - Finally, tables with account rows get the settings of `analyzedOften`.
+ * Throws if an applied file has changed, since its effect is unknown, or if the connection is lost, since another process may then migrate.
  */
 export async function migrate(
   url: string,
@@ -41,7 +41,7 @@ export async function migrate(
 ): Promise<void> {
   const sql = await openWhenAvailable(url, schema, say);
   try {
-    // Asked again and again instead of waited for: an index that is built concurrently waits for every statement under way, this one too.
+    // Polls for the lock instead of waiting. A concurrent index build would wait for the statement that waits here.
     for (let tries = 1; ; tries++) {
       const [row] = await sql<[{ isAlone: boolean }]>`
         select pg_try_advisory_lock(hashtextextended(${`migrate ${schema}`}, 0)) as "isAlone"`;
@@ -58,13 +58,13 @@ export async function migrate(
       if (applied.has(name))
         throw new Error(`Migration ${name} was changed after it had been applied to ${schema}; add a new one instead.`);
       const note = (tx: postgres.ISql) => tx`insert into migrations (name, checksum) values (${name}, ${checksum})`;
-      const patiently: Patiently = (work) =>
+      const withRetries: WithRetries = (work) =>
         withShortLocks(sql, work, (tries) => say({ waitsFor: 'lock', migration: name, tries }));
       const indexes = indexChangesOf(statements);
-      for (const index of indexes) await changeConcurrently(sql, index, patiently);
+      for (const index of indexes) await changeConcurrently(sql, index, withRetries);
       if (indexes.length > 0) await note(sql);
       else
-        await patiently(() =>
+        await withRetries(() =>
           sql.begin(async (tx) => {
             await tx.unsafe(statements).simple();
             await note(tx);
@@ -74,44 +74,44 @@ export async function migrate(
     await setAnalyzedOften(sql);
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
-    throw new Error(`The connection was lost while ${schema} was migrated; the next start goes on`, { cause: error });
+    throw new Error(`The connection was lost while migrating ${schema}; start again to continue`, { cause: error });
   } finally {
     await sql.end();
   }
 }
 
-/** Does what needs a lock that others wait behind. */
-type Patiently = (work: () => Promise<unknown>) => Promise<unknown>;
+/** Runs `work` that needs a lock which other statements queue behind, until it has succeeded. */
+type WithRetries = (work: () => Promise<unknown>) => Promise<unknown>;
 
-/** Does `work` under a lock timeout, as often as it gives way to others; `gave` is told how often it has. */
-async function withShortLocks(sql: postgres.Sql, work: () => Promise<unknown>, gave: (tries: number) => void) {
+/** Runs `work` under a lock timeout until it succeeds. Each time it gives way, calls `gaveWay` with the number of attempts so far. */
+async function withShortLocks(sql: postgres.Sql, work: () => Promise<unknown>, gaveWay: (tries: number) => void) {
   for (let tries = 1; ; tries++) {
     const { lockTimeoutMs, pauseMs } = tries <= shortAttempts.most ? shortAttempts : longAttempts;
     try {
       await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`;
       return await work();
     } catch (error) {
-      if (!(error instanceof postgres.PostgresError && gaveWay.includes(error.code))) throw error;
-      gave(tries);
+      if (!(error instanceof postgres.PostgresError && lockConflicts.includes(error.code))) throw error;
+      gaveWay(tries);
       await sleep(pauseMs);
     }
   }
 }
 
-/** Reason why a schema waits, and the number of attempts so far. */
+/** Why a schema waits, and the number of attempts so far. */
 export interface Waiting {
   waitsFor: 'database' | 'other process' | 'lock';
   migration?: string;
   tries: number;
 }
 
-/** Opens a connection once the database responds. Throws why it does not after a minute, or at once where it is not unavailable. */
+/** Opens a connection once the database responds. Throws after a minute, or at once if the error is not that the database is unavailable. */
 async function openWhenAvailable(url: string, schema: string, say: (waiting: Waiting) => void): Promise<postgres.Sql> {
   const deadlineMs = performance.now() + unavailableMs;
   for (let tries = 1; ; tries++) {
     const sql = postgres(url, {
       max: 1,
-      // The lock of one process at a time is the connection's: with another one, two would migrate at once.
+      // This connection holds the lock for one process at a time. If the driver replaced it, two processes could migrate at once.
       max_lifetime: null,
       onclose: () => void sql.end({ timeout: 0 }),
       connect_timeout: 5,
@@ -123,8 +123,8 @@ async function openWhenAvailable(url: string, schema: string, say: (waiting: Wai
         application_name: `${schema} migrate`,
         search_path: `${schema}, public`,
         lock_timeout: longAttempts.lockTimeoutMs,
-        // The role's own are for requests. As options: the driver leaves out a setting that is 0. With a node that vanishes the lock of one
-        // process at a time ends within half a minute; in the middle of a statement PostgreSQL looks every ten seconds.
+        // The role's own timeouts are for requests. They are overridden in `options`, since the driver omits a setting that is 0. If this host
+        // vanishes, PostgreSQL frees the lock within 30 s; during a statement it checks the connection every 10 s.
         options: [
           '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
           '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4',
@@ -148,7 +148,7 @@ async function openWhenAvailable(url: string, schema: string, say: (waiting: Wai
   }
 }
 
-/** A statement that builds or drops an index beside its table's other work, and in no transaction: what it does, the index, and ` on …`. */
+/** A statement that builds or drops an index concurrently: the command, the index, and the rest from ` on …`. It runs in no transaction. */
 interface IndexChange {
   change: string;
   name: string;
@@ -158,7 +158,7 @@ interface IndexChange {
 const indexChange =
   /^(?<change>create (?:unique )?index concurrently if not exists|drop index concurrently if exists) (?<name>\w+)(?<rest>[\s\S]*)$/;
 
-/** Returns the indexes that a migration builds or drops concurrently, if it does nothing else. */
+/** Returns the index changes of a migration that does nothing else; otherwise an empty array. */
 function indexChangesOf(migration: string): IndexChange[] {
   const statements = migration
     .replace(/--[^\n]*/g, '')
@@ -170,11 +170,11 @@ function indexChangesOf(migration: string): IndexChange[] {
 }
 
 /**
- * Builds or drops an index; one that an attempt has left unfinished is built again. It waits for as long as others' transactions last: they
- * do not notice. Of a partitioned table PostgreSQL cannot build it concurrently at once: it builds the table's own, which is empty, and then
- * each partition's, which is attached to it. A partition that comes meanwhile has one already.
+ * Builds or drops an index, and rebuilds one that an attempt left invalid. Waits for as long as other transactions last, without blocking them.
+ * PostgreSQL cannot build an index of a partitioned table concurrently. So this creates the table's own empty index, then builds each
+ * partition's index and attaches it. PostgreSQL indexes a partition that is created meanwhile.
  */
-async function changeConcurrently(sql: postgres.Sql, index: IndexChange, patiently: Patiently): Promise<void> {
+async function changeConcurrently(sql: postgres.Sql, index: IndexChange, withRetries: WithRetries): Promise<void> {
   const { change, name, rest } = index;
   const table = /^ on (\w+) /.exec(rest)?.[1] ?? '';
   const partitioned = await sql`select from pg_partitioned_table where partrelid = to_regclass(nullif(${table}, ''))`;
@@ -186,7 +186,7 @@ async function changeConcurrently(sql: postgres.Sql, index: IndexChange, patient
     return;
   }
   const empty = `${change.replace(' concurrently', '')} ${name}${rest.replace(' on ', ' on only ')}`;
-  await patiently(() => sql.unsafe(empty).simple());
+  await withRetries(() => sql.unsafe(empty).simple());
   const partitions = await sql<{ partition: string }[]>`
     select inhrelid::regclass::text as partition from pg_inherits part where inhparent = ${table}::text::regclass and not exists (
       select from pg_index i join pg_inherits own on own.inhrelid = i.indexrelid
@@ -194,8 +194,8 @@ async function changeConcurrently(sql: postgres.Sql, index: IndexChange, patient
     order by 1`;
   for (const { partition } of partitions) {
     const own = `${partition}_${name.replace(`${table}_`, '')}`;
-    await changeConcurrently(sql, { change, name: own, rest: rest.replace(table, () => partition) }, patiently);
-    await patiently(() => sql.unsafe(`alter index ${name} attach partition ${own}`).simple());
+    await changeConcurrently(sql, { change, name: own, rest: rest.replace(table, () => partition) }, withRetries);
+    await withRetries(() => sql.unsafe(`alter index ${name} attach partition ${own}`).simple());
   }
 }
 

@@ -2,25 +2,25 @@ import { instantOfUuid, uuidAt } from '../../values/timed-ids.ts';
 import { type Database, inTransaction, type Sql } from '../database.ts';
 import { analyzedOften } from './analyzed-often.sql.ts';
 
-/** A span of instants in epoch milliseconds: [fromMs, toMs). The first partition may begin at -Infinity. */
+/** A time span in epoch milliseconds: [fromMs, toMs). The first partition may begin at -Infinity. */
 export interface Bounds {
   fromMs: number;
   toMs: number;
 }
 
-/** A partition of a table, in which ids of a span of time are. */
+/** A partition of a table, which holds the ids of a time span. */
 export interface Partition extends Bounds {
   name: string;
 }
 
-/** Time for which a drop waits for a lock: whoever comes after it waits behind it for as long. */
+/** Lock timeout of a drop. Later statements queue behind the drop for up to that time. */
 const dropLockMs = 50;
-/** The same of a partition that is attached: only other changes of the table wait for that. */
+/** Lock timeout for attaching a partition. Only other changes of the table's schema queue behind that. */
 const attachLockMs = 1_000;
 
 /**
- * Reads a table's partitions from the catalogue, since names say nothing, and the database's time in epoch milliseconds. Those whose bounds are no
- * UUIDs, such as a default one that somebody has made, are left out.
+ * Reads a table's partitions from PostgreSQL's catalog, since names prove nothing, and the database's time in epoch milliseconds. Omits partitions
+ * whose bounds are not UUIDs, such as a default partition that an operator created.
  */
 export async function readPartitions(sql: Sql, table: string): Promise<{ now: number; partitions: Partition[] }> {
   const rows = await sql<{ now: number; name: string; bounds: string | null }[]>`
@@ -42,13 +42,13 @@ export async function readPartitions(sql: Sql, table: string): Promise<{ now: nu
 const uuidBounds = /^FOR VALUES FROM \((?:MINVALUE|'([0-9a-f-]{36})')\) TO \('([0-9a-f-]{36})'\)$/;
 
 /**
- * Makes a partition, named by its first day (and the time, where an operator detached and kept one of that name); returns false where another process
- * is about to change the table's. Nobody who reads or writes waits: it is made apart, and then attached.
+ * Creates a partition named by its first day. Appends the time if an operator detached and kept one of that name. Returns false if another
+ * process is changing the table's partitions. Creates a table and then attaches it, so that readers and writers never wait.
  */
 export async function makePartition(sql: Database, table: string, { fromMs, toMs }: Bounds): Promise<boolean> {
   const ofDay = `${table}_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
   return await changeAlone(sql, table, attachLockMs, async (tx, partitions) => {
-    // Another process has made it since.
+    // Another process has created it meanwhile.
     if (partitions.some((one) => one.fromMs < toMs && fromMs < one.toMs)) return;
     const [kept] = await tx`select from pg_class where oid = to_regclass(${ofDay})`;
     const name = kept ? `${ofDay}_${Date.now()}` : ofDay;
@@ -60,8 +60,8 @@ export async function makePartition(sql: Database, table: string, { fromMs, toMs
 }
 
 /**
- * Drops a partition with all its rows; returns whether this call did. Throws after 50 ms where a transaction holds a lock that is in the
- * way, a backup for example: whoever came after it has waited that long.
+ * Drops a partition with all its rows. Returns false if another process is changing the table's partitions. Throws after 50 ms if a transaction,
+ * such as a backup, holds a conflicting lock: later statements queue behind the drop for that long.
  */
 export async function dropPartition(sql: Database, table: string, { name, toMs }: Partition): Promise<boolean> {
   return await changeAlone(sql, table, dropLockMs, async (tx, partitions) => {
@@ -70,7 +70,7 @@ export async function dropPartition(sql: Database, table: string, { name, toMs }
   });
 }
 
-/** Changes a table's partitions in one transaction, as they are then; returns whether it did: of several processes one does. */
+/** Changes a table's current partitions in one transaction. Returns false if another process is changing them. */
 async function changeAlone(
   sql: Database,
   table: string,

@@ -16,44 +16,44 @@ describe('the plan of a table', () => {
   const daily: PartitionedTable = { table: 'records', days: 1, ahead: 2, keptMs: 3 * dayMs };
   const span = (from: number, to: number): Partition => ({ name: `p${from}`, fromMs: at(from), toMs: at(to) });
 
-  it('makes what is missing for now and ahead, also what nobody made meanwhile, but nothing before the first there is', () => {
+  it('creates what is missing for now and ahead, gaps included, but nothing before the first existing partition', () => {
     const dayOf = (ms: number) => (ms - monday) / dayMs;
-    const missing = (there: Partition[], now = at(0, 5)) =>
-      planPartitions(daily, there, now).missing.map(({ fromMs, toMs }) => `${dayOf(fromMs)} to ${dayOf(toMs)}`);
+    const missing = (existing: Partition[], now = at(0, 5)) =>
+      planPartitions(daily, existing, now).missing.map(({ fromMs, toMs }) => `${dayOf(fromMs)} to ${dayOf(toMs)}`);
     expect(missing([span(-1, 0)])).toEqual(['0 to 1', '1 to 2', '2 to 3']);
     expect(missing([span(-1, 0), span(0, 1), span(1, 2), span(2, 3)])).toEqual([]);
     expect(missing([span(-3, -2), span(1, 2)])).toEqual(['-2 to -1', '-1 to 0', '0 to 1', '2 to 3']);
     expect(missing([span(0, 1)], at(0))).toEqual(['1 to 2', '2 to 3']);
     expect(missing([{ name: 'before', fromMs: -Infinity, toMs: at(1) }])).toEqual(['1 to 2', '2 to 3']);
     expect(missing([])).toEqual(['-3 to -2', '-2 to -1', '-1 to 0', '0 to 1', '1 to 2', '2 to 3']);
-    // After a time for which nothing ran: only what may still come.
+    // After downtime: only partitions that may still get rows.
     expect(missing([span(-90, -89)])[0]).toBe('-3 to -2');
   });
 
-  it('has blocks of days that are counted from the epoch, whatever is there', () => {
+  it('has blocks of days that are counted from the epoch, whatever partitions exist', () => {
     const weekly = { ...daily, days: 7, ahead: 1, keptMs: 0 };
     const [first, second] = planPartitions(weekly, [], at(0)).missing;
     expect([new Date(first!.fromMs).toISOString(), second!.fromMs]).toEqual(['2026-11-19T00:00:00.000Z', first!.toMs]);
     const [rest] = planPartitions(weekly, [{ name: 'before', fromMs: -Infinity, toMs: at(1) }], at(0)).missing;
     expect(rest).toEqual({ fromMs: at(1), toMs: first!.toMs });
-    // Of another length than before, they begin where those end.
-    const there = [-1, 0, 1].map((day) => span(day, day + 1));
-    expect(planPartitions(weekly, there, at(0)).missing.map(({ fromMs }) => fromMs)).toEqual([at(2), first!.toMs]);
+    // Blocks of another length begin where the existing ones end.
+    const existing = [-1, 0, 1].map((day) => span(day, day + 1));
+    expect(planPartitions(weekly, existing, at(0)).missing.map(({ fromMs }) => fromMs)).toEqual([at(2), first!.toMs]);
   });
 
-  it('drops what ended as long ago as it is kept, to the millisecond', () => {
-    const there = [span(-2, -1), span(-1, 0), span(0, 1), span(1, 2), span(2, 3)];
-    const over = (now: number) => planPartitions(daily, there, now).over.map(({ name }) => name);
-    expect(over(at(2, -1))).toEqual([]);
-    expect(over(at(2))).toEqual(['p-2']);
-    expect(over(at(2, 1))).toEqual(['p-2']);
-    expect(over(at(4))).toEqual(['p-2', 'p-1', 'p0']);
+  it('drops partitions once their retention time has passed, to the millisecond', () => {
+    const existing = [span(-2, -1), span(-1, 0), span(0, 1), span(1, 2), span(2, 3)];
+    const expired = (now: number) => planPartitions(daily, existing, now).expired.map(({ name }) => name);
+    expect(expired(at(2, -1))).toEqual([]);
+    expect(expired(at(2))).toEqual(['p-2']);
+    expect(expired(at(2, 1))).toEqual(['p-2']);
+    expect(expired(at(4))).toEqual(['p-2', 'p-1', 'p0']);
   });
 
-  it('drops nothing that is over by one of two clocks alone', () => {
-    const there = [span(-2, -1), span(-1, 0), span(0, 1)];
-    const over = (now: number, ownNow: number) => planPartitions(daily, there, now, ownNow).over.length;
-    expect([over(at(900), at(0)), over(at(0), at(900)), over(at(900), at(2))]).toEqual([0, 0, 1]);
+  it('drops nothing that has expired by only one of the two clocks', () => {
+    const existing = [span(-2, -1), span(-1, 0), span(0, 1)];
+    const expired = (now: number, ownNow: number) => planPartitions(daily, existing, now, ownNow).expired.length;
+    expect([expired(at(900), at(0)), expired(at(0), at(900)), expired(at(900), at(2))]).toEqual([0, 0, 1]);
   });
 });
 
@@ -109,11 +109,11 @@ describe('a table in a database', () => {
     };
   }
 
-  it('has the partitions of now and ahead, made once by several processes, with its indexes and checks', async () => {
+  it('has partitions for now and ahead, created once by several processes, with its indexes and checks', async () => {
     await Promise.all([keeperOf().keepUp(), keeperOf().keepUp()]);
     await keeperOf().keepUp();
     const made = [-3, -2, -1, 0, 1, 2].map(nameOf);
-    // Those between the first partition and what is kept would be of no use to anybody; the first is over.
+    // Partitions between the first one and the retention time would stay empty; the first one has expired.
     expect(await names()).toEqual(made);
     expect(await insert(uuidAt(today + dayMs))).toEqual([{ name: nameOf(1) }]);
     expect(await insert(uuidAt(today + dayMs - 1))).toEqual([{ name: nameOf(0) }]);
@@ -128,7 +128,7 @@ describe('a table in a database', () => {
     );
   });
 
-  it('loses its oldest partitions one by one, those that end before what is kept, and what is in the others stays', async () => {
+  it('loses its expired partitions one by one, oldest first, and keeps the rows of the others', async () => {
     await keeperOf().keepUp();
     await insert(uuidAt(today - 1));
     await insert(uuidAt(today));
@@ -140,12 +140,12 @@ describe('a table in a database', () => {
       rounds.push(rows.map(({ name }) => name as string));
     }
     expect(rounds).toEqual([[nameOf(-1), nameOf(0)], [nameOf(0)]]);
-    // Of which more is kept again: what is gone does not come back.
+    // With a longer retention time, dropped partitions are not created again.
     await keeperOf().keepUp();
     expect(await names()).toEqual([nameOf(0), nameOf(1), nameOf(2)]);
   });
 
-  it('keeps what is over by the clock of the database alone, which may have jumped', async () => {
+  it('keeps partitions that have expired only by the clock of the database, which may have jumped', async () => {
     await keeperOf().keepUp();
     const before = await names();
     const behind = jest.spyOn(Date, 'now').mockReturnValue(today - 30 * dayMs);
@@ -158,17 +158,17 @@ describe('a table in a database', () => {
     expect(await keeperOf({ ...daily, keptMs: 0 }).keepUp()).toBe(true);
   });
 
-  it('keeps a partition while a long transaction has it, and nobody waits for that; it goes afterwards', async () => {
+  it('keeps a partition while a long transaction locks it, blocks no statement, and drops it afterwards', async () => {
     const keeper = keeperOf();
     const end = await readForLong();
     try {
       const [oldest] = (await readPartitions(sql, 'records')).partitions;
-      // Refused for the lock, long before a statement is cut off.
+      // Rejected because of the lock, long before the statement timeout.
       await expect(dropPartition(sql, 'records', oldest!)).rejects.toMatchObject({ code: '55P03' });
       lines.length = 0;
       for (let round = 0; round < 2; round++) expect(await keeper.keepUp()).toBe(false);
       expect(lines.filter((line) => line.includes('cannot be dropped'))).toHaveLength(2);
-      // Partitions are made meanwhile, and rows written.
+      // Meanwhile partitions are created and rows written.
       expect(await insert(uuidAt(today))).toEqual([{ name: nameOf(0) }]);
       expect(await names()).toContain('records_before');
     } finally {
@@ -186,7 +186,7 @@ describe('a table in a database', () => {
     });
   });
 
-  it('gets another in the place of one that was detached and is kept, and those after it', async () => {
+  it('gets a partition in place of one that was detached and kept, and those after it', async () => {
     await keeperOf().keepUp();
     await sql.unsafe(`alter table records detach partition ${nameOf(1)}`);
     await keeperOf({ ...daily, ahead: 4 }).keepUp();
@@ -198,7 +198,7 @@ describe('a table in a database', () => {
     await sql`drop table ${sql(nameOf(1))}`;
   });
 
-  /** Does something while another transaction changes the table, as one that builds an index concurrently does. */
+  /** Runs `work` while another transaction changes the table, as a concurrent index build does. */
   async function whileChanged(work: () => Promise<void>): Promise<void> {
     await inTransaction(sql, async (tx) => {
       await tx`lock table records in share update exclusive mode`;
@@ -206,14 +206,14 @@ describe('a table in a database', () => {
     });
   }
 
-  it('lets no process begin without a partition for now', async () => {
+  it('lets no process start without a partition for the current time', async () => {
     await whileChanged(async () => {
       const begun = keeperOf().start();
-      await expect(begun).rejects.toThrow('no partition for what is written now: records');
+      await expect(begun).rejects.toThrow('no partition exists for the current time: records');
     });
   }, 60_000);
 
-  it('lets a process begin that cannot make partitions ahead, where there is one for now, and says how long that lasts', async () => {
+  it('lets a process start that cannot create partitions ahead if one exists for now, and reports how long it lasts', async () => {
     const bounds = `from ('${uuidAt(today)}') to ('${uuidAt(today + dayMs)}')`;
     await sql.unsafe(`drop table records_before; create table records_now partition of records for values ${bounds}`);
     const observe = jest.spyOn(meter, 'observe');
@@ -232,7 +232,7 @@ describe('a table in a database', () => {
     await keeper.stop();
   }, 60_000);
 
-  it('the inbox has its partitions from the start, and remembers an event for as long as any is taken', async () => {
+  it('the inbox has its partitions from the start, and remembers an event for as long as it may come again', async () => {
     const { now, partitions } = await readPartitions(sql, 'inbox');
     expect(Math.max(...partitions.map(({ toMs }) => toMs))).toBeGreaterThan(now + 14 * dayMs);
     expect(inboxByDay.keptMs).toBe(45 * dayMs);

@@ -7,34 +7,33 @@ import type { Database } from '../database.ts';
 import { isTemporaryFailure } from '../database-errors.ts';
 import { type Bounds, dropPartition, makePartition, type Partition, readPartitions } from './partitions.sql.ts';
 
-/** A table that is partitioned by a column of UUIDs of version 7, and so by time: its rows end with their partition. */
+/** A table partitioned by a column of version 7 UUIDs, and so by time. Its rows expire with their partition. */
 export interface PartitionedTable {
   table: string;
-  /** Days that a partition holds: blocks of them are counted from the epoch, in UTC. */
+  /** Length of a partition in days. Blocks of that length are counted from the epoch, in UTC. */
   days: number;
-  /** Partitions that are made in advance: for so long a release that makes none may run. */
+  /** Number of partitions created in advance. A release that creates none can run for that long. */
   ahead: number;
-  /** Age in milliseconds at which the end of a partition is over, and all its rows are dropped. */
+  /** Age of a partition's end, in milliseconds, at which the partition is dropped with all its rows. */
   keptMs: number;
 }
 
 /**
- * Returns the partitions that a table lacks for now and for what comes, those included that nobody made meanwhile; and those whose time is
- * over, oldest first. Now is the database's, by which ids are made; what is over is so by the process's clock too: one of both that is
- * wrong must drop nothing.
+ * Returns the partitions that a table lacks, gaps included, and its expired partitions, oldest first. The current time is the
+ * database's, by which ids are made. A partition expires only if the process's clock agrees, so that one wrong clock drops nothing.
  */
 export function planPartitions(
   { days, ahead, keptMs }: PartitionedTable,
   partitions: readonly Partition[],
   now: number,
   ownNow = now,
-): { missing: Bounds[]; over: Partition[] } {
+): { missing: Bounds[]; expired: Partition[] } {
   const blockMs = days * dayMs;
   const blockOf = (ms: number) => Math.floor(ms / blockMs) * blockMs;
   const sorted = partitions.toSorted((a, b) => a.fromMs - b.fromMs);
   const missing: Bounds[] = [];
   const until = blockOf(now + ahead * blockMs) + blockMs;
-  // Never before the first there is: what was dropped would come back.
+  // Not before the first existing partition, since that would bring dropped ones back.
   let fromMs = Math.max(blockOf(now - keptMs), sorted[0]?.fromMs ?? 0);
   while (fromMs < until) {
     const holder = sorted.find((one) => one.fromMs <= fromMs && fromMs < one.toMs);
@@ -43,31 +42,31 @@ export function planPartitions(
     if (!holder) missing.push({ fromMs, toMs });
     fromMs = toMs;
   }
-  const over = sorted.filter(({ toMs }) => toMs <= Math.min(now, ownNow) - keptMs);
-  return { missing, over };
+  const expired = sorted.filter(({ toMs }) => toMs <= Math.min(now, ownNow) - keptMs);
+  return { missing, expired };
 }
 
-/** Pause after a round that found nothing to do, and before the next attempt to drop a partition that somebody reads. */
+/** Pause after a round that found nothing to do, and before the next attempt to drop a locked partition. */
 const everyMs = 60_000;
 const slowestRetryMs = 60_000;
-/** Attempts to make partitions that a process needs to begin, and the pause between them. */
+/** Attempts to create the partitions that a process needs to start, and the pause between them. */
 const attemptsToBegin = 5;
 const retryToBeginMs = 500;
 
 const gauges = {
   'partitions.ahead': {
     unit: 's',
-    description: 'Time until the last partition of a table ends: then nothing is written.',
+    description: 'Time until the last partition of a table ends, after which writes fail.',
   },
-  'partitions.overdue': { description: 'Partitions of a table that are over and could not be dropped yet.' },
+  'partitions.overdue': { description: 'Expired partitions of a table that could not be dropped yet.' },
 };
 
-/** Makes the partitions of a service's tables ahead of time, and drops those that are over. Any number of processes may do it. */
+/** Creates the partitions of a service's tables ahead of time and drops expired ones. Any number of processes may run it. */
 export class PartitionKeeper {
   readonly #sql: Database;
   readonly #tables: readonly PartitionedTable[];
   readonly #log: Logger;
-  readonly #seen = new Map<string, { endsAt: number; overdue: number; hasNow: boolean }>();
+  readonly #seen = new Map<string, { endsAt: number; overdue: number; coversNow: boolean }>();
   readonly #stopGauges: () => void;
   #loop: WakeLoop | undefined;
 
@@ -84,19 +83,19 @@ export class PartitionKeeper {
   }
 
   /**
-   * Makes what is missing, and then goes on doing so. Where it cannot now, as somebody has a lock, later is soon enough; but it throws where
-   * there is no partition for what is written now.
+   * Creates missing partitions, and keeps doing so. A failure such as a lock timeout is retried later. Throws if a table has no partition for the
+   * current time.
    */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const failure = await this.keepUp().catch((error: Error) => error);
-      const lacking = this.#tables.map(({ table }) => table).filter((table) => !this.#seen.get(table)?.hasNow);
+      const lacking = this.#tables.map(({ table }) => table).filter((table) => !this.#seen.get(table)?.coversNow);
       if (lacking.length === 0) {
         if (failure instanceof Error)
-          this.#log.warn({ err: failure }, 'partitions could not be made ahead; it is tried again');
+          this.#log.warn({ err: failure }, 'partitions could not be created ahead; retrying later');
         break;
       }
-      const message = `no partition for what is written now: ${lacking.join(', ')}`;
+      const message = `no partition exists for the current time:${lacking.join(', ')}`;
       if (attempt === attemptsToBegin) throw new Error(message, { cause: failure });
       await sleep(retryToBeginMs);
     }
@@ -104,13 +103,13 @@ export class PartitionKeeper {
     this.#loop = new WakeLoop('partitions', pace, () => this.keepUp());
   }
 
-  /** Ends after the statement under way. */
+  /** Stops after the round under way. */
   async stop(): Promise<void> {
     this.#stopGauges();
     await this.#loop?.stop();
   }
 
-  /** Makes what is missing and drops one partition of each table that is over; returns whether there are more. */
+  /** Creates missing partitions and drops one expired partition of each table; returns whether more have expired. */
   async keepUp(): Promise<boolean> {
     const kept = await Promise.allSettled(this.#tables.map((table) => this.#keepUp(table)));
     const failed = kept.find((one) => one.status === 'rejected');
@@ -118,36 +117,36 @@ export class PartitionKeeper {
     return kept.some((one) => one.status === 'fulfilled' && one.value);
   }
 
-  /** The same of one table. A drop gives way to whoever has the partition locked, and is tried again a minute later. */
+  /** Does so for one table. If a transaction locks the partition, the drop gives way and is retried a minute later. */
   async #keepUp(table: PartitionedTable): Promise<boolean> {
     const { partitions, now } = await readPartitions(this.#sql, table.table);
-    const { missing, over } = planPartitions(table, partitions, now, Date.now());
-    const there: Bounds[] = partitions;
-    const note = (overdue: number) => {
-      const endsAt = Math.max(now, ...there.map(({ toMs }) => toMs));
+    const { missing, expired } = planPartitions(table, partitions, now, Date.now());
+    const existing: Bounds[] = partitions;
+    const record = (overdue: number) => {
+      const endsAt = Math.max(now, ...existing.map(({ toMs }) => toMs));
       this.#seen.set(table.table, {
         endsAt,
         overdue,
-        hasNow: there.some(({ fromMs, toMs }) => fromMs <= now && now < toMs),
+        coversNow: existing.some(({ fromMs, toMs }) => fromMs <= now && now < toMs),
       });
     };
-    // Said before anything can fail: operators must hear of it when nothing more is made.
-    note(over.length);
+    // Recorded before anything can fail, so that the gauges also report when no partition can be created.
+    record(expired.length);
     for (const bounds of missing) {
-      if (await makePartition(this.#sql, table.table, bounds)) there.push(bounds);
-      note(over.length);
+      if (await makePartition(this.#sql, table.table, bounds)) existing.push(bounds);
+      record(expired.length);
     }
-    const [oldest] = over;
-    const said = { partition: oldest?.name };
+    const [oldest] = expired;
+    const fields = { partition: oldest?.name };
     try {
       if (!oldest || !(await dropPartition(this.#sql, table.table, oldest))) return false;
     } catch (error) {
       if (!isTemporaryFailure(error)) throw error;
-      this.#log.info(said, 'a partition cannot be dropped while somebody has its table locked; it is tried again');
+      this.#log.info(fields, 'a partition cannot be dropped while another transaction locks its table; retrying later');
       return false;
     }
-    this.#log.info(said, 'a partition was dropped with its rows, whose time is over');
-    note(over.length - 1);
-    return over.length > 1;
+    this.#log.info(fields, 'an expired partition was dropped with its rows');
+    record(expired.length - 1);
+    return expired.length > 1;
   }
 }
