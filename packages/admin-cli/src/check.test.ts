@@ -136,7 +136,7 @@ describe('the check', () => {
     expect([exitCode, ...output.split('\n')]).toEqual([
       1,
       '1  look     services',
-      '     NATS does not respond: services may be well',
+      '     NATS does not respond: the services may still be running',
       '     see docs/runbooks/outbox-stuck.md',
       'unknown while NATS does not respond: 2 attention, 3 queues list',
       'ok: 4 endpoints failing (active ones), 5 dead list, 6 traces list, 7 addresses',

@@ -204,7 +204,7 @@ describe('commands that show something', () => {
     plane.give('listEndpoints', { ...page(), gone: ['gateway', 'cdp'] });
     expect(await lines('endpoints failing')).toEqual([
       'NATS or PostgreSQL does not respond:',
-      'services may be well. See docs/runbooks/outbox-stuck.md',
+      'the services may still be running. See docs/runbooks/outbox-stuck.md',
     ]);
     plane.give('getAccountHealth', health({ gone: ['webhooks'] }));
     expect((await lines(`health ${idOf(1)}`)).slice(0, 2)).toEqual([

@@ -127,7 +127,7 @@ describe('Attention', () => {
     await expect(rows.allInnerTexts()).resolves.toHaveLength(1);
     state.gone = ['gateway', 'crm'];
     await page.getByRole('navigation').getByRole('link', { name: 'Services' }).click();
-    await page.getByRole('status').getByText('NATS does not respond: services may be well.').waitFor();
+    await page.getByRole('status').getByText('NATS does not respond: the services may still be running.').waitFor();
     await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
   });
 

@@ -6,7 +6,7 @@ import type { ServiceName } from './core/modules.ts';
 
 let digest: string | undefined;
 
-/** Returns a digest of these contracts: two processes with the same one know the same operations. */
+/** Returns a digest of the contracts' source. Processes with the same digest know the same operations. */
 export function contractDigest(): string {
   digest ??= hash(
     'sha256',
@@ -19,19 +19,19 @@ export function contractDigest(): string {
   return digest;
 }
 
-/** Time in which a thread describes an API. */
+/** Time limit of the worker thread. */
 const describeMs = 60_000;
 
 /**
- * Returns the parts of the OpenAPI document that belong to services, each as JSON, by these contracts. A thread makes them: that takes most
- * of a second, in which the process serves on.
+ * Returns each service's part of the OpenAPI document as JSON, built from these contracts. A worker thread builds the parts, since the
+ * event loop would be blocked for most of a second. Throws an Error after 60 s.
  */
 export async function describeServices(services: readonly ServiceName[]): Promise<Map<ServiceName, string>> {
   const worker = new Worker(new URL('./api-document-worker.ts', import.meta.url), { workerData: services });
   const { promise, resolve, reject } = Promise.withResolvers<[ServiceName, string][]>();
   worker.once('message', resolve).once('error', reject);
-  worker.once('exit', () => reject(new Error('the thread that describes the API ended without a result')));
-  const late = setTimeout(() => reject(new Error(`the API was not described within ${describeMs} ms`)), describeMs);
+  worker.once('exit', () => reject(new Error('the worker thread exited without an API description')));
+  const late = setTimeout(() => reject(new Error(`no API description within ${describeMs} ms`)), describeMs);
   try {
     return new Map(await promise);
   } finally {

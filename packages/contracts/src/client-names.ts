@@ -1,11 +1,11 @@
 import type { Operation } from './core/operation.ts';
 
-/** What an operation does to its resource, where its key says so. */
+/** Verb that many operations' keys begin with. */
 const usualVerb = /^(create|list|get|update|delete|put)[A-Z]/;
 
 /**
- * Returns the name by which the clients call an operation, as `calendar.appointments.create`: its resource and what it does to that. Both follow from path
- * and key, where the operation does not say otherwise.
+ * Returns an operation's name in the clients, such as `calendar.appointments.create`: the resource and a verb. The path gives the resource
+ * and the key the verb, unless the operation sets `clientName`.
  */
 export function clientName({ key, path, clientName }: Pick<Operation, 'key' | 'path' | 'clientName'>): string {
   if (clientName) return clientName;
@@ -15,7 +15,7 @@ export function clientName({ key, path, clientName }: Pick<Operation, 'key' | 'p
   return [...names, ...(verb ? [verb] : [])].join('.');
 }
 
-/** Returns the resource in a client name, as `calendar.appointments`. */
+/** Returns the resource in a client name, such as `calendar.appointments`. */
 export const resourceOf = (name: string) => name.slice(0, name.lastIndexOf('.'));
 
 const camelCase = (text: string) => text.replaceAll(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());

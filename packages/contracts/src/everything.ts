@@ -1,4 +1,4 @@
-/** Every module's contract as one: two modules that export the same name do not compile. */
+/** All modules' contracts as one. Two contracts that export the same name do not compile. */
 export * from './accounts/index.ts';
 export * from './agents/index.ts';
 export * from './calendar/index.ts';

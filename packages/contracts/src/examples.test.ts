@@ -13,24 +13,24 @@ it.each(named(({ body, bodyType }) => body && !bodyType))('%s has a body that it
   expect(body!.safeParse(examples[key]?.body ?? {}).error).toBeUndefined();
 });
 
-it('a file that is uploaded has its fields around it', () => {
+it('an uploaded file is sent with its other fields', () => {
   const { file, ...fields } = examples.uploadFile!.body!;
   const { body } = operations.find(({ key }) => key === 'uploadFile')!;
   expect(body!.safeParse({ ...fields, file: new File([String(file)], 'hours.txt') }).error).toBeUndefined();
 });
 
-it('events of contacts, each of which is parsed on its own, are accepted', () => {
+it('contact events, which are validated one by one, are accepted', () => {
   const { events: sent } = examples.recordEvents!.body as { events: unknown[] };
   expect(sent.map((event) => ContactEventInput.safeParse(event).error)).toEqual(sent.map(() => undefined));
 });
 
-it.each(named(({ body }) => body && !body.safeParse({}).success))('%s has a body of its own', (key) => {
+it.each(named(({ body }) => body && !body.safeParse({}).success))('%s has a non-empty body', (key) => {
   expect(Object.keys(examples[key]?.body ?? {})).not.toEqual([]);
 });
 
-it.each(named(({ response }) => response))('%s has a response as it would send it', (key, { response }) => {
+it.each(named(({ response }) => response))('%s has a valid response', (key, { response }) => {
   const parsed = response!.safeParse(examples[key]!.response);
-  // What the schema does not have is dropped by parsing: an example has no more than that.
+  // Parsing drops unknown fields, so this fails for an example with fields that the schema lacks.
   expect([parsed.error, parsed.data]).toEqual([undefined, examples[key]!.response]);
 });
 
@@ -48,7 +48,7 @@ it.each(named(({ params, query }) => params ?? query))('%s has its parameters', 
 });
 
 it.each(events.filter(({ audience }) => audience === 'public').map((event) => [event.kind, event] as const))(
-  '%s says when it is sent, and has an envelope as it is sent',
+  '%s says when it is sent, and has an example in its envelope',
   (kind, { data, sent }) => {
     expect(sent).toMatch(/^[A-Z].*\.$/s);
     const example = envelopeExample(kind);

@@ -10,7 +10,7 @@ import { messagingEventExamples, messagingExamples } from './messaging/examples.
 import { eventsByName } from './webhooks/event-kinds.ts';
 import { webhookEventExamples, webhookExamples } from './webhooks/examples.ts';
 
-/** Example of an operation: its body and its response. */
+/** Example of an operation's body and response. */
 export interface Example {
   readonly body?: Readonly<Record<string, unknown>>;
   readonly response?: unknown;
@@ -28,12 +28,12 @@ const typedExamples = {
 } satisfies Record<keyof ExamplesOf<typeof operationsByKey>, Example>;
 
 /**
- * Examples of operations by key, all of one hair salon: what the reference shows, and what tests send to a sandbox. A body that may be
- * empty and has no example is `{}`; a file is its text.
+ * Examples of operations by key, all about one hair salon. The reference shows them, and tests send them to a sandbox. An optional body
+ * without an example is `{}`. A file is given as its text.
  */
 export const examples: Readonly<Record<string, Example>> = typedExamples;
 
-/** Examples of the data of public events, by the names under which the contracts export them. */
+/** Examples of public events' data, by the events' export names. */
 export const eventExamples = {
   ...agentEventExamples,
   ...calendarEventExamples,
@@ -48,12 +48,12 @@ const exampleByKind = new Map<string, unknown>(
   Object.entries(eventExamples).map(([name, data]) => [eventsByName[name as keyof typeof eventExamples].kind, data]),
 );
 
-/** Returns the example of a public kind's data; undefined if it is none. */
+/** Returns the example data of a public event kind; undefined for any other kind. */
 export function exampleOfEvent(kind: string): unknown {
   return exampleByKind.get(kind);
 }
 
-/** Examples of parameters that must be given: those of paths, and required ones of queries. */
+/** Examples of required parameters: all path parameters, and required query parameters. */
 export const parameterExamples: Readonly<Record<string, string | number>> = {
   agent_id: agentExamples.getAgent.response.id,
   appointment_id: calendarExamples.getAppointment.response.id,

@@ -17,7 +17,7 @@ import * as messaging from './messaging/operations.ts';
 import { eventsByName } from './webhooks/event-kinds.ts';
 import * as webhooks from './webhooks/operations.ts';
 
-/** Every public operation under its key: what the client's methods are. One that is missing here does not compile. */
+/** Every public operation by its key; the clients' methods follow from it. A missing operation is a compile error. */
 export const operationsByKey = {
   ...accounts,
   ...agents,
@@ -35,10 +35,10 @@ export const operationsByKey = {
   ...webhooks,
 } satisfies OperationsIn<typeof everything>;
 
-/** Every public operation: what gateway, OpenAPI, client and conformance suite iterate over. */
+/** Every public operation, for the gateway, the OpenAPI document, the clients and the conformance suite. */
 export const operations: readonly Operation[] = Object.values(operationsByKey).filter(isOperation);
 
-/** Every event, public and internal. One that is missing in `eventsByName` does not compile. */
+/** Every event, public and internal. An event missing from `eventsByName` is a compile error. */
 export const events: readonly EventDefinition[] = Object.values<unknown>(
   eventsByName satisfies EventsIn<typeof everything>,
 ).filter(isEvent);

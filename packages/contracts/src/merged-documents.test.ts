@@ -4,7 +4,7 @@ import { mergedDocuments } from './merged-documents.ts';
 const refersTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const usedAt = (path: string, name: string) => ({ [path]: { get: { schema: refersTo(name) } } });
 
-it('keeps components that are the same once, whatever the order of their keys', () => {
+it('merges equal components, whatever the order of their keys', () => {
   const merged = mergedDocuments([
     {
       service: 'crm',
@@ -20,7 +20,7 @@ it('keeps components that are the same once, whatever the order of their keys', 
   });
 });
 
-it('gives a component that differs its own name, with all that refers to it', () => {
+it('renames a component that differs, and every component that refers to it', () => {
   const schemas = (leaf: object) => ({
     Leaf: leaf,
     Branch: { properties: { leaf: refersTo('Leaf') } },

@@ -8,8 +8,8 @@ export interface ApiDocument extends Json {
 }
 
 /**
- * Returns one document of the parts of several services: the first part's description of the whole, and all paths, webhooks and components.
- * Where two parts have components of one name that differ, as between two releases, the later part's gets the name of its service too.
+ * Merges services' parts into one document: all paths, webhooks and components, and the first part's other fields. If two parts have
+ * different components of one name, as during a rolling update, the later one is renamed: `Deal` becomes `DealOfCrm`.
  */
 export function mergedDocuments(parts: readonly { service: string; document: ApiDocument }[]): ApiDocument {
   const [first] = parts;
@@ -26,11 +26,11 @@ export function mergedDocuments(parts: readonly { service: string; document: Api
   return merged;
 }
 
-/** Returns a part whose components do not contradict those that `taken` has under the same names. */
+/** Returns a part with new names for components that differ from the component of that name in `taken`. */
 function withOwnNames(part: ApiDocument, taken: Record<string, Json>, service: string): ApiDocument {
   const renamed = new Map<string, string>();
   const suffix = `Of${service[0]!.toUpperCase()}${service.slice(1)}`;
-  // One that refers to a renamed component differs by that: again, until none is left.
+  // A component that refers to a renamed one differs too: repeat until no name is added.
   for (let known = -1; known < renamed.size; ) {
     known = renamed.size;
     for (const [section, named] of Object.entries(part.components ?? {})) {

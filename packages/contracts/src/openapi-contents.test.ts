@@ -16,7 +16,7 @@ const documentOf = (operationId: string, body: object, response: object, schemas
 });
 
 describe('a body or response without a name', () => {
-  it('gets that of its operation', () => {
+  it('gets the name of its operation', () => {
     const document = documentOf('openShop', object('name'), object('opened'));
     nameContents(document);
     expect(document.paths!['/v1/shops']!.post).toMatchObject({
@@ -26,7 +26,7 @@ describe('a body or response without a name', () => {
     expect(document.components!.schemas).toEqual({ OpenShopBody: object('name'), OpenShopResponse: object('opened') });
   });
 
-  it('gets that of its entries, if it is a page of them', () => {
+  it('gets the name of its entries if it is a page', () => {
     const entries = { type: 'array', items: { $ref: '#/components/schemas/Shop' } };
     const page = { type: 'object', properties: { data: entries, has_more: {}, next: {} } };
     const document = documentOf('findShops', object('name'), page, { Shop: object('name') });
@@ -34,7 +34,7 @@ describe('a body or response without a name', () => {
     expect(document.paths!['/v1/shops']!.post).toMatchObject({ responses: { 200: reference('ShopPage') } });
   });
 
-  it('is refused, if its name is that of another schema', () => {
+  it('throws if another schema has its name', () => {
     const document = documentOf('openShop', object('name'), object(), { OpenShopBody: object('address') });
     expect(() => nameContents(document)).toThrow('OpenShopBody is the name of two schemas');
   });

@@ -20,9 +20,9 @@ interface Described {
 const place = '#/components/schemas/';
 
 /**
- * Gives each body and response that is described where it is used a name in `components/schemas`, so that generated code has types that can be
- * read: `CreateContactBody`, `ContactPage` for a list of contacts, else `DeleteAgentResponse`. Changes the document.
- * Throws an Error if a name is that of another schema.
+ * Moves inline schemas of bodies and responses to `components/schemas`, so that generated types have readable names. A body is named
+ * `CreateContactBody`, a list of contacts `ContactPage`, and any other response `DeleteAgentResponse`. Mutates the document.
+ * Throws an Error if a different schema has the name.
  */
 export function nameContents(document: ApiDocument): void {
   const schemas: Record<string, Schema> = { ...(document.components?.schemas as Record<string, Schema>) };
@@ -49,7 +49,7 @@ export function nameContents(document: ApiDocument): void {
   document.components = { ...document.components, schemas };
 }
 
-/** Returns the name of a page of a list whose entries have a name. */
+/** Returns the name of a page whose entries' schema has a name; undefined for any other schema. */
 function pageNameOf({ properties = {} }: Schema): string | undefined {
   const isPage = Object.keys(properties).join() === 'data,has_more,next';
   const entry = isPage ? properties.data!.items?.$ref : undefined;

@@ -22,28 +22,28 @@ interface Parameter {
   example?: unknown;
 }
 
-/** An event as a stream sends it. */
+/** An event as the stream sends it. */
 const streamExample = () =>
   `id: 4211\nevent: order.created\ndata: ${JSON.stringify(envelopeExample('order.created'))}\n\n`;
 
 /**
- * Adds the contracts' examples to a service's part of the document: to each body, response, event and parameter that must be given. An
- * example of several responses becomes a component.
+ * Adds the contracts' examples to a service's part of the document: to bodies, responses, events and required parameters. An example
+ * that several responses share becomes a component.
  */
 export function addExamples(document: ApiDocument, operations: readonly Operation[]): void {
-  const told: { media: Media; example: unknown; name: string }[] = [];
+  const responses: { media: Media; example: unknown; name: string }[] = [];
   for (const { key, method, path, status } of operations) {
     const described = document.paths![path]![method.toLowerCase()] as Described;
     const { body = {}, response } = examples[key] ?? {};
     for (const media of Object.values(described.requestBody?.content ?? {})) media.example = body;
     const media = described.responses![status]!.content?.['application/json'];
-    if (media) told.push({ media, example: response, name: nameOf(media, key) });
+    if (media) responses.push({ media, example: response, name: nameOf(media, key) });
     const stream = described.responses![status]!.content?.['text/event-stream'];
     if (stream) stream.example = streamExample();
     for (const parameter of described.parameters ?? []) addToParameter(parameter);
   }
   for (const parameter of Object.values(document.components?.parameters ?? {})) addToParameter(parameter as Parameter);
-  const byText = Map.groupBy(told, ({ example }) => JSON.stringify(example));
+  const byText = Map.groupBy(responses, ({ example }) => JSON.stringify(example));
   const shared: Json = {};
   for (const uses of byText.values()) {
     const { example, name } = uses[0]!;
@@ -60,18 +60,18 @@ export function addExamples(document: ApiDocument, operations: readonly Operatio
     post.requestBody!.content['application/json']!.example = envelopeExample(kind);
 }
 
-/** Returns a component's name for an example: that of the schema, else of the operation. */
+/** Returns an example's component name: the name of its schema, or of its operation if the schema has none. */
 function nameOf({ schema }: Media, key: string): string {
   return schema?.$ref?.slice('#/components/schemas/'.length) ?? `${key[0]!.toUpperCase()}${key.slice(1)}`;
 }
 
-/** Adds an example to a parameter that must be given. */
+/** Adds an example to a required parameter of the path or query. */
 function addToParameter(parameter: Parameter): void {
   if (parameter.required !== true || parameter.in === 'header') return;
   parameter.example = parameterExamples[parameter.name];
 }
 
-/** Returns a public event as it is sent; undefined for a kind without an example. */
+/** Returns an example of a public event in its envelope; undefined for a kind without an example. */
 export function envelopeExample(kind: string): Json | undefined {
   const data = exampleOfEvent(kind);
   if (data === undefined) return undefined;

@@ -2,22 +2,22 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, ErrorEnvelope, errorStatus } from './core/errors.ts';
 import type { Method, Operation } from './core/operation.ts';
 
-/** Returns whether an Idempotency-Key has an effect: a GET changes nothing, and a repeated PUT leads to the same state. */
+/** Returns whether an Idempotency-Key has an effect. A GET changes nothing, and a PUT is idempotent by itself. */
 export function takesKey(method: Method): boolean {
   return method !== 'GET' && method !== 'PUT';
 }
 
 const sentHeaders = {
-  'Request-Id': 'Id of this request in our logs and traces.',
-  RateLimit: 'Requests left for the key, and the seconds until its full burst is available again.',
-  'RateLimit-Policy': 'Burst of the key, and the seconds in which it refills.',
-  'Idempotent-Replayed': 'true if this is the stored response to an earlier request with the same Idempotency-Key.',
-  'Retry-After': 'Seconds to wait before trying again.',
-  'WWW-Authenticate': 'Always Bearer.',
-  'Error-Code': 'The `code` of the error, also where a response has no body.',
+  'Request-Id': "Id of the request in the platform's logs and traces.",
+  RateLimit: "Requests left in the key's bucket (`r`), and seconds until the bucket is full again (`t`).",
+  'RateLimit-Policy': "Size of the key's bucket (`q`), and seconds in which an empty bucket refills (`w`).",
+  'Idempotent-Replayed': '`true` if this is the stored response to an earlier request with the same Idempotency-Key.',
+  'Retry-After': 'Seconds to wait before you retry.',
+  'WWW-Authenticate': 'Always `Bearer`.',
+  'Error-Code': 'The `code` of the error, also if the response has no body.',
 };
 
-/** The headers of responses, by name: the document's `components/headers`. */
+/** Response headers by name, for the document's `components/headers`. */
 export const headers = Object.fromEntries(
   Object.entries(sentHeaders).map(([name, description]) => [
     name,
@@ -25,7 +25,7 @@ export const headers = Object.fromEntries(
   ]),
 );
 
-/** Returns the headers of a response with this status, by reference. */
+/** Returns references to the headers of a response with this status. */
 export function headersOf(status: number, method: Method): Record<string, { $ref: string }> {
   const names: (keyof typeof sentHeaders)[] = ['Request-Id'];
   if (status !== 401) names.push('RateLimit', 'RateLimit-Policy');
@@ -36,12 +36,12 @@ export function headersOf(status: number, method: Method): Record<string, { $ref
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Returns whether a refusal is stored under an Idempotency-Key and sent again for it. */
+/** Returns whether an error response is stored under its Idempotency-Key and replayed. */
 function isReplayable(status: number, method: Method): boolean {
   return takesKey(method) && [400, 404, 409].includes(status);
 }
 
-/** Returns every refusal of an operation by its status: those of the key and the account, its own, and those of its inputs. */
+/** Returns an operation's error responses by status: errors of the key and account, its own, and errors of its inputs. */
 export function refusalsOf({ method, scope, gate, body, errors }: Operation): Record<string, ZodOpenApiResponseObject> {
   const codes: ErrorCode[] = [
     'key_required',
@@ -53,8 +53,8 @@ export function refusalsOf({ method, scope, gate, body, errors }: Operation): Re
   codes.push(...errors, 'rate_limited', 'internal_error', 'service_unavailable');
   if (scope) codes.push('scope_missing');
   if (gate) codes.push('module_off');
-  codes.push('invalid_request'); // an unknown query parameter, at least
-  // A second request under an Idempotency-Key whose first is still running.
+  codes.push('invalid_request'); // for example, an unknown query parameter
+  // The first request with the same Idempotency-Key is still running.
   if (takesKey(method)) codes.push('invalid_state');
   const byStatus = Map.groupBy([...new Set(codes)], (code) => errorStatus[code]);
   const refusals = [...byStatus].map(([status, group]) => [status, refusal(status, group, method)]);
@@ -63,7 +63,7 @@ export function refusalsOf({ method, scope, gate, body, errors }: Operation): Re
 
 const known = new Map<string, ZodOpenApiResponseObject>();
 
-/** Returns the one object of a refusal, which the document has in `components/responses` under its id. */
+/** Returns the one error response with this status and these codes; its id is its name in `components/responses`. */
 function refusal(status: number, codes: readonly ErrorCode[], method: Method): ZodOpenApiResponseObject {
   const id = `${refusalName(status, codes)}${isReplayable(status, method) ? 'Replayable' : ''}`;
   const description = status === 413 ? 'invalid_request: the body is too large' : codes.join(', ');
@@ -73,13 +73,13 @@ function refusal(status: number, codes: readonly ErrorCode[], method: Method): Z
     headers: headersOf(status, method),
     content: { 'application/json': { schema: ErrorEnvelope, examples: examplesOf(status, codes) } },
   };
-  // Two refusals under one id would both be described as the first.
+  // Of two different responses with one id, the document would have only the first.
   if (made.description !== description) throw new Error(`${id} is ${made.description} and ${description}`);
   known.set(id, made);
   return made;
 }
 
-/** Messages of refusals, with the field at fault if there is one. */
+/** Example message of each error, with the wrong field if there is one. */
 const messages: Record<ErrorCode, readonly [message: string, field?: string]> = {
   invalid_request: ['limit must be at most 100', 'limit'],
   key_required: ['Send an API key: Authorization: Bearer cp_live_… (see /docs)'],
@@ -93,8 +93,8 @@ const messages: Record<ErrorCode, readonly [message: string, field?: string]> = 
   slot_taken: ['The time is no longer free; see the free times of the booking type'],
   invalid_state: ['The state of the resource does not allow this'],
   rate_limited: ['Too many requests with this key; try again in 3 s'],
-  internal_error: ['Something failed here; quote the Request-Id when you report it'],
-  service_unavailable: ['The module does not respond at present; try again in 5 s'],
+  internal_error: ['The platform failed; quote the Request-Id when you report it'],
+  service_unavailable: ['The module does not respond; try again in 5 s'],
 };
 
 function examplesOf(status: number, codes: readonly ErrorCode[]): Record<string, { value: ErrorEnvelope }> {

@@ -17,7 +17,7 @@ import { attemptReason, attemptStatus, messagePurpose, messageStatus, receiptSta
 import { eventFilter, publicKind } from './webhooks/event-kinds.ts';
 import { deliveryReason, deliveryStatus, tryError } from './webhooks/resources.ts';
 
-/** Enums by their component names: generated code has one type for each, wherever it is used. */
+/** Enums by component name. Generated code gets one type for each enum, wherever it is used. */
 const namedEnums: Record<string, { options: readonly string[] }> = {
   AccountMode: accountMode,
   AgentAction: agentAction,
@@ -68,8 +68,8 @@ interface Document {
 }
 
 /**
- * Returns an OpenAPI document that code generators understand: named enums as components, tuples as arrays of a fixed length, defaults in the
- * descriptions, and no rules that follow from others. Throws an Error if two named enums have the same values or a component has the name of one.
+ * Returns an OpenAPI document simplified for code generators. Named enums become components, tuples become arrays of a fixed length,
+ * defaults move into descriptions, and redundant rules go. Throws an Error if two enums have the same values, or a component has an enum's name.
  */
 export function simplified(document: Document): ApiDocument {
   const names = new Map(Object.entries(namedEnums).map(([name, { options }]) => [JSON.stringify(options), name]));
@@ -82,7 +82,7 @@ export function simplified(document: Document): ApiDocument {
     if (Array.isArray(schema.prefixItems)) return arrayOf(schema, schema.prefixItems);
     removeRedundant(schema);
     if ('description' in schema && 'default' in schema) describeDefault(schema);
-    // A parameter has its schema's description, with what it is when left out.
+    // A parameter repeats its schema's description, which includes the default.
     if ('in' in schema && 'schema' in schema) schema.description = (schema.schema as Json).description;
     const name = Array.isArray(schema.enum) ? names.get(JSON.stringify(schema.enum)) : undefined;
     if (!name) return schema;
@@ -98,11 +98,11 @@ export function simplified(document: Document): ApiDocument {
 }
 
 /**
- * Removes what tells a reader of the document nothing: the pattern of a UUID, the bounds of exact integers, keys that are strings, and rules of
- * an object beside a reference to it.
+ * Removes rules that tell readers nothing. These are patterns of UUIDs, bounds of safe integers, minimum lengths of 0, `propertyNames` of
+ * strings, and rules of an object next to a `$ref`.
  */
 function removeRedundant(schema: Json): void {
-  // `asOneSchema` changes them in the component alone: zod-openapi calls no override for a reference.
+  // `asOneSchema` changes them only in the component, since zod-openapi calls no override for a reference.
   if (typeof schema.$ref === 'string') {
     delete schema.additionalProperties;
     delete schema.required;
@@ -114,7 +114,7 @@ function removeRedundant(schema: Json): void {
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
 }
 
-/** Says what a field is when it is left out in words: generators take a field with `default` for one that is always there. */
+/** Moves the default into the description, since generators treat a field with `default` as always present. */
 function describeDefault(schema: Json): void {
   const { default: value } = schema;
   const isEmpty = value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
@@ -123,7 +123,7 @@ function describeDefault(schema: Json): void {
   delete schema.default;
 }
 
-/** Returns a tuple as an array of its length whose items match any of the tuple's. */
+/** Returns a tuple as an array of the same length. Each item matches any of the tuple's items. */
 function arrayOf({ prefixItems: _, ...rest }: Json, items: unknown[]): Json {
   const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
   const size = { minItems: items.length, maxItems: items.length };

@@ -3,11 +3,11 @@ import { getDeal, listDeals } from './crm/operations.ts';
 import { operations } from './index.ts';
 import { describeOperation, openApiDocument } from './openapi.ts';
 
-describe('an operation that will end', () => {
+describe('a deprecated operation', () => {
   const ending = (since: string, sunset: string) =>
     describeOperation({ ...getDeal, deprecated: { since, sunset, instead: listDeals } });
 
-  it('is deprecated in the document, with its days, its successor and the headers of its responses', () => {
+  it('is deprecated in the document, with its dates, its successor and response headers', () => {
     const described = ending('2026-11-01', '2027-11-01');
     expect(described).toMatchObject({
       operationId: 'getDeal',
@@ -16,7 +16,7 @@ describe('an operation that will end', () => {
       'x-sunset': '2027-11-01',
       'x-successor': 'listDeals',
       description: expect.stringContaining(
-        'Deprecated since 2026-11-01; may be gone from 2027-11-01 on. Use `listDeals` instead.',
+        'Deprecated since 2026-11-01; may be removed from 2027-11-01 on. Use `listDeals` instead.',
       ),
     });
     const { headers } = described.responses!['200'] as { headers: object };
@@ -27,13 +27,13 @@ describe('an operation that will end', () => {
   it.each([
     ['2026-11-01', '2027-10-31'],
     ['2024-02-29', '2025-02-28'],
-  ])('since %s does not end on %s, before twelve months have passed', (since, sunset) => {
+  ])('deprecated since %s cannot end on %s, within twelve months', (since, sunset) => {
     expect(() => ending(since, sunset)).toThrow(
-      `getDeal: deprecated.sunset must be twelve months after since, ${since}`,
+      `getDeal: deprecated.sunset must be at least twelve months after since (${since})`,
     );
   });
 
-  it.each(['2027-02-30', '2027-11', 'next year'])('does not end on %s, which is no day', (sunset) => {
+  it.each(['2027-02-30', '2027-11', 'next year'])('cannot end on %s, which is no date', (sunset) => {
     expect(() => ending('2025-11-01', sunset)).toThrow();
   });
 });
@@ -43,7 +43,7 @@ describe('the document', () => {
   const undescribed: string[] = [];
   let seen = 0;
 
-  /** Whether a schema or parameter says what it is, itself or by the component that it refers to, null aside. */
+  /** Returns whether a schema or parameter has a description, either its own or from a component; null needs none. */
   function isDescribed(value: unknown): boolean {
     const { description, $ref, anyOf, allOf } = value as Record<string, unknown>;
     if (typeof description === 'string' && description !== '') return true;
@@ -56,7 +56,7 @@ describe('the document', () => {
     return document.components![kind]![name];
   }
 
-  /** `isMap`: the keys of the value are names of properties, such as `properties` and `default`. */
+  /** `isMap` says that the keys of the value are property names, which can be `properties` or `default`. */
   function visit(value: unknown, path: string, isMap = false): void {
     if (typeof value !== 'object' || value === null) return;
     for (const [key, entry] of Object.entries(value)) {
@@ -93,7 +93,7 @@ describe('the reference', () => {
     for (const name of names) expect(name).toMatch(/^[a-z]\w*(\.[a-z]\w*)+$/);
   });
 
-  it('has in each group first what people come for', () => {
+  it('lists the most used operation first in each group', () => {
     const first = tags.map(({ name }) => listed.find((each) => each.tags[0] === name)!['x-client-name']);
     expect(first).toEqual([
       'me.get',

@@ -25,7 +25,7 @@ export function openApiDocument(): ApiDocument {
   return mergedDocuments(serviceNames.map((service) => ({ service, document: openApiPart(service) })));
 }
 
-/** Returns the part of the API that a service serves: its operations, its public events, and the components of both. */
+/** Returns a service's part of the document: its operations, its public events, and the components of both. */
 export function openApiPart(service: ServiceName): ApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   const own = inReferenceOrder(operations.filter((each) => each.service === service));
@@ -70,8 +70,8 @@ interface ObjectSchema {
 }
 
 /**
- * Has a schema of both a body and a response be one: responses and events may get new keys, and a field with a default, which a response
- * always has, is required in neither.
+ * Makes a schema the same for bodies and responses, so that both share one component. Responses and events allow further keys, and a
+ * field with a default is required in neither.
  */
 function asOneSchema({ jsonSchema, io }: { jsonSchema: ObjectSchema; io: string }): void {
   if (io !== 'output') return;
@@ -82,7 +82,7 @@ function asOneSchema({ jsonSchema, io }: { jsonSchema: ObjectSchema; io: string 
   else if (always) jsonSchema.required = always;
 }
 
-/** Returns the public event kinds, each with when it is sent and the JSON Schema of its envelope. */
+/** Returns the public event kinds. Each says when it is sent and has the JSON Schema of its envelope. */
 export function eventKinds(): { kind: string; sent: string; schema: Record<string, unknown> }[] {
   return publicEvents().map((event) => {
     const schema = z.toJSONSchema(envelopeOf(event.kind, event.data), { io: 'output', unrepresentable: 'any' });
@@ -95,8 +95,8 @@ function publicEvents(): EventDefinition[] {
 }
 
 /**
- * Entries that are taken or refused by themselves, which no body's schema has. What a transform makes has no schema: that of a written contact is of what
- * is given.
+ * Schemas of list entries that are validated one by one; no body's schema includes them. A written contact is described by its input,
+ * since the output of a transform has no schema.
  */
 function entrySchemas() {
   const { $schema: _, ...written } = z.toJSONSchema(WrittenContact, { io: 'input' });
@@ -111,12 +111,12 @@ const keyHeader = z.object({
     .optional()
     .meta({
       description:
-        '1 to 255 printable ASCII characters, new for each change, such as a UUID. A request that is sent again with the same key, method, path and body changes nothing more and gets the first response, also a 400, 404 or 409, for 24 hours. With another body it is refused with 400 invalid_request.',
+        'A new value for each change, such as a UUID: 1 to 255 printable ASCII characters. For 24 hours, a request with the same key, method, path and body changes nothing and gets the first response again, including a 400, 404 or 409. The same key with another body returns 400 `invalid_request`.',
       param: { id: 'IdempotencyKey' },
     }),
 });
 
-/** Returns an operation as the document has it. Throws an Error if it ends sooner than twelve months after that was announced. */
+/** Describes an operation for the document. Throws an Error if its sunset is less than twelve months after its deprecation. */
 export function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const { key, method, summary, scope, params, query, body, status, response, gate, deprecated, streams } = operation;
   const bodyType = operation.bodyType === 'multipart' ? 'multipart/form-data' : 'application/json';
@@ -155,47 +155,47 @@ export function describeOperation(operation: Operation): ZodOpenApiOperationObje
 
 const day = z.iso.date();
 
-/** Describes the end of an operation. Throws an Error unless its days are days, twelve months or more apart. */
+/** Describes an operation's deprecation. Throws an Error unless both dates are valid and at least twelve months apart. */
 function describeEnd(key: string, { since, sunset, instead }: Deprecation) {
   const [from, until] = [day.parse(since), day.parse(sunset)].map((each) => new Date(each)) as [Date, Date];
   if (until.getTime() < from.setUTCFullYear(from.getUTCFullYear() + 1)) {
-    throw new Error(`${key}: deprecated.sunset must be twelve months after since, ${since}, or later; it is ${sunset}`);
+    throw new Error(`${key}: deprecated.sunset must be at least twelve months after since (${since}), not ${sunset}`);
   }
   const header = (description: string) => ({ description, schema: { type: 'string' as const } });
   return {
-    sentence: `Deprecated since ${since}; may be gone from ${sunset} on. Use \`${instead.key}\` instead.`,
+    sentence: `Deprecated since ${since}; may be removed from ${sunset} on. Use \`${instead.key}\` instead.`,
     fields: { deprecated: true, 'x-deprecated-since': since, 'x-sunset': sunset, 'x-successor': instead.key },
     headers: {
-      Deprecation: header('Time since which the operation is deprecated: @ and Unix seconds (RFC 9745).'),
-      Sunset: header('Time from which it may be gone, as an HTTP date (RFC 8594).'),
-      Link: header('Path of the operation to call instead, with rel="successor-version".'),
+      Deprecation: header('When the operation was deprecated: `@` and Unix seconds (RFC 9745).'),
+      Sunset: header('When the operation may be removed at the earliest, as an HTTP date (RFC 8594).'),
+      Link: header('Path of the operation to call instead, with `rel="successor-version"`.'),
     },
   };
 }
 
-/** Returns whether a body is required: an empty one is invalid. */
+/** Returns whether a body is required, since an empty one is invalid. */
 function isRequired(body: z.ZodType): boolean {
   return !body.safeParse({}).success;
 }
 
-/** Headers of every delivery, from Standard Webhooks. */
+/** Headers of every delivery; all except `webhook-sequence` follow Standard Webhooks. */
 const webhookHeaders = z.object({
-  'webhook-id': z.string().meta({ description: 'Id of the event, the same on every try.', param: { id: 'WebhookId' } }),
+  'webhook-id': z.string().meta({ description: 'Id of the event, equal in all attempts.', param: { id: 'WebhookId' } }),
   'webhook-sequence': z.string().meta({
-    description: "The event's number in its account, by which a gap is noticed.",
+    description: "The event's number in its account: use it to order events and to detect gaps.",
     param: { id: 'WebhookSequence' },
   }),
   'webhook-timestamp': z
     .string()
-    .meta({ description: 'Time of this try, in Unix seconds.', param: { id: 'WebhookTimestamp' } }),
+    .meta({ description: 'Time of this attempt, in Unix seconds.', param: { id: 'WebhookTimestamp' } }),
   'webhook-signature': z.string().meta({
     description:
-      '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` keyed with the base64-decoded secret after `whsec_`; several, separated by spaces, while a rotated secret still signs.',
+      '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. The HMAC key is the base64-decoded part of the secret after `whsec_`. After a rotation there are several signatures, separated by spaces, until the overlap ends.',
     param: { id: 'WebhookSignature' },
   }),
 });
 
-/** Describes an event with its envelope as a response, where zod-openapi expects what we send; `asRequests` moves it to the request. */
+/** Describes an event's envelope as a response, since zod-openapi treats only responses as output; `asRequests` moves it to the request. */
 function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
   const own = envelopeOf(event.kind, event.data).pick({ type: true, data: true });
   return {
@@ -207,7 +207,7 @@ function webhookOf(event: EventDefinition): ZodOpenApiPathItemObject {
       requestParams: { header: webhookHeaders },
       responses: {
         '2XX': {
-          description: 'Accepted.',
+          description: 'Confirms the delivery.',
           content: { 'application/json': { schema: z.intersection(eventEnvelope, own) } },
         },
       },

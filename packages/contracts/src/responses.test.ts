@@ -4,12 +4,12 @@ import { adminOperations } from './accounts/index.ts';
 import type { Operation } from './core/operation.ts';
 import { operations } from './index.ts';
 
-/** Fields that a response leaves out, and why. */
-const left: [field: RegExp, reason: string][] = [
-  [/\.error\.field$/, "an entry's error is as the envelope's, which names a field only where there is one"],
-  [/\.(blocks|definition)\[\]\.\w+$/, 'blocks are shown as they were written'],
-  [/\.value$/, 'rules are shown as they were written'],
-  [/\.hours\.(mon|tue|wed|thu|fri|sat|sun)$/, 'opening hours are a map by weekday, as `overrides` is one by date'],
+/** Fields that a response may leave out, and why. */
+const optionalByDesign: [field: RegExp, reason: string][] = [
+  [/\.error\.field$/, "an entry's error is like the envelope's, which names a field only if there is one"],
+  [/\.(blocks|definition)\[\]\.\w+$/, 'blocks are returned as written'],
+  [/\.value$/, 'rules are returned as written'],
+  [/\.hours\.(mon|tue|wed|thu|fri|sat|sun)$/, 'opening hours are a map by weekday, as `overrides` is a map by date'],
 ];
 
 interface Schema {
@@ -24,7 +24,7 @@ interface Schema {
   allOf?: Schema[];
 }
 
-/** Returns the paths of the fields that a response may lack, in lists and maps too. */
+/** Returns the paths of a response's optional fields, including fields within lists and maps. */
 function optionalFields(response: z.ZodType): string[] {
   const root = z.toJSONSchema(response, { io: 'output', unrepresentable: 'any' }) as Schema;
   const found: string[] = [];
@@ -44,11 +44,11 @@ function optionalFields(response: z.ZodType): string[] {
   return found;
 }
 
-it('every response has every field, null where there is nothing', () => {
+it('every response has every field, with null for no value', () => {
   const all: readonly Operation[] = [...operations, ...Object.values(adminOperations)];
   const optional = all.flatMap(({ key, response }) =>
     response ? optionalFields(response).map((path) => `${key}${path}`) : [],
   );
-  expect(optional.filter((path) => !left.some(([field]) => field.test(path)))).toEqual([]);
-  for (const [field] of left) expect(optional).toContainEqual(expect.stringMatching(field));
+  expect(optional.filter((path) => !optionalByDesign.some(([field]) => field.test(path)))).toEqual([]);
+  for (const [field] of optionalByDesign) expect(optional).toContainEqual(expect.stringMatching(field));
 });

@@ -21,14 +21,14 @@ import {
 const operation = operationsOf('gateway', null);
 const list = z.object(pageQuery);
 
-/** The control plane's operations: on the gateway's second listener only, for the holder of the admin token. */
+/** Operations of the control plane. Only the gateway's second listener serves them, to holders of an admin token. */
 export const adminOperations = {
   createAccount: operation('createAccount', {
     method: 'POST',
     path: '/admin/accounts',
     scope: null,
     summary: 'Create an account',
-    description: 'Creates its sandbox twin too.',
+    description: 'Also creates its sandbox.',
     body: AccountInput.extend(reasonFields),
     status: 201,
     response: Account,
@@ -41,9 +41,9 @@ export const adminOperations = {
     summary: 'List accounts',
     description: 'Newest first, without sandboxes.',
     query: list.extend({
-      q: text(200, 1)
-        .optional()
-        .meta({ description: 'Only accounts whose name has this, or whose id or sandbox it is.' }),
+      q: text(200, 1).optional().meta({
+        description: 'Only accounts whose name contains this text, or the account with this id or sandbox id.',
+      }),
     }),
     status: 200,
     response: pageOf(Account),
@@ -54,7 +54,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}',
     scope: null,
     summary: 'Retrieve an account',
-    description: 'Takes the id of a sandbox too.',
+    description: 'Also accepts the id of a sandbox.',
     params: accountPath,
     status: 200,
     response: Account,
@@ -65,7 +65,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}',
     scope: null,
     summary: 'Update an account',
-    description: 'Its sandbox takes over plan, modules, status, timezone and rate limit.',
+    description: 'Changes apply to its sandbox too. Updating a sandbox itself returns 409 `invalid_state`.',
     params: accountPath,
     body: AccountChange.extend(reasonFields),
     status: 200,
@@ -77,7 +77,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}/keys',
     scope: null,
     summary: 'Create an API key',
-    description: 'The key is shown only in this response.',
+    description: 'Only this response contains the key. For a sandbox, create a test key for its account.',
     params: accountPath,
     body: KeyInput.extend(reasonFields),
     status: 201,
@@ -90,7 +90,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}/keys',
     scope: null,
     summary: "List an account's API keys",
-    description: 'Newest first, revoked and expired ones included, without the keys themselves.',
+    description: 'Newest first, including revoked and expired keys, without the secret keys.',
     params: accountPath,
     query: list,
     status: 200,
@@ -103,7 +103,7 @@ export const adminOperations = {
     scope: null,
     summary: 'Rotate an API key',
     description:
-      'Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`.',
+      'Creates a successor with the same rights; only this response contains it. The old key keeps working for `overlap_seconds`.',
     params: keyPath,
     body: z.object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), ...reasonFields }),
     status: 201,
@@ -116,7 +116,7 @@ export const adminOperations = {
     path: '/admin/keys/{key_id}',
     scope: null,
     summary: 'Revoke an API key',
-    description: 'Takes effect immediately. Revoking a revoked key returns 204 as well.',
+    description: 'The key stops working within a second. Revoking a revoked key also returns 204.',
     params: keyPath,
     query: z.object(reasonFields),
     status: 204,
@@ -127,7 +127,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}/members',
     scope: null,
     summary: 'Add a team member',
-    description: 'A member who was removed becomes active again.',
+    description: 'A removed member becomes active again.',
     params: accountPath,
     body: MemberInput.extend(reasonFields),
     status: 201,
@@ -151,7 +151,7 @@ export const adminOperations = {
     path: '/admin/accounts/{account_id}/members/{member_id}',
     scope: null,
     summary: 'Remove a team member',
-    description: 'The member becomes inactive; none of their data is deleted.',
+    description: 'The member becomes inactive, and none of their data is deleted.',
     params: memberPath,
     query: z.object(reasonFields),
     status: 204,

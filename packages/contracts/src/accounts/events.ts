@@ -6,7 +6,7 @@ import { Member } from './resources.ts';
 
 const { internalEvent } = eventsOf('gateway');
 
-/** An account was created; its sandbox twin has an event of its own. */
+/** An account was created. Its sandbox has a separate event. */
 export const accountCreated = internalEvent('account.created', z.object({ account: AccountContext }));
 
 export { accountUpdated, getAccountContext } from '../core/account.ts';
@@ -14,10 +14,10 @@ export { accountUpdated, getAccountContext } from '../core/account.ts';
 /** A member joined the account's team, or became active again. */
 export const memberAdded = internalEvent('member.added', z.object({ member: Member }));
 
-/** A member left the team and is inactive, not deleted. */
+/** A member left the team. The member is inactive, not deleted. */
 export const memberRemoved = internalEvent('member.removed', z.object({ member: Member }));
 
-/** Returns a team member by email; null if the account never had one. */
+/** Returns a team member by email, active or not; null if the account never had the member. */
 export const getMember = internalRequest(
   'getMember',
   'gateway',
@@ -25,7 +25,7 @@ export const getMember = internalRequest(
   z.object({ member: Member.nullable() }),
 );
 
-/** Returns those of up to 200 email addresses, in lower case, that are team members', former ones too. */
+/** Returns the team members with these email addresses, including former ones. At most 200 addresses, in lower case. */
 export const findMembers = internalRequest(
   'findMembers',
   'gateway',

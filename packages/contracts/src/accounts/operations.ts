@@ -24,7 +24,7 @@ export const getMe = operation('getMe', {
   scope: null,
   summary: "Retrieve the key's account",
   description:
-    'Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.',
+    'Returns the account, scopes, modules and rate limit of the key. Any key may call it. For a test key, the account is the sandbox.',
   status: 200,
   response: Me,
   errors: [],
@@ -36,7 +36,7 @@ export const getSandboxClock = operation('getSandboxClock', {
   scope: null,
   summary: "Retrieve the sandbox's clock",
   description:
-    'Returns the time by which the sandbox goes: the real time until it is advanced, and running on from there afterwards. Any test key may call it; a live key gets 404.',
+    'Returns the current time of the sandbox. The clock shows the real time until you advance it, and runs on from the new time afterwards. Any test key may call it; a live key gets 404.',
   status: 200,
   response: SandboxClock,
   errors: ['not_found'],
@@ -49,10 +49,10 @@ export const advanceSandboxClock = operation('advanceSandboxClock', {
   scope: null,
   summary: "Advance the sandbox's clock",
   description:
-    'Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.',
+    'Runs everything that falls due until the new time, in order and each at its time. The clock stops at each due time until the resulting work is done. The clock advances in the background: poll it until its status is `ready`. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another advance returns 409 `invalid_state`.',
   body: z.object({
     advance_to: instant.meta({
-      description: `The time to advance to: ahead of the clock, by at most ${maxAdvanceDays} days.`,
+      description: `The time to advance to: later than the clock's time, by at most ${maxAdvanceDays} days.`,
     }),
   }),
   status: 202,
@@ -65,7 +65,7 @@ export const listTeamMembers = operation('listTeamMembers', {
   path: '/v1/members',
   scope: 'account:read',
   summary: 'List team members',
-  description: 'Newest first, including inactive members. A test key lists those of the sandbox.',
+  description: 'Newest first, including inactive members. A test key lists the members of the sandbox.',
   query: list,
   status: 200,
   response: pageOf(Member),
@@ -78,7 +78,7 @@ export const addTeamMember = operation('addTeamMember', {
   clientName: 'members.add',
   scope: 'account:write',
   summary: 'Add a team member',
-  description: 'A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.',
+  description: 'A removed member becomes active again. To let a member take bookings, use `POST /v1/calendar/staff`.',
   body: MemberInput,
   status: 201,
   response: Member,
@@ -91,7 +91,7 @@ export const removeTeamMember = operation('removeTeamMember', {
   clientName: 'members.remove',
   scope: 'account:write',
   summary: 'Remove a team member',
-  description: 'The member becomes inactive; none of their data is deleted.',
+  description: 'The member becomes inactive, and none of their data is deleted.',
   params: ownMemberPath,
   status: 204,
   errors: ['not_found'],
@@ -103,7 +103,7 @@ export const listApiKeys = operation('listApiKeys', {
   scope: 'account:read',
   summary: 'List API keys',
   description:
-    'Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.',
+    'Newest first, including revoked and expired keys, without the secret keys. A test key lists only test keys.',
   query: list,
   status: 200,
   response: pageOf(Key),
@@ -116,7 +116,7 @@ export const createApiKey = operation('createApiKey', {
   scope: 'account:write',
   summary: 'Create an API key',
   description:
-    'The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 of a mode that work.',
+    'Only this response contains the key. The new key can have only scopes of the key that creates it, and gets the same rate limit. A test key creates only test keys. An account with 1,000 working keys of a mode gets 409 `invalid_state`.',
   body: OwnKeyInput,
   status: 201,
   response: KeyWithSecret,
@@ -130,11 +130,11 @@ export const rotateApiKey = operation('rotateApiKey', {
   scope: 'account:write',
   summary: 'Rotate an API key',
   description:
-    'Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.',
+    'Creates a successor with the same name, scopes, addresses, rate limit and expiry; only this response contains it. The old key keeps working for `overlap_seconds`, and both count toward the limit of 1,000 working keys. A key cannot rotate a key that has scopes it lacks.',
   params: keyPath,
   body: z.object({
     overlap_seconds: z.int().min(0).max(604_800).default(86_400).meta({
-      description: 'How long the old key keeps working, in seconds; 0 ends it immediately.',
+      description: 'How long the old key keeps working, in seconds; with 0 it ends immediately.',
     }),
   }),
   status: 201,
@@ -150,7 +150,7 @@ export const revokeApiKey = operation('revokeApiKey', {
   scope: 'account:write',
   summary: 'Revoke an API key',
   description:
-    'Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.',
+    'The key stops working within a second. A key can revoke itself. Revoking a revoked key also returns 204. A key cannot revoke a key that has scopes it lacks.',
   params: keyPath,
   status: 204,
   errors: ['not_found', 'scope_missing'],

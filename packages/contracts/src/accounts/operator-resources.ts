@@ -5,24 +5,24 @@ import { pageOf, pageQuery } from '../core/page.ts';
 import { attentionText } from '../operators/queue-attention.ts';
 
 const service = z.enum(serviceNames);
-/** A queue's name as a path has it; which there are, the service says. */
+/** Name of a queue. The service checks that it exists. */
 const queueName = text(200, 1);
 const reasonOf = (max: number) =>
   text(max, 1).refine((value) => value.trim() !== '', {
-    error: `must be a string of 1 to ${max} characters, not blank, that says why`,
+    error: `must be a string of 1 to ${max} characters, not blank, that gives the reason`,
   });
-/** Why something is paused or dropped: required, and longer than others, which came later. */
+/** Reason for a pause or a drop: required, with up to 500 characters instead of 200. */
 const reason = reasonOf(500);
 
-/** Why an operator makes a change, as the audit log shows it: part of every change but those that require it. */
+/** Optional reason of an operator's change, for the audit log. Changes that require a reason have `reason` instead. */
 export const reasonFields = {
-  reason: reasonOf(200).optional().meta({ description: 'Why, for the audit log.' }),
+  reason: reasonOf(200).optional().meta({ description: 'Reason for the change, for the audit log.' }),
 };
 
-/** Part of a queue: the rows of an account, or of one of its endpoints; all of it unless given. */
+/** Part of a queue: the rows of an account or of an endpoint; the whole queue if neither is given. */
 const queuePart = {
-  account: uuid.optional().meta({ description: 'Id of an account; default: all.' }),
-  endpoint: uuid.optional().meta({ description: 'Id of an endpoint, for the queues of webhooks; default: all.' }),
+  account: uuid.optional().meta({ description: 'Id of an account. Default: all accounts.' }),
+  endpoint: uuid.optional().meta({ description: 'Id of an endpoint, for webhooks queues. Default: all endpoints.' }),
 };
 
 /** A pause that an operator made. */
@@ -38,21 +38,21 @@ export const QueuePause = z
 export type QueuePause = z.infer<typeof QueuePause>;
 
 const depth = {
-  ready: z.int().meta({ description: 'Entries that are due, paused ones included.' }),
+  ready: z.int().meta({ description: 'Due entries, including paused ones.' }),
   running: z.int(),
   waiting: z.int().meta({ description: 'Entries that are due later.' }),
   failed_waiting: z.int().nullable().meta({
     description:
-      'Those of `waiting` that wait after a failure, which a retry makes due. Of a queue without an index for it, those among the 10,000 entries due next are counted. Null for queues that have none: what fails there stays due.',
+      'Entries among `waiting` that wait after a failure; a retry makes them due. A queue without an index for them counts only among the 10,000 entries due next. Null for a queue whose failed entries stay due.',
   }),
-  dead: z.int().meta({ description: 'Events that were given up; see /admin/dead.' }),
+  dead: z.int().meta({ description: 'Events that failed for good; see `/admin/dead`.' }),
   oldest_due_at: timestamp.nullable().meta({
-    description: 'Earliest due time of what is ready, running or waiting; may lie ahead. Null if there is nothing.',
+    description: 'Earliest due time of ready, running and waiting entries, even in the future. Null if none.',
   }),
   last_error: z.string().nullable(),
 };
 
-/** Depth of a queue at one time of the last hour. */
+/** Depth of a queue at a time within the last hour. */
 export const QueueDepth = z
   .object({ at: timestamp, ready: z.int(), running: z.int(), waiting: z.int(), dead: z.int() })
   .meta({ id: 'QueueDepth' });
@@ -64,13 +64,13 @@ export const Queue = z
     service,
     queue: z.string(),
     ...depth,
-    lag_seconds: z.number().meta({ description: 'Age of the oldest entry that is due, in seconds; 0 if none is.' }),
+    lag_seconds: z.number().meta({ description: 'Age of the oldest due entry, in seconds; 0 if there is none.' }),
     paused: z.boolean().meta({ description: 'Whether the whole queue is paused.' }),
     last_error_at: timestamp.nullable(),
     pauses: z.array(QueuePause),
     history: z.array(QueueDepth).nullable().meta({
       description:
-        'Depth over the last hour, one entry a minute, oldest first, as the gateway that responds has seen it: none from before its start or while the service was gone. Null without `history=true`.',
+        'Depth over the last hour, one entry a minute, oldest first. Each gateway keeps its own history: it has no entries from before its start or while the service was gone. Null without `history=true`.',
     }),
   })
   .meta({ id: 'Queue' });
@@ -79,7 +79,7 @@ export type Queue = z.infer<typeof Queue>;
 const lastErrorTrace = z
   .string()
   .nullable()
-  .meta({ description: 'Id of the trace of the delivery whose try failed last, if it has one.' });
+  .meta({ description: 'Id of the trace of the delivery whose attempt failed last; null if it has none.' });
 
 /** The part of a queue that belongs to an account or an endpoint. */
 export const QueueShare = z
@@ -89,23 +89,23 @@ export const QueueShare = z
     ...depth,
     failing_since: timestamp
       .nullable()
-      .meta({ description: 'First failed try after the last success; endpoints only.' }),
+      .meta({ description: 'First failed attempt after the last success; only for endpoints.' }),
     last_error_trace_id: lastErrorTrace,
   })
   .meta({ id: 'QueueShare' });
 export type QueueShare = z.infer<typeof QueueShare>;
 
-/** Services of which no process replied within a second. */
-const gone = z.array(service).meta({ description: 'Services of which no process replied within 1 s.' });
+/** Services that did not reply in time; their data is missing. */
+const gone = z.array(service).meta({ description: 'Services that did not reply within 1 s (endpoints: 4 s).' });
 
 const goneFields = { gone };
 
 export const QueueList = z.object({ data: z.array(Queue), ...goneFields });
 export const QueueWithShares = Queue.extend({
-  top: z.array(QueueShare).meta({ description: 'Deepest first, 100 at most.' }),
+  top: z.array(QueueShare).meta({ description: 'Accounts or endpoints with the most entries first, at most 100.' }),
 }).meta({ id: 'QueueWithShares' });
 
-/** Both are text: the refusal says which services and queues there are. */
+/** Both are plain strings, so that the 404 can name the existing services and queues. */
 export const queuePath = z.object({ service: z.string(), queue: z.string() });
 const history = z.boolean().optional().meta({ description: 'Adds `history`, the depth over the last hour.' });
 export const queuesQuery = z.object({
@@ -113,19 +113,19 @@ export const queuesQuery = z.object({
     .boolean()
     .optional()
     .meta({
-      description: `Only queues that ${attentionText}; or only the others.`,
+      description: `True: only queues that ${attentionText}. False: only the other queues.`,
     }),
   history,
 });
 export const queueQuery = z.object({
-  by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'What `top` groups by.' }),
+  by: z.enum(['account', 'endpoint']).default('account').meta({ description: 'Owners that `top` lists.' }),
   history,
 });
 export const PauseInput = z.object({ ...queuePart, reason });
 export const QueuePart = z.object({ ...queuePart, ...reasonFields });
 export const Matched = z.object({ matched: z.int() });
 
-/** An event that no consumer could take or the bus would not carry. */
+/** An event that a consumer could not process or the bus did not accept. */
 export const DeadEvent = z
   .object({
     id: z.guid(),
@@ -145,11 +145,11 @@ export type DeadEvent = z.infer<typeof DeadEvent>;
 
 export const DeadEventWithBytes = DeadEvent.extend({
   bytes: z.string().meta({ description: 'The message, in base64.' }),
-  text: z.string().nullable().meta({ description: 'The same as text; null if it is not UTF-8.' }),
+  text: z.string().nullable().meta({ description: 'The message as text; null if it is not UTF-8.' }),
   headers: z.record(z.string(), z.string()),
 }).meta({ id: 'DeadEventWithBytes' });
 
-/** A page of dead events; those of services that are gone are not in it. */
+/** A page of dead events, without events of services that are gone. */
 export const DeadEventList = pageOf(DeadEvent).extend(goneFields);
 
 export const deadPath = z.object({ dead_id: uuid });
@@ -171,8 +171,8 @@ export const OperatedEndpoint = z
     active: z.boolean(),
     paused: z.boolean().meta({ description: 'Whether an operator paused its deliveries.' }),
     disabled_reason: z.string().nullable(),
-    failing_since: timestamp.nullable().meta({ description: 'First failed try after the last success.' }),
-    pending: z.int().meta({ description: 'Deliveries that are not ended.' }),
+    failing_since: timestamp.nullable().meta({ description: 'First failed attempt after the last success.' }),
+    pending: z.int().meta({ description: 'Deliveries that are still pending.' }),
     last_error: z.string().nullable(),
     last_error_at: timestamp.nullable(),
     last_error_trace_id: lastErrorTrace,
@@ -180,18 +180,18 @@ export const OperatedEndpoint = z
   .meta({ id: 'OperatedEndpoint' });
 export type OperatedEndpoint = z.infer<typeof OperatedEndpoint>;
 
-/** A page of endpoints; there are none where webhooks is gone. */
+/** A page of endpoints; empty if the service webhooks is gone. */
 export const OperatedEndpointList = pageOf(OperatedEndpoint).extend(goneFields);
 
 export const endpointsQuery = z.object({
-  failing: z.boolean().optional().meta({ description: 'Only endpoints that fail, or only those that do not.' }),
-  url: text(200, 1).optional().meta({ description: 'Only endpoints whose URL has this, in whatever case.' }),
+  failing: z.boolean().optional().meta({ description: 'True: only failing endpoints. False: only the others.' }),
+  url: text(200, 1).optional().meta({ description: 'Only endpoints whose URL contains this text, ignoring case.' }),
   account: uuid.optional().meta({ description: 'Only endpoints of this account.' }),
   endpoint: uuid.optional().meta({ description: 'Only the endpoint with this id.' }),
   ...pageQuery,
 });
 
-/** A process that runs. */
+/** A running process. */
 export const LiveProcess = z
   .object({
     service,
@@ -199,18 +199,18 @@ export const LiveProcess = z
     version: z.string(),
     started_at: timestamp,
     host: z.string(),
-    pid: z.int().nullable().meta({ description: 'Id of the process on its host; null for one of an older version.' }),
-    in_flight: z.int().meta({ description: 'Requests under way.' }),
-    event_loop_lag_ms: z.number().meta({ description: 'Longest delay of the event loop in the last 10 s.' }),
+    pid: z.int().nullable().meta({ description: 'Id of the process on its host; null in an older version.' }),
+    in_flight: z.int().meta({ description: 'Requests in progress.' }),
+    event_loop_lag_ms: z.number().meta({ description: 'Longest block of the event loop in the last 10 s.' }),
     memory_bytes: z.int().meta({ description: 'Resident memory.' }),
     pool: z
       .object({ size: z.int(), used: z.int(), waiting: z.int() })
-      .meta({ description: 'Database connections, and what waits for one.' }),
+      .meta({ description: 'Database connections, and how many callers wait for one.' }),
     migrations: z.string().meta({ description: "Name of the last migration of the service's schema." }),
-    waiting_for: z.string().nullable().meta({ description: 'Dependency that the process cannot reach.' }),
+    waiting_for: z.string().nullable().meta({ description: 'Unreachable dependencies, separated by commas.' }),
     refused: z.array(z.object({ route: z.string().nullable(), reason: z.string() })).meta({
       description:
-        'Operations that the process announces and the gateway does not route to, by method and path; null for all of them.',
+        'Announced operations that the gateway does not route to the process, and why. `route` is method and path; null for all operations.',
     }),
   })
   .meta({ id: 'LiveProcess' });
@@ -219,8 +219,8 @@ export type LiveProcess = z.infer<typeof LiveProcess>;
 export const LiveProcessList = z.object({ data: z.array(LiveProcess), ...goneFields });
 
 export const RepublishInput = z.object({
-  since: instant.meta({ description: 'At most 7 days ago; published events are kept for 7 days.' }),
-  service: service.optional().meta({ description: 'The service whose events are published again; default: all.' }),
+  since: instant.meta({ description: 'At most 7 days ago, since published events are kept for 7 days.' }),
+  service: service.optional().meta({ description: 'Service whose events are published again. Default: all.' }),
   ...reasonFields,
 });
 
@@ -244,21 +244,21 @@ export const auditActions = [
   'messages.resend',
 ] as const;
 
-/** A change that an operator, or a customer's API key, made. */
+/** A change made by an operator or by a customer's API key. */
 export const AuditEntry = z
   .object({
     id: z.guid(),
     at: timestamp,
     actor: z.string().meta({
       description:
-        'A name of ADMIN_TOKENS; `admin` for ADMIN_TOKEN; for an API key `key:…` with its last four characters.',
+        'A name from ADMIN_TOKENS, `admin` for ADMIN_TOKEN, or `key:…` with the last four characters of an API key.',
     }),
     action: z.enum(auditActions),
     account: z.guid().nullable(),
     target: z.string().meta({ examples: ['webhooks/deliveries', 'accounts/0198a1b2-…'] }),
-    reason: z.string().nullable().meta({ description: 'Why, in the words of whoever made it.' }),
+    reason: z.string().nullable().meta({ description: 'The reason that was given; null if there was none.' }),
     before: z.record(z.string(), z.unknown()).nullable(),
-    after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'What changed, without secrets.' }),
+    after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'The change, without secrets.' }),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;

@@ -9,13 +9,13 @@ const name = (max: number) =>
     error: `must be a string of 1 to ${max} characters, not blank`,
   });
 
-/** A token bucket: `burst` requests at once, refilled with `per_minute` / 60 a second. */
+/** A token bucket of `burst` requests that refills with `per_minute` / 60 requests a second. */
 export const RateLimit = z
   .object({
-    per_minute: z.int().min(1).max(1_000_000).meta({ description: 'Requests per minute in the long run.' }),
-    burst: z.int().min(1).max(1_000_000).meta({ description: 'Requests that may come at once after a quiet time.' }),
+    per_minute: z.int().min(1).max(1_000_000).meta({ description: 'Sustained rate in requests per minute.' }),
+    burst: z.int().min(1).max(1_000_000).meta({ description: 'Requests allowed at once after a quiet time.' }),
   })
-  .meta({ id: 'RateLimit', description: 'How many requests a key may make; each key counts on its own.' });
+  .meta({ id: 'RateLimit', description: 'How many requests a key may send. Each key has its own bucket.' });
 export type RateLimit = z.infer<typeof RateLimit>;
 
 export const defaultRateLimit: RateLimit = { per_minute: 600, burst: 100 };
@@ -49,7 +49,7 @@ export const language = z
 export const AccountInput = z.object({
   name: name(200),
   timezone: timezone.default('UTC'),
-  country: country.optional().meta({ description: "Default: the timezone's country." }),
+  country: country.optional().meta({ description: 'Default: the country of the timezone.' }),
   language: language.default('en'),
   currency: currency.default('EUR'),
   plan: Plan.optional(),
@@ -82,7 +82,7 @@ export const Account = z
     plan: z.object({ name: z.string(), api: z.boolean(), modules: z.array(z.enum(moduleNames)) }),
     modules: z.record(z.enum(moduleNames), z.object({ on: z.boolean() })),
     rate_limit: RateLimit,
-    sandbox_id: z.guid().nullable().meta({ description: 'Id of the sandbox twin; null for a sandbox.' }),
+    sandbox_id: z.guid().nullable().meta({ description: 'Id of the sandbox; null if the account is a sandbox.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -93,7 +93,7 @@ const scopeList = z
   .array(z.enum(['*', ...scopes]))
   .min(1)
   .max(scopes.length + 1)
-  .meta({ description: 'What the key may do: the scopes of operations; `*` is every scope.' });
+  .meta({ description: 'Scopes of the operations that the key may call. `*` is every scope, including later ones.' });
 
 const cidr = z
   .union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
@@ -107,62 +107,62 @@ const keyMode = accountMode.meta({
 
 /** Body of POST /admin/accounts/{id}/keys. */
 export const KeyInput = z.object({
-  name: name(120).meta({ description: 'Your own name for the key, such as that of the program that uses it.' }),
+  name: name(120).meta({ description: 'Your name for the key, such as the program that uses it.' }),
   mode: keyMode,
   scopes: scopeList,
   allowed_addresses: z
     .array(cidr)
     .max(100)
     .default([])
-    .meta({ description: 'Addresses and CIDR ranges that may use the key; empty: any address.' }),
-  rate_limit: RateLimit.optional().meta({ description: "Default: the account's setting." }),
-  expires_at: instant.optional().meta({ description: 'When the key expires; default: never.' }),
+    .meta({ description: 'IP addresses and CIDR ranges that may use the key; empty: any address.' }),
+  rate_limit: RateLimit.optional().meta({ description: "Default: the account's rate limit." }),
+  expires_at: instant.optional().meta({ description: 'When the key expires. Default: never.' }),
 });
 
-/** Body of POST /v1/keys: the rate limit is the operator's to set. */
+/** Body of POST /v1/keys, without the rate limit, which only an operator sets. */
 export const OwnKeyInput = KeyInput.omit({ rate_limit: true });
 
 export const Key = z
   .object({
-    id: z.guid().meta({ description: 'Names the key in paths; it is not the key itself.' }),
+    id: z.guid().meta({ description: 'Id of the key, for paths; not the secret key.' }),
     name: z.string().meta({ description: KeyInput.shape.name.description }),
     mode: keyMode,
     scopes: z.array(z.string()).meta({ description: scopeList.description }),
     allowed_addresses: z.array(z.string()).meta({ description: KeyInput.shape.allowed_addresses.description }),
     rate_limit: RateLimit.nullable().meta({
-      description: "A limit of its own, which an operator sets; null: the account's.",
+      description: "The key's own rate limit, set by an operator; null: the account's applies.",
     }),
-    last4: z.string().meta({ description: 'Last four characters of the key, to recognize it by.' }),
+    last4: z.string().meta({ description: 'Last four characters of the key, to recognize it.' }),
     created_at: timestamp,
     last_used_at: timestamp
       .nullable()
-      .meta({ description: 'When it was last used, accurate to 60 seconds; null if never.' }),
+      .meta({ description: 'When the key was last used, accurate to 60 seconds; null if never.' }),
     expires_at: timestamp.nullable().meta({
-      description: 'When it ends: its expiry, or the end of the overlap after its rotation. Null: never.',
+      description: 'When the key ends: its expiry, or the end of the overlap after a rotation; null: never.',
     }),
-    revoked_at: timestamp.nullable().meta({ description: 'When it was revoked; null if it was not.' }),
+    revoked_at: timestamp.nullable().meta({ description: 'When the key was revoked; null if it was not.' }),
   })
-  .meta({ id: 'Key', description: 'An API key, without the key itself.' });
+  .meta({ id: 'Key', description: 'An API key, without the secret.' });
 export type Key = z.infer<typeof Key>;
 
 export const KeyWithSecret = Key.extend({
-  key: z.string().meta({ description: 'The secret key, shown only in this response.' }),
+  key: z.string().meta({ description: 'The secret key; only this response contains it.' }),
 }).meta({ id: 'KeyWithSecret', description: 'A new API key.' });
 
-/** Body of POST /admin/accounts/{id}/members. Emails appear in paths, so a slash is refused. */
+/** Body of POST /admin/accounts/{id}/members. Emails appear in paths, so a slash is rejected. */
 export const MemberInput = z.object({
-  name: name(120).meta({ description: 'Name that bookings show; it replaces that of an existing member.' }),
+  name: name(120).meta({ description: 'Name shown in bookings. It replaces the name of an existing member.' }),
   email: email
     .refine((value) => !value.includes('/'), { error: 'must be an email address without a slash' })
-    .meta({ description: 'Identifies the member throughout the API, such as in `staff`; kept in lower case.' }),
+    .meta({ description: 'Identifies the member in the whole API, such as in `staff`. Stored in lower case.' }),
 });
 
 export const Member = z
   .object({
-    id: z.guid().meta({ description: 'Names the member in paths of this resource.' }),
-    name: z.string().meta({ description: 'Name that bookings show.' }),
-    email: z.string().meta({ description: 'Identifies the member throughout the API, such as in `staff`.' }),
-    active: z.boolean().meta({ description: 'Whether the member is on the team: false after a removal.' }),
+    id: z.guid().meta({ description: 'Id of the member, for paths of this resource.' }),
+    name: z.string().meta({ description: 'Name shown in bookings.' }),
+    email: z.string().meta({ description: 'Identifies the member in the whole API, such as in `staff`.' }),
+    active: z.boolean().meta({ description: 'Whether the member is on the team; false after removal.' }),
   })
   .meta({ id: 'Member', description: "A member of the account's team." });
 export type Member = z.infer<typeof Member>;
@@ -186,31 +186,31 @@ export const Me = z
   .object({
     account: z
       .object({
-        id: z.guid().meta({ description: 'Id of the account, which events have as `account`.' }),
-        name: z.string().meta({ description: 'Name of the account, which templates have as `{{account_name}}`.' }),
-        timezone: z.string().meta({ description: 'IANA timezone, by which days begin and timestamps are shown.' }),
+        id: z.guid().meta({ description: 'Id of the account; the field `account` of events.' }),
+        name: z.string().meta({ description: 'Name of the account; `{{account_name}}` in templates.' }),
+        timezone: z.string().meta({ description: 'IANA timezone of timestamps and of day boundaries.' }),
         currency: z.string().meta({ description: 'ISO 4217 code: the default currency of orders and deals.' }),
       })
       .meta({ description: 'The account that the key acts on; for a test key, its sandbox.' }),
     mode: keyMode,
     scopes: z.array(z.string()).meta({ description: scopeList.description }),
-    modules: z.array(z.enum(moduleNames)).meta({ description: 'Modules in the plan and switched on.' }),
+    modules: z.array(z.enum(moduleNames)).meta({ description: 'Modules that are in the plan and switched on.' }),
     rate_limit: RateLimit,
     tzdata: z.string().meta({ description: 'Version of the timezone database in use.' }),
   })
-  .meta({ id: 'Me', description: 'What a key is and may do.' });
+  .meta({ id: 'Me', description: 'A key, its account and its rights.' });
 
-/** The most that one request may advance a clock by, in days. */
+/** Maximum number of days by which one request advances a clock. */
 export const maxAdvanceDays = 366;
 
 /** The clock of a sandbox account. */
 export const SandboxClock = z
   .object({
-    now: timestamp.meta({ description: 'The time by which everything of the sandbox goes.' }),
+    now: timestamp.meta({ description: 'Current time of the sandbox.' }),
     status: z.enum(['ready', 'advancing']).meta({
-      description: '`advancing` until the clock is at `target` and what fell due has been done; then `ready`.',
+      description: '`advancing` until the clock has reached `target` and all due work is done; otherwise `ready`.',
     }),
-    target: timestamp.nullable().meta({ description: 'The time that it is advancing to; null while it is ready.' }),
+    target: timestamp.nullable().meta({ description: 'Time that the clock is advancing to; null if `ready`.' }),
   })
   .meta({ id: 'SandboxClock', description: 'The clock of a sandbox account.' });
 export type SandboxClock = z.infer<typeof SandboxClock>;

@@ -3,7 +3,7 @@ import { moduleNames, type ServiceName, serviceNames } from './modules.ts';
 import type { Operation } from './operation.ts';
 import { internalRequest } from './request.ts';
 
-/** The part of an operation that the gateway routes by. */
+/** The fields of an operation that the gateway routes by. */
 export type RoutedOperation = Pick<
   Operation,
   'key' | 'service' | 'method' | 'path' | 'gate' | 'bodyLimit' | 'streams'
@@ -13,7 +13,7 @@ export type RoutedOperation = Pick<
 
 const segment = String.raw`(?:[a-z0-9][a-z0-9._-]*|\{[a-z][a-z0-9_]*\})`;
 
-/** One operation as its service announces it; a malformed one is refused by itself. */
+/** One operation as its service announces it. The gateway rejects a malformed operation and accepts the others. */
 export const AnnouncedOperation = z.object({
   key: z.string().regex(/^[a-z][A-Za-z0-9]{0,59}$/, 'must be a camelCase name of at most 60 characters'),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
@@ -24,10 +24,10 @@ export const AnnouncedOperation = z.object({
   scope: z
     .string()
     .max(60)
-    .regex(/^[a-z]+(?:\.[a-z]+)?:(?:read|write)$/, 'must be module:read, module:write, or such of a resource')
+    .regex(/^[a-z]+(?:\.[a-z]+)?:(?:read|write)$/, 'must be a scope such as calendar:read or cdp.contacts:write')
     .nullable(),
   gate: z.enum(moduleNames).nullable(),
-  /** In bytes. */
+  /** Maximum size of the body in bytes. */
   bodyLimit: z
     .int()
     .min(1)
@@ -37,24 +37,24 @@ export const AnnouncedOperation = z.object({
 });
 
 /**
- * What a process says when it starts, and every 20 s while it runs: its operations. The subject that it is published under names its
- * service, which NATS' permissions hold each to.
+ * The operations of a process, published when it starts and every 20 s. The subject names the service; NATS permissions limit each
+ * service to its own subject.
  */
 export const Announcement = z.object({
   instance: z.string().max(100),
-  /** Of the deployable; of two processes of a service the one with the higher version is believed. */
+  /** Version of the deployable. If two processes of a service announce different operations, the higher version wins. */
   version: z.string().regex(/^\d{1,6}\.\d{1,6}\.\d{1,6}$/, 'must be three numbers, such as 1.4.0'),
   startedAt: z.iso.datetime(),
-  /** Digest of the contracts that it was built with: with the same, a gateway describes its operations by its own. */
+  /** Digest of the process's contracts. A gateway with the same digest describes the operations by its own contracts. */
   contract: z.string().max(100),
   operations: z.array(z.unknown()).max(500),
 });
 export type Announcement = z.infer<typeof Announcement>;
 
-/** Topic of the announcements among each service's news. */
+/** Topic under which each service publishes its announcements. */
 export const announcementTopic = 'operations';
 
-/** Has every process of every service announce itself now: for a gateway that has just started. */
+/** Makes every process of every service announce its operations now. A gateway sends it when it starts or reconnects. */
 export const announceOperations = { key: 'announceOperations', input: z.object({}), reply: z.object({}) } as const;
 
 /** Asks a service for its part of the OpenAPI document: JSON, compressed with gzip, in base64. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp } from './fields.ts';
 import type { ServiceName } from './modules.ts';
 
-/** Mode of a key and of its account: a live account, or its sandbox. */
+/** Mode of a key and its account: `live`, or `test` for the sandbox. */
 export const accountMode = z.enum(['live', 'test']);
 
 /** One kind of event: the service that publishes it and its data. Public kinds reach webhooks; internal ones never leave the platform. */
@@ -11,11 +11,11 @@ export interface EventDefinition<Kind extends string = string, Data extends z.Zo
   readonly service: ServiceName;
   readonly audience: 'public' | 'internal';
   readonly data: Data;
-  /** Sentences for the reference on when it is sent; public kinds have them. */
+  /** Says when the event is sent, for the reference. Every public kind has it. */
   readonly sent?: string;
 }
 
-/** The service that publishes each family of public events: the first part of their kinds. */
+/** The service that publishes each family of public events. A family is the first part of a kind. */
 const familyOwners = {
   appointment: 'calendar',
   audience: 'cdp',
@@ -31,13 +31,13 @@ const familyOwners = {
 type Families = typeof familyOwners;
 type FamilyOf<Service> = { [F in keyof Families]: Families[F] extends Service ? F : never }[keyof Families];
 
-/** Returns the service that alone publishes a kind; undefined for a family that these contracts do not know. */
+/** Returns the only service that may publish a kind; undefined for a family that these contracts do not know. */
 export function ownerOf(kind: string): ServiceName | undefined {
   const family = kind.split('.', 1)[0]!;
   return Object.hasOwn(familyOwners, family) ? familyOwners[family as keyof Families] : undefined;
 }
 
-/** Declares the events of one service; `publicEvent` kinds are delivered to webhooks, `internalEvent` kinds feed other services. */
+/** Declares the events of one service: `publicEvent` kinds go to webhooks, `internalEvent` kinds only to other services. */
 export function eventsOf<const Service extends ServiceName>(service: Service) {
   return {
     publicEvent<const Kind extends `${FamilyOf<Service>}.${string}`, Data extends z.ZodObject>(
@@ -59,17 +59,17 @@ export function eventsOf<const Service extends ServiceName>(service: Service) {
 /** Data of an event. */
 export type EventData<Definition extends EventDefinition> = z.output<Definition['data']>;
 
-/** The fields of events of all kinds, beside their type and data. */
+/** The fields of every event except `type` and `data`. */
 export const eventEnvelope = z
   .object({
-    id: z.guid().meta({ description: 'Id of the event: the same in each try of each delivery.' }),
-    timestamp: timestamp.meta({ description: 'When it happened.' }),
-    account: z.guid().meta({ description: "The account's id." }),
-    mode: accountMode.meta({ description: 'Whether it happened in the live account or in its sandbox.' }),
+    id: z.guid().meta({ description: 'Id of the event, the same in every attempt of every delivery.' }),
+    timestamp: timestamp.meta({ description: 'Time of the event.' }),
+    account: z.guid().meta({ description: 'Id of the account or the sandbox.' }),
+    mode: accountMode.meta({ description: 'Whether the event is from the live account or from its sandbox.' }),
   })
-  .meta({ id: 'EventEnvelope', description: 'The fields of events of all kinds, beside their type and data.' });
+  .meta({ id: 'EventEnvelope', description: 'The fields of every event except `type` and `data`.' });
 
-/** The envelope of every event, as webhooks send it and `GET /v1/events` shows it. */
+/** The envelope of an event, as in webhooks and `GET /v1/events`. */
 export function envelopeOf<Data extends z.ZodType>(kind: string, data: Data) {
   return eventEnvelope.extend({
     type: z.literal(kind).meta({ description: 'Kind of the event.' }),

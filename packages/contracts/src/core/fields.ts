@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Returns the number of Unicode code points of a text, which every length limit of the API counts. */
+/** Returns the number of Unicode code points in a string. Every length limit of the API counts code points. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -16,12 +16,12 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** Returns the first `most` Unicode code points of a text, never half a character. */
+/** Returns the first `most` Unicode code points of a string; never splits a surrogate pair. */
 export function firstCodePoints(text: string, most: number): string {
   return text.length <= most ? text : [...text.slice(0, 2 * most)].slice(0, most).join('');
 }
 
-/** Text of `min` (default 0) to `max` Unicode code points. Later rules do not run on a longer text. */
+/** A string of `min` (default 0) to `max` Unicode code points. Later rules do not run if the length is wrong. */
 export function text(max: number, min = 0) {
   const bounds = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
   return z
@@ -37,8 +37,8 @@ export function text(max: number, min = 0) {
 }
 
 /**
- * A field of the body of a PATCH that null clears: it becomes `empty`, which a new resource without the field has. A field that must have a
- * value refuses null.
+ * A field in the body of a PATCH that null clears. Null becomes `empty`, the value of a new resource without the field. Not for a field
+ * that must have a value.
  */
 export function clearable<Schema extends z.ZodType>(schema: Schema, empty: NoInfer<z.output<Schema>>) {
   return schema
@@ -47,10 +47,10 @@ export function clearable<Schema extends z.ZodType>(schema: Schema, empty: NoInf
     .optional();
 }
 
-/** A resource id in UUID form, of any version, ignoring case. */
+/** A resource id in UUID form: any version, in upper or lower case. */
 export const uuid = z.guid({ error: 'must be an id in UUID form' }).toLowerCase();
 
-/** Maximum integer id: that of PostgreSQL's integer. */
+/** Maximum integer id: the maximum of PostgreSQL's `integer`. */
 export const maxIntegerId = 2_147_483_647;
 
 /** A resource id that is an integer from 1. */
@@ -60,12 +60,12 @@ const earliest = Date.UTC(1900, 0, 1);
 const latest = Date.UTC(2200, 0, 1);
 const datetimeWithOffset =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2})(:\d{2})?(?:\.(\d{1,9}))?(?:Z|([+-]\d{2})(?::?(\d{2}))?)$/i;
-/** Maximum length of a written instant, in characters. */
+/** Maximum length of an instant's string, in characters. */
 const maxInstantLength = 40;
 const instantRule =
   'must be an ISO 8601 date-time with an offset, such as 2026-11-20T09:00:00+01:00, in the years 1900 to 2199';
 
-/** Returns the instant of an ISO 8601 date-time with offset; undefined for any other text or outside the years 1900 to 2199. */
+/** Parses an ISO 8601 date-time with an offset. Returns undefined for any other string, and outside the years 1900 to 2199. */
 export function parseInstant(value: string): Date | undefined {
   const parts = value.length > maxInstantLength ? null : datetimeWithOffset.exec(value);
   if (!parts) return undefined;
@@ -75,12 +75,12 @@ export function parseInstant(value: string): Date | undefined {
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
   const offset = offsetHours === undefined ? 'Z' : `${offsetHours}:${offsetMinutes}`;
   const whole = Date.parse(`${year}-${month}-${day}T${time}${seconds ?? ''}${offset}`);
-  // Fractions of a millisecond round up: a start just after the minute must not count as the minute.
+  // Fractions of a millisecond round up, so that a start just after the minute does not count as the minute.
   const milliseconds = whole + Math.ceil(Number(`0.${fraction ?? 0}`) * 1000);
   return milliseconds >= earliest && milliseconds <= latest ? new Date(milliseconds) : undefined;
 }
 
-/** An instant: ISO 8601 with any offset, years 1900 to 2200. Parsed to a Date. */
+/** An instant: ISO 8601 with any offset, years 1900 to 2199. Parsed to a Date. */
 export const instant = z
   .string({ error: instantRule })
   .refine((value) => parseInstant(value) !== undefined, { error: instantRule, abort: true })
@@ -96,12 +96,12 @@ export const timestamp = z.string().meta({
 });
 
 /**
- * An address with a dot in its domain. What RFC 5321 takes in quotes alone is refused: people paste brackets, a display name or mailto: around
- * an address.
+ * An address with a dot in its domain. It rejects characters that RFC 5321 allows only in quotes, since people paste brackets, a display
+ * name or `mailto:` with an address.
  */
 const emailAddress = /^[^\s@\p{C}()<>[\]:;,\\"]+@[^\s@.\p{C}()<>[\]:;,\\"]+(\.[^\s@.\p{C}()<>[\]:;,\\"]+)+$/u;
 
-/** An email address of at most 254 characters, trimmed and lower-cased, because addresses identify people throughout the API. */
+/** An email address of at most 254 characters, trimmed and lower-cased, since addresses identify people in the API. */
 export const email = z
   .string()
   .trim()
@@ -110,14 +110,14 @@ export const email = z
   .refine((value) => emailAddress.test(value), { error: 'must be an email address alone, such as ada@example.com' })
   .meta({ format: 'email' });
 
-/** Names of zones that `Intl` knows and IANA does not, such as PST and IST: Temporal refuses them. */
-const onlyOfIntl = /^(?:AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN|PR|PS|SS|VS)T$/i;
+/** Zone names that `Intl` accepts but IANA does not have, such as PST and IST. Temporal rejects them. */
+const intlOnlyZones = /^(?:AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN|PR|PS|SS|VS)T$/i;
 
 /** Returns whether the name is an IANA timezone that this process's tzdata has. */
 export function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
-    return !/^[+-]/.test(name) && !onlyOfIntl.test(name);
+    return !/^[+-]/.test(name) && !intlOnlyZones.test(name);
   } catch {
     return false;
   }
@@ -130,8 +130,8 @@ export const timezone = z
   .meta({ examples: ['Europe/Berlin'] });
 
 /**
- * The codes of ISO 4217's list one as published on 2026-01-01, without XTS (tests) and XXX (no currency), which nothing can cost. `Intl`
- * leaves out funds and metals, and knows currencies that no longer exist.
+ * The codes in list one of ISO 4217, published on 2026-01-01, without XTS (tests) and XXX (no currency). `Intl` cannot replace the list:
+ * it lacks funds and metals, and has withdrawn currencies.
  */
 const currencies = new Set(
   `

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * An entry of a list in which each is taken or refused by itself: its value, or a sentence that says what is wrong with it, and the name of the field
- * of the entry that is.
+ * An entry of a list whose entries are validated one by one. It has either a value, or a message about the fault and the name of the
+ * entry's wrong field.
  */
 export type ListEntry<Value> =
   | { value: Value; fault?: never; field?: never }
@@ -11,8 +11,8 @@ export type ListEntry<Value> =
 const schemas = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * An entry that is taken or refused by itself: an invalid one does not refuse its list. `id` is its schema's name in the document. Zod takes
- * any value for one: what parses bodies reads each by the schema that `schemaOfEntry` returns, and hands over a `ListEntry`.
+ * An entry that is validated by itself: an invalid entry does not reject its list. `id` is the name of its schema in the document. Zod
+ * accepts any value. The body parser validates each entry with the schema from `schemaOfEntry` and returns a `ListEntry`.
  */
 export function listEntry<Schema extends z.ZodType>(schema: Schema, id: string) {
   const entry = z.unknown().meta({ override: { $ref: `#/components/schemas/${id}` } });
@@ -20,7 +20,7 @@ export function listEntry<Schema extends z.ZodType>(schema: Schema, id: string) 
   return entry as unknown as z.ZodType<ListEntry<z.output<Schema>>, z.input<Schema>>;
 }
 
-/** Returns the schema of the entries of a list that are taken or refused by themselves; undefined where they are not. */
+/** Returns the schema of entries that are validated one by one; undefined for the entries of any other list. */
 export function schemaOfEntry(entry: z.ZodType): z.ZodType | undefined {
   return schemas.get(entry);
 }

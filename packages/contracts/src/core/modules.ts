@@ -1,8 +1,8 @@
-/** Modules that a plan can include and an account can switch off. */
+/** Modules that a plan can include and that can be switched off for an account. */
 export const moduleNames = ['calendar', 'agents', 'cdp', 'catalogue', 'crm'] as const;
 export type ModuleName = (typeof moduleNames)[number];
 
-/** The deployables that serve operations: one per module, and the gateway itself. */
+/** The deployables that serve operations: the gateway and the services. */
 export const serviceNames = [
   'gateway',
   'calendar',
@@ -15,7 +15,7 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** Paths that a service may serve operations at and below: no other service can announce one there. */
+/** Path prefixes of each service. Only that service can announce operations at or below them. */
 export const servicePrefixes = {
   gateway: ['/v1/me', '/v1/members', '/v1/keys', '/v1/sandbox/clock', '/admin'],
   calendar: ['/v1/calendar'],
@@ -27,7 +27,7 @@ export const servicePrefixes = {
   webhooks: ['/v1/webhooks', '/v1/events'],
 } as const satisfies Readonly<Record<ServiceName, readonly string[]>>;
 
-/** A path below one of a service's prefixes, or one of them. */
+/** One of a service's prefixes, or a path below it. */
 export type PathOf<Service extends ServiceName> = (typeof servicePrefixes)[Service][number] extends infer Prefix
   ? Prefix extends string
     ? Prefix | `${Prefix}/${string}`

@@ -10,7 +10,7 @@ export interface OperationSpec {
   readonly method: Method;
   /** Path template with `{name}` parameters, from the root: `/v1/calendar/appointments/{appointment_id}`. */
   readonly path: string;
-  /** Its name in the clients, as `messages.send`, where that does not follow from path and key (`clientName`). */
+  /** Name in the clients, such as `messages.send`, if it does not follow from path and key (see `clientName`). */
   readonly clientName?: string;
   /** The scope a key needs; null for operations that any key may call. */
   readonly scope: Scope | null;
@@ -26,27 +26,27 @@ export interface OperationSpec {
   readonly status: 200 | 201 | 202 | 204;
   /** The response's schema; left out for 204. */
   readonly response?: z.ZodType;
-  /** The response is a stream of Server-Sent Events, which goes on until one side ends it; it has no schema. */
+  /** The response is a stream of Server-Sent Events without a schema. It lasts until either side ends it. */
   readonly streams?: true;
-  /** Headers of the request that it reads, by their names. */
+  /** Request headers that the operation reads, by name. */
   readonly headers?: z.ZodObject;
-  /** The response shows a secret once: what is stored of it for an Idempotency-Key is encrypted. */
+  /** The response contains a secret, so the copy stored for its Idempotency-Key is encrypted. */
   readonly respondsWithSecret?: true;
-  /** The largest body in bytes, where it is not 1 MiB. */
+  /** Maximum size of the body in bytes; 1 MiB if left out. */
   readonly bodyLimit?: number;
-  /** The errors that this operation can respond with beyond those of every request. */
+  /** Errors of this operation, in addition to the errors of every operation. */
   readonly errors: readonly DomainErrorCode[];
-  /** The events that it can emit. */
+  /** Events that the operation can emit. */
   readonly emits?: readonly EventDefinition[];
-  /** Left out unless the operation will end. */
+  /** Set if the operation is deprecated. */
   readonly deprecated?: Deprecation;
 }
 
-/** The announced end of an operation. Days such as 2026-11-01 begin at 00:00 UTC. */
+/** Deprecation of an operation. Days such as 2026-11-01 begin at 00:00 UTC. */
 export interface Deprecation {
-  /** Day since which new code should not call it. */
+  /** First day on which the operation is deprecated. */
   readonly since: string;
-  /** Day from which it may be gone, twelve months after `since` or later. */
+  /** Earliest day of removal, at least twelve months after `since`. */
   readonly sunset: string;
   /** The operation to call instead. */
   readonly instead: Pick<Operation, 'key' | 'path'>;
@@ -56,11 +56,11 @@ export interface Operation extends OperationSpec {
   readonly key: string;
   /** The deployable that serves it. */
   readonly service: ServiceName;
-  /** The module whose absence leads to 404 module_off; null where there is no gate. */
+  /** Module without which the operation returns 404 module_off; null if the operation needs none. */
   readonly gate: ModuleName | null;
 }
 
-/** Declares the operations of one service, each under the one name by which every file, export, test and client call knows it. */
+/** Declares the operations of one service. Each has one key, which is its name in files, exports, tests and clients. */
 export function operationsOf<const Service extends ServiceName, const Gate extends ModuleName | null>(
   service: Service,
   gate: Gate,
@@ -76,14 +76,14 @@ export function operationsOf<const Service extends ServiceName, const Gate exten
     } & Spec;
 }
 
-/** The operations among a contract's exports, each under its key: nothing fits one that is exported under another name. */
+/** The operations among a contract's exports, by key. An operation exported under another name does not compile. */
 export type OperationsIn<Contract> = {
   [Name in keyof Contract as Contract[Name] extends { readonly key: string; readonly method: Method }
     ? Name
     : never]: Contract[Name] & { readonly key: Name };
 };
 
-/** The service that all operations of a contract name; never, where they name two. */
+/** The service of all operations of a contract; `never` if they have two. */
 export type ServiceIn<Contract, Operations = OperationsIn<Contract>> = {
   [Key in keyof Operations]: (service: Operations[Key] extends Operation ? Operations[Key]['service'] : never) => void;
 }[keyof Operations] extends (service: infer Service extends ServiceName) => void
@@ -106,7 +106,7 @@ export type Query<O extends OperationSpec> = Parsed<O['query']>;
 export type Body<O extends OperationSpec> = Parsed<O['body']>;
 export type Headers<O extends OperationSpec> = Parsed<O['headers']>;
 
-/** The same as a caller gives them. */
+/** Path parameters, query and body before validation, as a caller passes them. */
 export type ParamsInput<O extends OperationSpec> = Given<O['params']>;
 export type QueryInput<O extends OperationSpec> = Given<O['query']>;
 export type BodyInput<O extends OperationSpec> = Given<O['body']>;
@@ -114,13 +114,13 @@ export type BodyInput<O extends OperationSpec> = Given<O['body']>;
 /** Value that a handler returns and a caller gets. */
 export type ResponseOf<O extends OperationSpec> = O['response'] extends z.ZodType ? z.output<O['response']> : undefined;
 
-/** The errors and events that its handler may use; anything else does not compile. */
+/** Errors and events that the operation's handler may use; any other does not compile. */
 export type ErrorsOf<O extends OperationSpec> = O['errors'][number];
 export type EventsOf<O extends OperationSpec> = O['emits'] extends readonly (infer E extends EventDefinition)[]
   ? E
   : never;
 
-/** Returns whether a value is an operation, so that a module's exports are the list of its operations. */
+/** Returns whether a value, such as an export of a contract, is an operation. */
 export function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'key' in value;
 }

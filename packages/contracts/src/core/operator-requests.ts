@@ -5,22 +5,22 @@ import { type InternalRequest, internalRequest } from './request.ts';
 const time = z.iso.datetime();
 const id = z.guid();
 
-/** Part of a queue: the whole of it, the rows of an account, or those of one of its endpoints. */
+/** Part of a queue: the whole queue, the rows of an account, or the rows of an endpoint. */
 export const QueuePart = z.object({ queue: z.string(), account: id.optional(), endpoint: id.optional() });
 export type QueuePart = z.infer<typeof QueuePart>;
 
-/** A queue as its service measures it; each process says for itself what runs there, and the last error. */
+/** A queue as its service measures it. Running entries and the last error are in each process's `ProcessReport`. */
 export const MeasuredQueue = z.object({
   queue: z.string(),
-  /** Rows that are due. */
+  /** Due rows. */
   ready: z.number(),
-  /** Rows that are due later; those included that run, where `hasLeases`. */
+  /** Rows that are due later. If `hasLeases`, these include the running rows. */
   later: z.number(),
   hasLeases: z.boolean(),
-  /** Rows among `later` that wait after a failure; absent where counting them would take too long. */
+  /** Rows among `later` that wait after a failure; absent if failed entries of the queue stay due. */
   failedLater: z.number().optional(),
   dead: z.number(),
-  /** Due time of the oldest; may lie ahead. */
+  /** Earliest due time; may be in the future. */
   oldestAt: time.nullable(),
   pauses: z.array(
     z.object({ account: id.nullable(), endpoint: id.nullable(), reason: z.string(), actor: z.string(), at: time }),
@@ -28,7 +28,7 @@ export const MeasuredQueue = z.object({
 });
 export type MeasuredQueue = z.infer<typeof MeasuredQueue>;
 
-/** The part of a queue that belongs to an account, or to an endpoint. */
+/** The part of a queue that belongs to an account or an endpoint. */
 export const OwnerDepth = z.object({
   account: id,
   endpoint: id.nullable(),
@@ -43,9 +43,9 @@ export const OwnerDepth = z.object({
 });
 export type OwnerDepth = z.infer<typeof OwnerDepth>;
 
-/** A change of a queue, or the reason that there is none. */
+/** Result of a change to a queue, or why it was refused. */
 const changed = z.object({
-  /** The queues that there are, where the one that was named is not. */
+  /** Names of the existing queues, if the named queue does not exist. */
   queues: z.array(z.string()).optional(),
   refusal: z.enum(['no_endpoints', 'unknown_endpoint']).optional(),
   matched: z.number(),
@@ -91,41 +91,41 @@ export const ProcessReport = z.object({
       lastErrorAt: time.nullable(),
     }),
   ),
-  /** Entries of the queue that was asked for that run here. */
+  /** Entries of the requested queue that run in this process. */
   owners: z.array(z.object({ account: id, endpoint: id.optional(), running: z.number() })),
 });
 export type ProcessReport = z.infer<typeof ProcessReport>;
 
-/** Has every process of every service describe itself; with `queue` also what of it runs there, by account and endpoint. */
+/** Makes every process of every service describe itself. With `queue`, the reports include its running entries by owner. */
 export const describeProcess = {
   key: 'describeProcess',
   input: z.object({
     queue: z.object({ service: z.enum(serviceNames), queue: z.string() }).optional(),
-    /** Has the processes of this service read its pauses again before they reply. */
+    /** The processes of this service reload its pauses before they reply. */
     pausesOf: z.enum(serviceNames).optional(),
   }),
   reply: ProcessReport,
 } as const;
 
-/** Moves the clock of a sandbox account forward in every process of every service, and says so once its database has it. */
+/** Moves a sandbox account's clock forward in every process. A process replies once its service's database has the time. */
 export const moveClock = {
   key: 'moveClock',
   input: z.object({ account: id, aheadMs: z.number().min(0) }),
   reply: z.object({ service: z.enum(serviceNames), instance: z.string() }),
 } as const;
 
-/** The work of an account in a service, as its clock sees it. */
+/** State of an account's work in one service, for the sandbox clock. */
 export const ClockLook = z.object({
-  /** Queues with work that is due or under way; empty where all is quiet. */
+  /** Queues with due or running work; empty if there is none. */
   waitsFor: z.array(z.string()),
-  /** The next moment, in the account's time, as epoch milliseconds. */
+  /** Next due time by the account's clock, in epoch milliseconds; null if nothing is scheduled. */
   nextMs: z.number().nullable(),
-  /** Grows with each event of the account. */
+  /** Increases with each event of the account. */
   mark: z.number(),
 });
 export type ClockLook = z.infer<typeof ClockLook>;
 
-/** Requests that every service handles for operators and for the clocks of accounts, under its own name. */
+/** Returns the internal requests that every service handles for operators and for sandbox clocks. */
 export function operatorRequests<Service extends ServiceName>(service: Service) {
   const request = <Key extends string, Input extends z.ZodType, Reply extends z.ZodType>(
     key: Key,
@@ -134,7 +134,7 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
   ): InternalRequest<Key, Input, Reply> => internalRequest(key, service, input, reply);
   return {
     measureQueues: request('measureQueues', z.object({}), z.object({ queues: z.array(MeasuredQueue) })),
-    /** The owners, deepest first, 100 at most; null where there is no such queue. */
+    /** Returns the accounts or endpoints with most entries, at most 100, deepest first; null if the queue does not exist. */
     measureOwners: request(
       'measureOwners',
       z.object({ queue: z.string(), by: z.enum(['account', 'endpoint']) }),
@@ -143,7 +143,7 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
     pauseQueue: request('pauseQueue', QueuePart.extend({ reason: z.string(), actor: z.string() }), changed),
     resumeQueue: request('resumeQueue', QueuePart, changed),
     retryQueue: request('retryQueue', QueuePart, changed),
-    /** Newest first, those that died before `before`: its time, and its id among those of one time. */
+    /** Returns dead events, newest first, that come after `before` in this order: by time, then by id. */
     listDeadEvents: request(
       'listDeadEvents',
       z.object({
@@ -159,7 +159,7 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
       z.object({ id }),
       z.object({ dead: DeadRecord.extend({ headers: z.record(z.string(), z.string()) }).nullable() }),
     ),
-    /** At most 512 KiB of the bytes from `offset` on, in base64: a reply is a message of the bus. */
+    /** Returns at most 512 KiB of the bytes from `offset`, in base64, since a bus message has a maximum size. */
     readDeadBytes: request('readDeadBytes', z.object({ id, offset: z.int() }), z.object({ bytes: z.string() })),
     requeueDeadEvents: request(
       'requeueDeadEvents',
@@ -167,9 +167,9 @@ export function operatorRequests<Service extends ServiceName>(service: Service) 
       z.object({ matched: z.number(), queues: z.array(z.string()).optional() }),
     ),
     dropDeadEvent: request('dropDeadEvent', z.object({ id }), z.object({ matched: z.number() })),
-    /** Looks at the account that it is asked for, with the stream's position up to which all events have to be taken; null where there are none. */
+    /** Looks at the account's work. Consumers must have taken all events up to the stream's `position`; null requires none. */
     lookAtClock: request('lookAtClock', z.object({ position: z.number().nullable() }), ClockLook),
-    /** Publishes events since an instant again, in batches; returns how many there are, 100,000 where there are more. */
+    /** Publishes events since an instant again, in batches. `matched` is their number, at most 100,000. */
     republishEvents: request('republishEvents', z.object({ since: time }), z.object({ matched: z.int().min(0) })),
   };
 }

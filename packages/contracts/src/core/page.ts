@@ -15,11 +15,11 @@ export const pageQuery = {
     .meta({ description: 'The `next` of the previous page.', param: { id: 'StartingAfter' } }),
 };
 
-/** Parameter of lists that a mirror follows: entries that changed at this time or later, the longest unchanged first. */
+/** Parameter of lists that can be mirrored: entries that changed at this time or later, oldest change first. */
 export const updatedSinceQuery = {
   updated_since: instant.optional().meta({
     description:
-      'Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.',
+      'Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received.',
     param: { id: 'UpdatedSince' },
   }),
 };
@@ -32,7 +32,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
     next: z
       .string()
       .nullable()
-      .meta({ description: 'Send it as `starting_after` to get the following page; null on the last.' }),
+      .meta({ description: 'Pass it as `starting_after` to get the following page; null on the last page.' }),
   });
 }
 

@@ -1,8 +1,8 @@
-/** From where on what a customer meets needs attention; all counts are of the last hour. */
+/** Limits above which an account needs attention; all counts are of the last hour. */
 export const customerLimits = {
-  /** More failed messages than these. */
+  /** An account with more failed messages than this needs attention. */
   failedMessages: 20,
-  /** More than this share of the requests was refused, of so many or more. */
+  /** An account needs attention if more than this share of at least `leastRequests` requests was refused. */
   refusedShare: 0.05,
   leastRequests: 50,
 } as const;

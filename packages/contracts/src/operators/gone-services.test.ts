@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { goneText, silentText } from './gone-services.ts';
 
-it('says which services do not respond and what is missing therefore', () => {
+it('says which services do not respond and what is not listed', () => {
   expect(goneText([], 'queues')).toBeUndefined();
   expect(goneText(['crm'], 'queues')).toEqual({
     who: 'crm does not respond',
@@ -15,8 +15,8 @@ it('says which services do not respond and what is missing therefore', () => {
   });
 });
 
-it('says that the bus does not respond where the gateway itself is among them, unless something else says that it does', () => {
-  const so = 'services may be well';
+it('says that the bus does not respond if the gateway is gone, unless the caller knows that the bus responds', () => {
+  const so = 'the services may still be running';
   const runbook = 'outbox-stuck';
   expect(goneText(['gateway', 'cdp'], 'processes')).toEqual({ who: 'NATS does not respond', so, runbook });
   const who = 'NATS or PostgreSQL does not respond';

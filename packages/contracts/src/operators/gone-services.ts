@@ -1,31 +1,31 @@
-/** Services that do not respond, in words. `who` begins a sentence or a line, `so` goes on after a colon; neither ends with a full stop. */
+/** Text about services that do not respond. `who` begins a line, and `so` follows after a colon; neither ends with a period. */
 export interface GoneText {
   who: string;
   so: string;
-  /** The page that says what to do: docs/runbooks/<name>.md. */
+  /** The runbook, docs/runbooks/<name>.md. */
   runbook: 'outbox-stuck' | 'service-gone';
 }
 
 /**
- * Returns whether the bus is what does not respond. The gateway asks itself over it too, so that a gateway that replied to this request
- * and is gone all the same is a gateway without a bus.
+ * Returns whether the bus does not respond. The gateway asks itself over the bus too. If it replied to this request and is still among the
+ * gone services, it has no bus.
  */
 export function isBusGone(gone: readonly string[]): boolean {
   return gone.includes('gateway');
 }
 
 /**
- * Says which services do not respond, and that therefore `what` of theirs (such as `queues`) is not listed; or that the bus does not
- * respond. Undefined where all do.
+ * Says which services do not respond, or that the bus does not. `what` names the missing part of these services, such as `queues`. Returns
+ * undefined if all services respond.
  */
 export function goneText(gone: readonly string[], what: string): GoneText | undefined {
   if (!isBusGone(gone)) return silentText(gone, what);
-  // All but processes is read from PostgreSQL, without which services are silent too.
+  // Everything except processes is read from PostgreSQL: services do not reply without it either.
   const who = what === 'processes' ? 'NATS does not respond' : 'NATS or PostgreSQL does not respond';
-  return { who, so: 'services may be well', runbook: 'outbox-stuck' };
+  return { who, so: 'the services may still be running', runbook: 'outbox-stuck' };
 }
 
-/** The same where it is known that the bus responds. */
+/** Like `goneText`, for a caller that knows that the bus responds. */
 export function silentText(gone: readonly string[], what: string): GoneText | undefined {
   if (gone.length === 0) return undefined;
   const [verb, whose] = gone.length === 1 ? ['does', 'its'] : ['do', 'their'];

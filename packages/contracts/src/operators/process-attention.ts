@@ -1,14 +1,14 @@
-/** The part of a process that tells whether somebody should look at it. */
+/** The fields of a process that decide whether it needs attention. */
 export interface ProcessCondition {
-  /** Dependencies that it cannot reach, with `, ` between them. */
+  /** Dependencies that the process cannot reach, separated by `, `. */
   waiting_for: string | null;
   pool: { size: number; waiting: number };
 }
 
-/** A reason for which a person on call looks at a process. `text` goes on after its name and a colon, without a full stop. */
+/** A reason why a process needs attention. `text` follows the process's name and a colon, without a period. */
 export interface ProcessAttention {
   text: string;
-  /** The page that says what to do: docs/runbooks/<name>.md. */
+  /** The runbook, docs/runbooks/<name>.md. */
   runbook: 'redis-fallback' | 'pool-exhausted' | 'outbox-stuck' | 'service-gone';
 }
 
@@ -18,7 +18,7 @@ const runbooks = new Map<string, ProcessAttention['runbook']>([
   ['NATS', 'outbox-stuck'],
 ]);
 
-/** Returns why a process needs attention: a reason for each dependency that it waits for, then its pool; empty where it needs none. */
+/** Returns why a process needs attention: one reason for each unreachable dependency, then its pool. Empty if it needs none. */
 export function processAttentionOf({ waiting_for, pool }: ProcessCondition): ProcessAttention[] {
   const reasons = (waiting_for?.split(', ') ?? []).map((name): ProcessAttention => {
     return { text: `waits for ${name}`, runbook: runbooks.get(name) ?? 'service-gone' };

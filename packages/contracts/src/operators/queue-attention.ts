@@ -1,25 +1,25 @@
-/** Age in seconds of the oldest due entry above which a queue needs attention: that of the alerts for what customers wait for. */
+/** Age in seconds of the oldest due entry above which a queue needs attention. Alerts for customers' work have the same limit. */
 export const lagLimitSeconds = 60;
 
-/** Reasons for which a person on call looks at a queue, the most urgent first. */
+/** Reasons why a queue needs attention, most urgent first. */
 export const attentionReasons = ['lag', 'dead', 'failed', 'paused'] as const;
 export type AttentionReason = (typeof attentionReasons)[number];
 
-/** The reasons in words, for a sentence about queues: `queues that …`. */
+/** The reasons as text that completes `queues that …`. */
 export const attentionText = `lag by more than ${lagLimitSeconds} s, are paused, or have dead or failed entries`;
 
-/** The part of a queue that tells whether somebody should look at it. */
+/** The fields of a queue that decide whether it needs attention. */
 export interface QueueCondition {
   lag_seconds: number;
   dead: number;
-  /** Entries that wait after a failed try; null where they are not counted. */
+  /** Entries that wait after a failed attempt; null if they are not counted. */
   failed_waiting: number | null;
   pauses: readonly unknown[];
 }
 
 /**
- * Returns why a queue needs attention, the most urgent first; empty where it needs none. Entries that are due are no reason by themselves:
- * a queue that is worked on has some at every look.
+ * Returns why a queue needs attention, most urgent first; empty if it needs none. Due entries alone are no reason, since a busy queue
+ * always has some.
  */
 export function attentionOf({ lag_seconds, dead, failed_waiting, pauses }: QueueCondition): AttentionReason[] {
   const applies: Record<AttentionReason, boolean> = {

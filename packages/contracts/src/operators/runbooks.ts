@@ -1,6 +1,6 @@
 import type { AttentionReason } from './queue-attention.ts';
 
-/** Runbooks that do not depend on a queue, by what they are about. */
+/** Runbooks that do not depend on a queue, by topic. */
 export const runbookOf = {
   failing: 'endpoint-failing',
   dead: 'dead-events',
@@ -15,14 +15,14 @@ export const runbookOf = {
 const messageQueues = ['messages', 'fallbacks', 'receipts', 'inbound', 'reminders'];
 const workQueues = ['replays', 'handovers', 'audiences', 'duplicates', 'planning', 'steps', 'readings', 'clocks'];
 
-/** Returns the page in docs/runbooks for one reason for which a queue needs attention. */
+/** Returns the name of the page in docs/runbooks for a queue that needs attention for this reason. */
 export function runbookOfReason(reason: AttentionReason, queue: string): string {
   if (reason === 'dead') return runbookOf.dead;
-  // Deliveries fail at an endpoint, which is not why they are late.
+  // Deliveries fail because of an endpoint; the runbook for late deliveries is about other causes.
   return reason === 'failed' && queue === 'deliveries' ? runbookOf.failing : lateRunbookOf(queue);
 }
 
-/** Returns that of a queue that is late, by the rules of deploy/observe/alerts. */
+/** Returns the runbook for a late queue, the same as in deploy/observe/alerts. */
 function lateRunbookOf(queue: string): string {
   if (queue === 'outbox') return 'outbox-stuck';
   if (queue === 'deliveries') return 'deliveries-late';

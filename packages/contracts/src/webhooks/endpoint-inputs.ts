@@ -6,15 +6,15 @@ const events = z
   .array(eventFilter)
   .min(1)
   .max(100)
-  .meta({ description: 'Event kinds, families such as `order.*`, or `*` for all.' });
+  .meta({ description: 'Event kinds, families such as `order.*`, or `*` for all kinds, including later ones.' });
 const url = text(2_048, 1).meta({
   format: 'uri',
-  description: 'A public https URL; http is accepted only for address ranges that the operator has allowed.',
+  description: 'A public https URL; http and private addresses only in ranges that the operator allows.',
 });
-const description = text(500).meta({ description: 'Your own note of what the endpoint is for.' });
+const description = text(500).meta({ description: 'Your note about the endpoint.' });
 const active = z.boolean().meta({
   description:
-    'Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail.',
+    'Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped.',
 });
 
 export const EndpointInput = z.object({
@@ -27,12 +27,12 @@ export const EndpointInput = z.object({
 export const EndpointChange = z.object({
   url: url.optional(),
   description: clearable(description, '').meta({
-    description: 'Your own note of what the endpoint is for; null removes it.',
+    description: 'Your note about the endpoint; null removes it.',
   }),
   events: events.optional(),
   active: active.optional(),
   paused: z
     .boolean()
     .optional()
-    .meta({ description: 'Whether deliveries wait: they are created and stay pending, and none is tried.' }),
+    .meta({ description: 'Whether deliveries wait: they are created and stay pending, without any attempt.' }),
 });

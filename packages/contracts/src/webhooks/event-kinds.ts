@@ -10,7 +10,7 @@ import * as crmEvents from '../crm/events.ts';
 import * as messagingEvents from '../messaging/events.ts';
 import * as webhookEvents from './events.ts';
 
-/** Every event by its name, public and internal. */
+/** Every event by export name, public and internal. */
 export const eventsByName = {
   ...accountEvents,
   ...agentEvents,
@@ -29,7 +29,7 @@ const publicKinds = Object.values<unknown>(eventsByName)
   .toSorted();
 const families = [...new Set(publicKinds.map((kind) => `${kind.split('.', 1)[0]}.*`))];
 
-/** A kind of public event, as filters take it. */
+/** A kind of public event, for filters. */
 export const publicKind = z.enum(publicKinds, {
   error: (issue) =>
     `must be an event kind from GET /v1/events/kinds, such as order.declined, not ${shown(issue.input)}`,
@@ -41,7 +41,7 @@ export const eventFilter = z.enum(['*', ...families, ...publicKinds], {
     `must be an event kind such as order.declined, a family such as order.*, or *, not ${shown(issue.input)}`,
 });
 
-/** Kinds and families with commas between them, at least one. */
+/** One or more kinds and families, separated by commas. */
 export const eventFilters = z
   .string()
   .max(10_000)

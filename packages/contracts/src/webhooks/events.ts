@@ -5,26 +5,26 @@ import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
 
-/** An endpoint in an event. Processes of the release before publish it without `paused`. */
+/** An endpoint in an event. During a rolling update, processes of the previous release publish it without `paused`. */
 const EndpointOfEvent = Endpoint.extend({ paused: Endpoint.shape.paused.optional() }).meta({
   description: 'The endpoint that the event is about.',
 });
 
-/** Sent to one endpoint by the test operation, regardless of its filter. */
+/** Sent by the test operation to one endpoint, regardless of its filter. */
 export const webhookTest = publicEvent(
   'webhook.test',
   z.object({ webhook: EndpointOfEvent }),
-  'You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter.',
+  'You called POST /v1/webhooks/{endpoint_id}/test. Only that endpoint gets it, regardless of its filter.',
 );
 
-/** The platform switched an endpoint off: it responded with 410, or failed for five days. */
+/** The platform disabled an endpoint that responded with 410, or that only failed for five days. */
 export const webhookDisabled = publicEvent(
   'webhook.disabled',
   z.object({ webhook: EndpointOfEvent, previous }),
-  'The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints.',
+  'The platform disabled an endpoint: it responded with 410, or every delivery failed for five days. Your other endpoints get the event.',
 );
 
-/** Returns the deliveries of these events, oldest first; at most 100. */
+/** Returns the deliveries of at most 50 events, oldest first, at most 100. */
 export const findDeliveries = internalRequest(
   'findDeliveries',
   'webhooks',
@@ -36,7 +36,7 @@ export const findDeliveries = internalRequest(
         endpoint: z.guid(),
         event: z.string(),
         status: deliveryStatus,
-        at: z.iso.datetime().meta({ description: 'When the delivery was last tried, or created if it was not.' }),
+        at: z.iso.datetime().meta({ description: 'Time of the last attempt, or of creation if there was none.' }),
         response_status: z.int().nullable(),
       }),
     ),
@@ -56,20 +56,20 @@ const anyEndpoint = z.object({
   last_error: z.string().nullable(),
   last_error_at: z.iso.datetime().nullable(),
   last_error_trace_id: z.string().nullish(),
-  /** Deliveries that were given up in the last day, 1,000 where there are more; only where one account is asked for. */
+  /** Deliveries that failed for good in the last day, at most 1,000; only set if the request names an account. */
   failed_24h: z.number().nullish(),
 });
 export type AnyEndpoint = z.infer<typeof anyEndpoint>;
 
-/** Returns endpoints of all accounts, longest failing first, after the one named: null where that is not there. */
+/** Returns endpoints of all accounts, longest failing first, after the endpoint `after`; null if that endpoint does not exist. */
 export const listAllEndpoints = internalRequest(
   'listAllEndpoints',
   'webhooks',
   z.object({
     failing: z.boolean().optional(),
-    /** Only those that the platform switched off since then. */
+    /** Only endpoints that the platform disabled since this time. */
     disabled_since: z.iso.datetime().optional(),
-    /** Only those whose URL has this, in whatever case. */
+    /** Only endpoints whose URL contains this text, ignoring case. */
     url: z.string().optional(),
     account: z.guid().optional(),
     endpoint: z.guid().optional(),
@@ -93,7 +93,7 @@ const anyDelivery = z.object({
   trace_id: z.string().nullable(),
 });
 
-/** Returns an endpoint of any account with its last 50 deliveries, newest first; null where there is none. */
+/** Returns an endpoint of any account with its last 50 deliveries, newest first; null if it does not exist. */
 export const findAnyEndpoint = internalRequest(
   'findAnyEndpoint',
   'webhooks',
@@ -106,7 +106,7 @@ export const findAnyEndpoint = internalRequest(
     .nullable(),
 );
 
-/** Switches an endpoint of an account on again; `matched` is 0 where it was on. Null where there is none. */
+/** Enables an endpoint of the account; `matched` is 0 if it was enabled. Returns null if it does not exist. */
 export const enableAnyEndpoint = internalRequest(
   'enableAnyEndpoint',
   'webhooks',
@@ -114,7 +114,7 @@ export const enableAnyEndpoint = internalRequest(
   z.object({ matched: z.int(), disabled_reason: z.string().nullable() }).nullable(),
 );
 
-/** Begins a replay of what an endpoint of an account missed since a time, as its customer can; null where there is none. */
+/** Starts a replay of an endpoint's undelivered deliveries since a time. Returns null if the endpoint does not exist. */
 export const replayAnyEndpoint = internalRequest(
   'replayAnyEndpoint',
   'webhooks',

@@ -22,11 +22,11 @@ import {
 const operation = operationsOf('webhooks', null);
 const sequence = z
   .string()
-  .regex(/^\d{1,100}$/, 'must be the sequence of an event: a decimal integer of 0 or more, such as 5');
+  .regex(/^\d{1,100}$/, 'must be the sequence of an event: an integer of at least 0, such as 5');
 const afterSequence = sequence.optional().meta({
   description: 'Only events with a greater `sequence`.',
   example: 5,
-  // Clients have a number, as `sequence` is; digits beyond all numbers are taken too.
+  // Clients pass a number, like `sequence`. The API also accepts more digits than a number can hold.
   override: ({ jsonSchema }: { jsonSchema: object }) =>
     Object.assign(jsonSchema, { type: 'integer', minimum: 0, pattern: undefined }),
 });
@@ -39,7 +39,7 @@ export const createEndpoint = operation('createEndpoint', {
   scope: write,
   summary: 'Create a webhook endpoint',
   description:
-    'Its signing secret is shown only in this response. An account has at most 20 endpoints; one more is refused with 409 invalid_state.',
+    'Only this response contains the signing secret. An account has at most 20 endpoints; another one returns 409 `invalid_state`.',
   body: EndpointInput,
   status: 201,
   response: EndpointWithSecret,
@@ -52,7 +52,7 @@ export const listEndpoints = operation('listEndpoints', {
   path: '/v1/webhooks',
   scope: read,
   summary: 'List webhook endpoints',
-  description: 'Newest first, inactive and paused ones included, without their secrets.',
+  description: 'Newest first, including inactive and paused endpoints, without their secrets.',
   query: z.object(pageQuery),
   status: 200,
   response: pageOf(Endpoint),
@@ -64,7 +64,7 @@ export const getEndpoint = operation('getEndpoint', {
   path: '/v1/webhooks/{endpoint_id}',
   scope: read,
   summary: 'Retrieve a webhook endpoint',
-  description: 'Its secret is not shown again. `disabled_reason` says why the platform switched it off.',
+  description: 'Does not return the secret. `disabled_reason` says why the platform disabled the endpoint.',
   params: endpointPath,
   status: 200,
   response: Endpoint,
@@ -77,7 +77,7 @@ export const updateEndpoint = operation('updateEndpoint', {
   scope: write,
   summary: 'Update a webhook endpoint',
   description:
-    'Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.',
+    'Enabling an endpoint clears `disabled_reason`. While an endpoint is `paused`, deliveries are created and stay pending; when it resumes, they are sent oldest first. Disabling it fails its pending deliveries with the reason `endpoint_disabled`.',
   params: endpointPath,
   body: EndpointChange,
   status: 200,
@@ -90,7 +90,7 @@ export const deleteEndpoint = operation('deleteEndpoint', {
   path: '/v1/webhooks/{endpoint_id}',
   scope: write,
   summary: 'Delete a webhook endpoint',
-  description: 'Its pending deliveries fail with reason endpoint_deleted.',
+  description: 'Its pending deliveries fail with the reason `endpoint_deleted`.',
   params: endpointPath,
   status: 204,
   errors: ['not_found'],
@@ -102,16 +102,16 @@ export const rotateEndpointSecret = operation('rotateEndpointSecret', {
   scope: write,
   summary: 'Rotate the signing secret',
   description:
-    'Both secrets sign during the overlap. Earlier secrets whose overlap has not ended keep signing too, at most five in total. `overlap_seconds` 0 ends all former secrets immediately.',
+    'Both secrets sign deliveries during the overlap. Earlier secrets also sign until their own overlap ends, at most five secrets in total. With `overlap_seconds` 0, all former secrets end immediately.',
   params: endpointPath,
   body: z.object({
     overlap_seconds: z.int().min(0).max(604_800).default(86_400).meta({
-      description: 'How long the replaced secret signs beside the new one, in seconds.',
+      description: 'How long the replaced secret also signs, in seconds.',
     }),
   }),
   status: 200,
   response: z.object({
-    secret: z.string().meta({ description: 'The new secret, `whsec_` and base64, shown only in this response.' }),
+    secret: z.string().meta({ description: 'The new secret: `whsec_` and base64. Only this response contains it.' }),
   }),
   respondsWithSecret: true,
   errors: ['not_found'],
@@ -122,7 +122,7 @@ export const testEndpoint = operation('testEndpoint', {
   path: '/v1/webhooks/{endpoint_id}/test',
   scope: write,
   summary: 'Test a webhook endpoint',
-  description: 'Sends webhook.test to it, regardless of its filter.',
+  description: 'Sends `webhook.test` to the endpoint, regardless of its filter. A disabled endpoint skips it.',
   params: endpointPath,
   body: z.object({}),
   status: 202,
@@ -136,7 +136,7 @@ export const listDeliveries = operation('listDeliveries', {
   path: '/v1/webhooks/{endpoint_id}/deliveries',
   scope: read,
   summary: 'List webhook deliveries',
-  description: 'Newest first. Each has the event, what was sent, the response and the tries.',
+  description: 'Newest first. Each delivery has its payload, the last response and the last 100 attempts.',
   params: endpointPath,
   query: z.object({
     status: deliveryStatus.optional().meta({ description: 'Only deliveries with this status.' }),
@@ -154,7 +154,7 @@ export const getDelivery = operation('getDelivery', {
   scope: read,
   summary: 'Retrieve a webhook delivery',
   description:
-    'Shows what was sent, the latest response and the last 100 tries, for 30 days or as long as the installation keeps them.',
+    'Returns the payload, the last response and the last 100 attempts. A delivery is available for 30 days, unless the installation sets another retention.',
   params: deliveryPath,
   status: 200,
   response: Delivery,
@@ -166,7 +166,7 @@ export const redeliver = operation('redeliver', {
   path: '/v1/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver',
   scope: write,
   summary: 'Retry a webhook delivery',
-  description: 'Tries the delivery again, whatever its status.',
+  description: 'Sends a delivery of any status again, with a new retry schedule. 409 if the endpoint is disabled.',
   params: deliveryPath,
   body: z.object({}),
   status: 202,
@@ -180,13 +180,13 @@ export const replayDeliveries = operation('replayDeliveries', {
   scope: write,
   summary: 'Replay webhook deliveries',
   description:
-    'Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays.',
+    'Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays; another one returns 409 `invalid_state`, and so does a disabled endpoint.',
   params: endpointPath,
   body: z.object({
     since: instant.meta({ description: 'Start of the period in which the deliveries were created; in the past.' }),
-    until: instant.optional().meta({ description: 'End of the period, exclusive; default: now.' }),
+    until: instant.optional().meta({ description: 'End of the period, exclusive. Default: now.' }),
     status: z.enum(['failed', 'all']).default('failed').meta({
-      description: 'failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery.',
+      description: '`failed`: deliveries that failed, were skipped, or wait for a retry. `all`: every delivery.',
     }),
   }),
   status: 202,
@@ -199,7 +199,7 @@ export const getReplay = operation('getReplay', {
   path: '/v1/webhooks/{endpoint_id}/replays/{replay_id}',
   scope: read,
   summary: 'Retrieve a replay',
-  description: "Returns a replay's status and progress.",
+  description: "Returns a replay's status and progress, for as long as deliveries are available.",
   params: replayPath,
   status: 200,
   response: Replay,
@@ -212,7 +212,7 @@ export const listEvents = operation('listEvents', {
   scope: read,
   summary: 'List events',
   description:
-    "The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.",
+    "The account's events of the last 30 days, unless the installation sets another retention. Newest first, with `sequence`. With `after_sequence`, events with a greater number, in ascending order: pass `next` as `after_sequence` to get the following page. `after_sequence` and `starting_after` exclude each other.",
   query: z.object({
     type: publicKind.optional().meta({ description: 'Only events of this kind.' }),
     after_sequence: afterSequence,
@@ -229,15 +229,15 @@ export const streamEvents = operation('streamEvents', {
   scope: read,
   summary: 'Stream events',
   description:
-    "Server-Sent Events: `id` is the event's `sequence`, `event` its kind, `data` the envelope as it is sent. Begins with the next event, or after `Last-Event-ID` or `after_sequence`, of the last 30 days. A comment comes every 15 s. A key may have 5 streams, an account 100: one more is refused with 429 rate_limited. A reader that is more than 1 MiB behind is cut off, and resumes with `Last-Event-ID`, as every EventSource does by itself.",
+    "Server-Sent Events: `id` is the event's `sequence`, `event` its kind, and `data` its envelope. The stream starts with the next event, or after `Last-Event-ID` or `after_sequence`, within the last 30 days. The platform sends a comment every 15 s. A key may have 5 streams, and an account with its sandbox 100 at each gateway; another stream returns 429 `rate_limited`. The platform closes a stream whose reader takes nothing for 10 s. Resume with `Last-Event-ID`, which every EventSource sends automatically.",
   headers: z.object({
     'Last-Event-ID': sequence.optional().meta({
-      description: 'The last `id` that was received; used instead of `after_sequence`.',
+      description: 'The last `id` that you received. Takes precedence over `after_sequence`.',
     }),
   }),
   query: z.object({
     types: eventFilters.optional().meta({
-      description: 'Event kinds, families such as `order.*`, or `*`, with commas between them. Default: all.',
+      description: 'Event kinds, families such as `order.*`, or `*`, separated by commas. Default: all kinds.',
       example: 'order.created,contact.*',
     }),
     after_sequence: afterSequence,
@@ -253,12 +253,12 @@ export const triggerEvent = operation('triggerEvent', {
   scope: write,
   summary: 'Trigger an example event',
   description:
-    "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.",
+    "Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. Nothing else in the sandbox changes: resources in the event do not exist, unless `data` names existing ones. Needs a test key; a live key gets 404.",
   body: z.object({
-    type: publicKind.meta({ description: 'Kind of the event whose example is sent.' }),
+    type: publicKind.meta({ description: 'Kind of the event to send.' }),
     data: z.record(z.string(), z.unknown()).optional().meta({
       description:
-        "The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has.",
+        "Values that replace those in the example's `data`. In a resource, only the given fields are replaced. The result must match the schema of the kind.",
     }),
   }),
   status: 202,
@@ -271,17 +271,17 @@ export const listEventKinds = operation('listEventKinds', {
   path: '/v1/events/kinds',
   scope: read,
   summary: 'List event kinds',
-  description: 'Returns every kind with the JSON Schema of its envelope.',
+  description: 'Returns every event kind with the JSON Schema of its envelope.',
   status: 200,
   response: z.object({
     data: z
       .array(
         z
           .object({
-            kind: z.string().meta({ description: '`type` of its events, such as `order.created`.' }),
+            kind: z.string().meta({ description: 'The `type` of its events, such as `order.created`.' }),
             schema: z
               .record(z.string(), z.unknown())
-              .meta({ description: 'JSON Schema of the whole event, as it is sent.' }),
+              .meta({ description: 'JSON Schema of the whole event in a webhook.' }),
           })
           .meta({ id: 'DescribedEventKind', description: 'A kind of event.' }),
       )
@@ -295,7 +295,7 @@ export const getEvent = operation('getEvent', {
   path: '/v1/events/{event_id}',
   scope: read,
   summary: 'Retrieve an event',
-  description: 'Returns the event as it is sent, with its `sequence`.',
+  description: 'Returns the event as in a webhook, with its `sequence`, for as long as `GET /v1/events` lists it.',
   params: eventPath,
   status: 200,
   response: RecordedEvent,

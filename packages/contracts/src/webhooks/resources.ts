@@ -4,63 +4,63 @@ import { timestamp, uuid } from '../core/fields.ts';
 
 export const Endpoint = z
   .object({
-    id: z.guid().meta({ description: 'Names the endpoint in paths.' }),
-    url: z.string().meta({ description: 'URL to which events are sent by POST.' }),
-    description: z.string().meta({ description: 'Your own note of what the endpoint is for; may be empty.' }),
+    id: z.guid().meta({ description: 'Id of the endpoint.' }),
+    url: z.string().meta({ description: 'URL that receives events by POST.' }),
+    description: z.string().meta({ description: 'Your note about the endpoint; may be empty.' }),
     events: z
       .array(z.string())
-      .meta({ description: 'Kinds of events that it gets, families such as `order.*`, or `*` for all.' }),
+      .meta({ description: 'Event kinds that the endpoint receives, families such as `order.*`, or `*` for all.' }),
     active: z.boolean().meta({
-      description: 'Whether events are sent to it; while it is switched off, deliveries are skipped.',
+      description: 'Whether the endpoint receives events; while it is disabled, new deliveries are skipped.',
     }),
     disabled_reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why the platform switched the endpoint off, as a sentence; null if it did not.' }),
+      .meta({ description: 'Why the platform disabled the endpoint, as a sentence; null if it did not.' }),
     paused: z
       .boolean()
-      .meta({ description: 'Whether deliveries wait: they are created and stay pending, and none is tried.' }),
+      .meta({ description: 'Whether deliveries wait: they are created and stay pending, without any attempt.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: 'WebhookEndpoint', description: 'A URL of yours to which events are sent.' });
+  .meta({ id: 'WebhookEndpoint', description: 'A URL of yours that receives events.' });
 export type Endpoint = z.infer<typeof Endpoint>;
 
 export const EndpointWithSecret = Endpoint.extend({
   secret: z
     .string()
-    .meta({ description: 'Secret that signs deliveries (Standard Webhooks), shown only in this response.' }),
+    .meta({ description: 'Secret that signs deliveries as in Standard Webhooks; only this response contains it.' }),
 }).meta({ id: 'WebhookEndpointWithSecret', description: 'A new endpoint with its signing secret.' });
 
 export const deliveryStatus = z.enum(['pending', 'delivered', 'failed', 'skipped']).meta({
   description:
-    '`pending`: it waits for its next try. `delivered`: a try got 2xx. `failed`: given up. `skipped`: the endpoint was switched off.',
+    '`pending`: waits for its next attempt. `delivered`: an attempt got 2xx. `failed`: no more attempts follow. `skipped`: the endpoint was disabled.',
 });
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 export const tryError = z.enum(['timeout', 'dns', 'tls', 'refused', 'blocked', 'too_large', 'http']).meta({
   description:
-    '`timeout`: no whole response in time, 15 s. `blocked`: a private address. `too_large`: over 64 KiB. `http`: a broken connection.',
+    '`timeout`: no complete response within 15 s. `dns`: the name did not resolve. `tls`: the TLS handshake failed. `refused`: the connection was refused, or the host was unreachable. `blocked`: the address is not public. `too_large`: the response exceeds 64 KiB. `http`: the connection broke, or the response was no valid HTTP.',
 });
 
 export const deliveryReason = z.enum(['exhausted', 'endpoint_disabled', 'endpoint_deleted']).meta({
-  description: '`exhausted`: the last try of the schedule failed. Otherwise the endpoint was switched off or deleted.',
+  description: '`exhausted`: the last scheduled attempt failed. Otherwise the endpoint was disabled or deleted.',
 });
 
 export const DeliveryTry = z
   .object({
-    number: z.int().meta({ description: 'Counts up from 1, on after a redelivery or a replay.' }),
-    at: timestamp.meta({ description: 'When the try began.' }),
-    status: z.int().nullable().meta({ description: 'HTTP status of the response; null if none came.' }),
+    number: z.int().meta({ description: 'Counts from 1; redeliveries and replays continue the count.' }),
+    at: timestamp.meta({ description: 'When the attempt began.' }),
+    status: z.int().nullable().meta({ description: 'HTTP status of the response; null if there was none.' }),
     error: tryError.nullable().meta({
-      description: 'Why there was no whole response; null if there was one, whatever its status.',
+      description: 'Why there was no complete response; null if there was one, whatever its status.',
     }),
-    duration_ms: z.int().meta({ description: 'Milliseconds from the call to the last byte of the response.' }),
+    duration_ms: z.int().meta({ description: 'Milliseconds from the start to the last byte of the response.' }),
     trigger: z.enum(['scheduled', 'manual']).meta({
-      description: '`manual`: the first try after a redelivery or a replay. `scheduled`: any other.',
+      description: '`manual`: the first attempt after a redelivery or a replay. `scheduled`: any other attempt.',
     }),
   })
-  .meta({ id: 'DeliveryTry', description: 'A POST to the endpoint.' });
+  .meta({ id: 'DeliveryTry', description: 'One attempt: a POST to the endpoint.' });
 export type DeliveryTry = z.infer<typeof DeliveryTry>;
 
 export const AnyEnvelope = z
@@ -71,28 +71,27 @@ export const AnyEnvelope = z
     account: eventEnvelope.shape.account,
     mode: eventEnvelope.shape.mode,
     data: z.record(z.string(), z.unknown()).meta({
-      description:
-        'The resource under its name, such as `order`, as it is after the change, and what else the kind has.',
+      description: 'The resource after the change, under its name, such as `order`, and other fields of the kind.',
     }),
   })
-  .meta({ id: 'Event', description: 'An event, as webhooks send it.' });
+  .meta({ id: 'Event', description: 'An event as in a webhook.' });
 
 export const RecordedEvent = AnyEnvelope.extend({
   sequence: z.int().meta({
     description:
-      "The event's number in its account: from 1, without gaps, in the order in which the platform recorded events.",
+      "The event's number in its account: from 1, without gaps, in the order in which the platform recorded the events.",
   }),
-}).meta({ id: 'RecordedEvent', description: 'An event with its number.' });
+}).meta({ id: 'RecordedEvent', description: 'An event with its `sequence`.' });
 export type RecordedEvent = z.infer<typeof RecordedEvent>;
 
 export const Delivery = z
   .object({
-    id: z.guid().meta({ description: 'Names the delivery in paths.' }),
+    id: z.guid().meta({ description: 'Id of the delivery.' }),
     event: z.string().meta({ description: 'Kind of the event.' }),
-    event_id: z.guid().meta({ description: 'Id of the event, which the header `webhook-id` has.' }),
+    event_id: z.guid().meta({ description: 'Id of the event, the same as in the header `webhook-id`.' }),
     status: deliveryStatus,
     reason: deliveryReason.nullable().meta({ description: 'Why the delivery failed or was skipped; otherwise null.' }),
-    url: z.string().meta({ description: "URL of the latest try; before the first, the endpoint's." }),
+    url: z.string().meta({ description: "URL of the last attempt; before the first attempt, the endpoint's URL." }),
     payload: AnyEnvelope,
     response: z
       .object({
@@ -100,26 +99,26 @@ export const Delivery = z
         body: z.string().meta({ description: 'First 2 KiB of the body.' }),
         duration_ms: DeliveryTry.shape.duration_ms,
       })
-      .meta({ id: 'DeliveryResponse', description: 'A response of the endpoint.' })
+      .meta({ id: 'DeliveryResponse', description: 'A response from the endpoint.' })
       .nullable()
-      .meta({ description: 'The latest response; null if there was none.' }),
-    tries: z.array(DeliveryTry).meta({ description: 'The last 100 tries, oldest first.' }),
-    next_try_at: timestamp.nullable().meta({ description: 'When it is due to be tried; null unless pending.' }),
+      .meta({ description: 'The last response; null if there was none.' }),
+    tries: z.array(DeliveryTry).meta({ description: 'The last 100 attempts, oldest first.' }),
+    next_try_at: timestamp.nullable().meta({ description: 'When the next attempt is due; null unless `pending`.' }),
     created_at: timestamp,
   })
-  .meta({ id: 'Delivery', description: 'The sending of an event to an endpoint, with its tries.' });
+  .meta({ id: 'Delivery', description: 'The delivery of an event to an endpoint, with its attempts.' });
 export type Delivery = z.infer<typeof Delivery>;
 
 export const Replay = z
   .object({
-    id: z.guid().meta({ description: 'Names the replay in paths.' }),
+    id: z.guid().meta({ description: 'Id of the replay.' }),
     status: z
       .enum(['running', 'completed', 'failed'])
-      .meta({ description: '`failed`: the endpoint was switched off before the end.' }),
-    matched: z.int().meta({ description: 'Number of deliveries of the period when the replay was requested.' }),
-    done: z.int().meta({ description: 'How many of them are on their way or sent again; `matched` once completed.' }),
+      .meta({ description: '`failed`: the endpoint was disabled or deleted before the replay completed.' }),
+    matched: z.int().meta({ description: 'Number of matching deliveries when the replay was requested.' }),
+    done: z.int().meta({ description: 'How many of them were scheduled again; equals `matched` once completed.' }),
   })
-  .meta({ id: 'Replay', description: "The repeated sending of an endpoint's deliveries of a period." });
+  .meta({ id: 'Replay', description: "A replay of an endpoint's deliveries of a period." });
 
 export const endpointPath = z.object({
   endpoint_id: uuid.meta({ description: 'Id of a webhook endpoint.', param: { id: 'EndpointId' } }),
@@ -131,5 +130,5 @@ export const replayPath = endpointPath.extend({
   replay_id: uuid.meta({ description: 'Id of a replay of the endpoint.' }),
 });
 export const eventPath = z.object({
-  event_id: uuid.meta({ description: 'Id of an event, which the header `webhook-id` has.' }),
+  event_id: uuid.meta({ description: 'Id of an event, as in the header `webhook-id`.' }),
 });
