@@ -3,59 +3,59 @@ import { clearable, integerId, maxIntegerId, text, timestamp } from '../core/fie
 
 export const agentStatus = z.enum(['draft', 'live', 'paused', 'archived']).meta({
   description:
-    '`draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live.',
+    '`draft`: it has never been live. `live`: it makes plans. `paused`: it makes no new plans. `archived`: it was deleted after it had been live.',
 });
 export type AgentStatus = z.infer<typeof agentStatus>;
 
-/** Actions of a step; an agent uses those switched on for it. */
+/** Actions of a step. An agent uses only the actions in its `actions`. */
 export const agentAction = z.enum(['send_message', 'add_note', 'follow_up', 'move_stage']).meta({
   description:
-    '`send_message` to the contact; `add_note` to the deal; `follow_up`: plan again later; `move_stage` of the deal.',
+    '`send_message` sends a message to the contact. `add_note` adds a note to the deal. `follow_up` makes another plan later. `move_stage` moves the deal.',
 });
 export type AgentAction = z.infer<typeof agentAction>;
 
 export const approvalMode = z.enum(['plan', 'step', 'none']).meta({
   description:
-    '`plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.',
+    '`plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval.',
 });
 export type ApprovalMode = z.infer<typeof approvalMode>;
 
-const name = text(120, 1).meta({ description: 'Shown in plans, and part of every prompt.' });
+const name = text(120, 1).meta({ description: 'Name of the agent, shown in plans and part of every prompt.' });
 const role = text(500, 1).meta({
-  description: 'Who the agent is to customers and what it should do; part of every prompt.',
+  description: 'Who the agent is to customers and what it does; part of every prompt.',
 });
-const model = text(200).meta({ description: "The AI provider's name of a model, such as `gpt-5-mini`." });
+const model = text(200).meta({ description: "The AI provider's name for a model, such as `gpt-5-mini`." });
 const dailyLimit = z.int().min(1).nullable().meta({
   description:
-    "Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.",
+    "Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit.",
 });
 const approvalTimeout = z
   .int()
   .min(5)
   .max(2_592_000)
-  .meta({ description: 'Seconds, counted from when the plan was made, after which it expires if undecided.' });
+  .meta({ description: 'Seconds from the making of a plan until it expires if nobody has decided.' });
 const pipelines = z.array(integerId).max(100).meta({
   description:
-    'Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request.',
+    'Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request.',
 });
 const actions = z
   .array(agentAction)
   .max(agentAction.options.length)
-  .meta({ description: 'Actions that its plans may have.' });
+  .meta({ description: 'Actions that plans of the agent can contain.' });
 const collections = z
   .array(integerId)
   .max(100)
-  .meta({ description: 'Ids of the knowledge collections that it uses; empty: all.' });
+  .meta({ description: 'Ids of the knowledge collections that the agent uses; empty: all.' });
 
 export const Agent = z
   .object({
-    id: integerId.meta({ description: 'Names the agent in paths and filters.' }),
+    id: integerId.meta({ description: 'Id of the agent in paths and filters.' }),
     name: z.string().meta({ description: name.description }),
     role: z.string().meta({ description: role.description }),
     status: agentStatus,
     model: z
       .string()
-      .meta({ description: "The agent's own model, or the one in the settings; empty if neither is set." }),
+      .meta({ description: "The agent's own model, or the model in the settings; empty if neither is set." }),
     daily_limit: z.int().nullable().meta({ description: dailyLimit.description }),
     approval_mode: approvalMode,
     approval_timeout_seconds: z.int().meta({ description: approvalTimeout.description }),
@@ -74,7 +74,7 @@ export type Agent = z.infer<typeof Agent>;
 export const AgentInput = z.object({
   name,
   role,
-  model: model.default('').meta({ description: 'Model of its own; empty: the one in the settings.' }),
+  model: model.default('').meta({ description: "The agent's own model; empty: the model in the settings." }),
   daily_limit: dailyLimit.default(null),
   approval_mode: approvalMode.default('plan'),
   approval_timeout_seconds: approvalTimeout.default(259_200),
@@ -92,13 +92,13 @@ export const AgentChange = z.object({
   approval_mode: approvalMode.optional(),
   approval_timeout_seconds: approvalTimeout.optional(),
   pipelines: clearable(pipelines, []).meta({
-    description: 'Ids of the pipelines that it plans for, replaced whole; null: none.',
+    description: 'Ids of the pipelines that the agent plans for. Replaces the whole list; null: none.',
   }),
   actions: clearable(actions, [...agentAction.options]).meta({
-    description: 'Actions that its plans may have, replaced whole; null: all.',
+    description: 'Actions that plans of the agent can contain. Replaces the whole list; null: all.',
   }),
   collections: clearable(collections, []).meta({
-    description: 'Ids of the knowledge collections that it uses, replaced whole; null or empty: all.',
+    description: 'Ids of the knowledge collections that the agent uses. Replaces the whole list; null or empty: all.',
   }),
 });
 
@@ -106,14 +106,14 @@ export const agentPath = z.object({
   agent_id: integerId.meta({ description: 'Id of an agent.', param: { id: 'AgentId' } }),
 });
 
-/** An agent as other resources show it. */
+/** An agent in other resources. */
 export const AgentSummary = z
   .object({ id: Agent.shape.id, name: Agent.shape.name, role: Agent.shape.role })
   .meta({ id: 'AgentSummary', description: 'The agent, with its current name and role.' });
 export type AgentSummary = z.infer<typeof AgentSummary>;
 
 export const aiProvider = z.enum(['openai_compatible']).meta({
-  description: 'Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does.',
+  description: 'Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI.',
 });
 const apiKey = text(500).regex(/^[\x21-\x7e]*$/, { error: 'must be printable ASCII without spaces' });
 const tokens = z.int().min(1);
@@ -123,7 +123,7 @@ const Price = z
     prompt: price.meta({ description: 'USD per million tokens of prompts.' }),
     completion: price.meta({ description: 'USD per million tokens of completions.' }),
   })
-  .meta({ id: 'ModelPrice', description: 'What a model costs at the AI provider.' });
+  .meta({ id: 'ModelPrice', description: 'Price of a model at the AI provider.' });
 const baseUrl = text(2_048);
 const pipelineKey = z
   .string()
@@ -135,20 +135,19 @@ export const AgentSettings = z
   .object({
     provider: aiProvider,
     base_url: z.string().meta({
-      description:
-        'Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none.',
+      description: 'Base URL of the AI provider; empty until it is set. Without it, plans fail, except in a sandbox.',
     }),
     api_key_set: z.boolean().meta({ description: 'Whether an API key is stored; the key is never returned.' }),
     model: z.string().meta({
-      description: 'Model of agents that have none of their own; empty: none, and their plans fail.',
+      description: 'Model of agents without their own model. If it is empty, their plans fail.',
     }),
     daily_budget: z.int().nullable().meta({
       description:
-        "Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.",
+        "Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget.",
     }),
     pipeline_budgets: z
       .record(z.string(), z.int())
-      .meta({ description: 'Maximum AI tokens per day, by pipeline id; other pipelines have no budget.' }),
+      .meta({ description: 'Maximum AI tokens per day, by pipeline id. Other pipelines have no budget.' }),
     prices: z.record(z.string(), Price).meta({ description: 'USD per million tokens, by model.' }),
   })
   .meta({ id: 'AgentSettings', description: 'AI provider, budgets and prices of the account.' });
@@ -158,19 +157,19 @@ export const AgentSettingsChange = z.object({
   provider: aiProvider.optional(),
   base_url: clearable(baseUrl, '').meta({
     description:
-      'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given.',
+      'Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. A different origin (scheme, host or port), or none, removes the API key unless the request gives a new one.',
   }),
   api_key: clearable(apiKey, '').meta({ description: 'Write-only; null or an empty string removes it.' }),
   model: clearable(model, '').meta({
-    description: 'Model of agents that have none of their own; null or an empty string removes it.',
+    description: 'Model of agents without their own model; null or an empty string removes it.',
   }),
   daily_budget: tokens.nullable().optional().meta({ description: AgentSettings.shape.daily_budget.description }),
   pipeline_budgets: z.record(pipelineKey, tokens.nullable()).nullable().optional().meta({
     description:
-      'Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
+      'Maximum AI tokens per day, by pipeline id; at most 1,000 entries. The object merges by key; null removes a key, or all keys.',
   }),
   prices: z.record(modelKey, Price.nullable()).nullable().optional().meta({
     description:
-      'Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them.',
+      'Prices, by name of the model; at most 1,000 entries. The object merges by key; null removes a key, or all keys.',
   }),
 });

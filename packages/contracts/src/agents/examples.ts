@@ -129,7 +129,7 @@ const plan: Plan = {
   story_id: null,
 };
 
-/** The plan in another status, with its one step in the status that goes with it. */
+/** Returns the plan in another status, with its step in the matching status. */
 const inStatus = (status: Plan['status'], stepStatus: PlanStep['status'], more: Partial<Plan> = {}): Plan => ({
   ...plan,
   status,

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { clearable, integerId, text, timestamp, uuid } from '../core/fields.ts';
 
 export const sourceKind = z.enum(['article', 'faq', 'file', 'website']).meta({
-  description: 'What the source is: an `article`, an `faq` (one question and its answer), a `file` or a `website`.',
+  description: 'Kind of source: an `article`, an `faq` (one question and its answer), a `file` or a `website`.',
 });
 export type SourceKind = z.infer<typeof sourceKind>;
 
 export const sourceStatus = z.enum(['processing', 'ready', 'failed']).meta({
   description:
-    '`processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile.',
+    '`processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read.',
 });
 export type SourceStatus = z.infer<typeof sourceStatus>;
 
 export const fileType = z
   .enum(['pdf', 'docx', 'txt', 'md', 'csv', 'html'])
-  .meta({ description: "Detected from the file's content; among plain texts, from its name." });
+  .meta({ description: 'Type of the file, detected from its content; for plain text, from its name.' });
 export type FileType = z.infer<typeof fileType>;
 
 export const crawl = z.enum(['page', 'sitemap']).meta({
-  description: "A note of where the list of pages came from: one page, or the site's sitemap. It changes nothing.",
+  description: "A note on the origin of the list of pages: one page, or the site's sitemap. It has no effect.",
 });
 export const refresh = z.enum(['never', 'daily', 'weekly']).meta({
-  description: 'How often the website is read again on its own; only pages that have changed are.',
+  description: 'How often the website is read again automatically. Only changed pages are read.',
 });
 export type Refresh = z.infer<typeof refresh>;
 
@@ -33,33 +33,33 @@ const alternates = z.array(text(200, 1)).max(20).meta({ description: 'FAQ: other
 const url = text(2_048, 1);
 const pages = z.array(url).min(1).max(50);
 
-const collectionId = integerId.meta({ description: 'Id of a collection; default: the collection General.' });
-const active = z.boolean().meta({ description: 'Whether agents use it, and searches find it.' });
+const collectionId = integerId.meta({ description: 'Id of the collection; default: General.' });
+const active = z.boolean().meta({ description: 'Whether agents use the source and searches find it.' });
 
 export const Collection = z
   .object({
-    id: integerId.meta({ description: 'Names the collection in paths, in filters and in `collections` of agents.' }),
+    id: integerId.meta({ description: 'Id of the collection in paths, in filters and in `collections` of agents.' }),
     name: z.string().meta({ description: 'Unique in the account, ignoring case. The first collection is General.' }),
   })
-  .meta({ id: 'KnowledgeCollection', description: 'A group of knowledge sources, to which agents can be limited.' });
+  .meta({ id: 'KnowledgeCollection', description: 'A group of knowledge sources. Agents can be limited to it.' });
 export type Collection = z.infer<typeof Collection>;
 export const CollectionInput = z.object({
-  name: text(120, 1).meta({ description: 'Unique in the account, ignoring case; spaces around it are removed.' }),
+  name: text(120, 1).meta({ description: 'Unique in the account, ignoring case. Spaces around it are removed.' }),
 });
 
 const common = {
-  id: z.guid().meta({ description: 'Names the source in paths, and in passages that a search finds.' }),
+  id: z.guid().meta({ description: 'Id of the source in paths and in search results.' }),
   title: z.string().meta({
-    description: "An article's or a file's title, an FAQ's question, a website's address without the scheme.",
+    description: 'Title of an article or file, question of an FAQ, or address of a website without the scheme.',
   }),
   collection: Collection,
   status: sourceStatus,
   error: z
     .string()
-    .meta({ description: 'Why it failed, or why a ready source could not be read again; empty otherwise.' }),
+    .meta({ description: 'Why the source failed, or why a ready source could not be read again; otherwise empty.' }),
   active,
   updated_at: timestamp.meta({
-    description: 'When it was last changed, refreshed on request, or read with a new result.',
+    description: 'When the source was last changed, refreshed by a request, or read with a new result.',
   }),
 };
 
@@ -68,14 +68,14 @@ export const KnowledgeSource = z
     z
       .object({
         ...common,
-        kind: z.literal('article').meta({ description: 'The source is a text of yours.' }),
+        kind: z.literal('article').meta({ description: 'The source is a text.' }),
         body: z.string().meta({ description: 'Markdown; its headings split it into passages.' }),
       })
-      .meta({ id: 'ArticleSource', description: 'A text that is split into passages by its headings.' }),
+      .meta({ id: 'ArticleSource', description: 'A text. Its headings split it into passages.' }),
     z
       .object({
         ...common,
-        kind: z.literal('faq').meta({ description: 'The source is a question, in `title`, with its answer.' }),
+        kind: z.literal('faq').meta({ description: 'The source is a question (`title`) with its answer (`body`).' }),
         body: z.string().meta({ description: 'The answer.' }),
         alternates: z.array(z.string()).meta({ description: 'Other ways to ask the question.' }),
         answer_exactly: z
@@ -86,7 +86,7 @@ export const KnowledgeSource = z
     z
       .object({
         ...common,
-        kind: z.literal('file').meta({ description: 'The source is a file, from `POST /v1/agents/knowledge/files`.' }),
+        kind: z.literal('file').meta({ description: 'The source is a file from `POST /v1/agents/knowledge/files`.' }),
         file_type: fileType,
         size_bytes: z.int().meta({ description: 'Size of the file, in bytes.' }),
       })
@@ -94,41 +94,41 @@ export const KnowledgeSource = z
     z
       .object({
         ...common,
-        kind: z.literal('website').meta({ description: 'The source is one or more pages of a website.' }),
-        url: z.string().meta({ description: 'URL of the website, as it was given.' }),
+        kind: z.literal('website').meta({ description: 'The source consists of pages of a website.' }),
+        url: z.string().meta({ description: 'URL of the website, as given.' }),
         refresh,
         crawl,
-        pages: z.int().meta({ description: 'Number of pages that are read, 50 at most.' }),
+        pages: z.int().meta({ description: 'Number of pages that are read, at most 50.' }),
       })
-      .meta({ id: 'WebsiteSource', description: 'Pages of a website, read as its robots.txt allows.' }),
+      .meta({ id: 'WebsiteSource', description: 'Pages of a website, as far as its robots.txt allows.' }),
   ])
-  .meta({ id: 'KnowledgeSource', description: 'Something that agents know: its fields depend on its `kind`.' });
+  .meta({ id: 'KnowledgeSource', description: 'Something that agents know. Its fields depend on its `kind`.' });
 export type KnowledgeSource = z.infer<typeof KnowledgeSource>;
 
-/** An article has a title and a body, an FAQ has its question and FAQ answer in them; a website has a url. */
+/** An article has a title and a body; an FAQ has its question and answer in them. A website has a url. */
 export const SourceInput = z
   .object({
     kind: z
       .enum(['article', 'faq', 'website'], {
-        error: 'must be article, faq or website; files are uploaded to POST /v1/agents/knowledge/files',
+        error: 'must be article, faq or website; upload files to POST /v1/agents/knowledge/files',
       })
-      .meta({ description: 'Decides which other fields count: those of other kinds are ignored.' }),
+      .meta({ description: 'Kind of the source. Fields of other kinds are ignored.' }),
     collection: collectionId.optional(),
     active: active.default(true),
     title: title.optional().meta({ description: 'Article, FAQ: required; unique within its kind, ignoring case.' }),
     body: body.optional().meta({
       description:
-        'Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters.',
+        'Article: Markdown, required; its headings split it into passages. FAQ: the answer, required, at most 2,000 characters.',
     }),
     alternates: alternates.optional(),
     answer_exactly: z.boolean().optional().meta({
       description: 'FAQ: whether agents send the answer word for word when the question matches; default: false.',
     }),
-    url: url.optional().meta({ description: 'Website: required. A public URL; each website can be added once.' }),
+    url: url.optional().meta({ description: 'Website: a public URL, required. Each website can be added once.' }),
     pages: pages.optional().meta({ description: 'Website: pages of the same site to read; default: only `url`.' }),
     crawl: crawl.optional().meta({
       description:
-        "Website: a note of where the list of pages came from, one page (the default) or the site's sitemap. It changes nothing.",
+        "Website: a note on the origin of the list of pages, one page (the default) or the site's sitemap. It has no effect.",
     }),
     refresh: refresh.optional().meta({ description: 'Website: how often it is read again; default: never.' }),
   })
@@ -159,18 +159,18 @@ export const SourceChange = z.object({
     description: "Article, FAQ, file: its title, or the FAQ's question. The source is read again.",
   }),
   body: body.optional().meta({
-    description: 'Article: Markdown. FAQ: the answer, up to 2,000 characters. The source is read again.',
+    description: 'Article: Markdown. FAQ: the answer, at most 2,000 characters. The source is read again.',
   }),
   alternates: clearable(alternates, []).meta({
-    description: 'FAQ: other ways to ask the question, replaced whole; null: none. The source is read again.',
+    description: 'FAQ: other ways to ask the question. Replaces the whole list; null: none. The source is read again.',
   }),
   answer_exactly: z.boolean().optional().meta({
     description: 'FAQ: whether agents send the answer word for word when the question matches.',
   }),
   pages: pages.optional().meta({
-    description: 'Website: pages of the same site to read, replaced whole. The source is read again.',
+    description: 'Website: pages of the same site to read. Replaces the whole list. The source is read again.',
   }),
-  refresh: refresh.optional().meta({ description: 'Website: how often it is read again on its own.' }),
+  refresh: refresh.optional().meta({ description: 'Website: how often it is read again automatically.' }),
 });
 
 /** Maximum size of a file, in bytes. */
@@ -178,16 +178,16 @@ export const maxFileBytes = 20 * 1_048_576;
 
 export const FileInput = z.object({
   file: z.file().meta({
-    description: 'A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.',
+    description: 'A pdf, docx, txt, md, csv or html file of at most 20 MiB. Its type is detected from the content.',
   }),
-  title: title.optional().meta({ description: "Default: the file's name." }),
+  title: title.optional().meta({ description: "Title of the source; default: the file's name." }),
   collection: collectionId.optional(),
   active: active.default(true),
 });
 
 export const SearchInput = z.object({
   query: text(500, 1).meta({
-    description: "What to look for: words or a question, in any case. Word forms match in the account's language.",
+    description: "Words or a question to search for, ignoring case. Word forms match in the account's language.",
   }),
   collection: integerId.optional().meta({ description: 'Id of the only collection to search; default: all.' }),
   limit: z.int().min(1).max(20).default(10).meta({ description: 'Maximum number of passages.' }),
@@ -195,14 +195,14 @@ export const SearchInput = z.object({
 
 export const SearchResult = z
   .object({
-    text: z.string().meta({ description: 'The passage; of an FAQ, its answer.' }),
-    score: z.number().meta({ description: 'Higher is better; comparable only within one response.' }),
-    heading_path: z.array(z.string()).meta({ description: 'The headings above the passage, outermost first.' }),
+    text: z.string().meta({ description: 'Text of the passage; for an FAQ, its answer.' }),
+    score: z.number().meta({ description: 'Relevance; higher is better. Compare it only within one response.' }),
+    heading_path: z.array(z.string()).meta({ description: 'Headings above the passage, outermost first.' }),
     source: z
       .object({ id: common.id, kind: sourceKind, title: common.title })
-      .meta({ description: 'The source that has the passage.' }),
+      .meta({ description: 'The source of the passage.' }),
   })
-  .meta({ id: 'KnowledgePassage', description: 'A piece of a source, as agents get it.' });
+  .meta({ id: 'KnowledgePassage', description: 'A part of a source, as agents receive it.' });
 export type SearchResult = z.infer<typeof SearchResult>;
 
 export const sourcePath = z.object({

@@ -7,13 +7,13 @@ export const planStatus = z
   .enum(['awaiting_approval', 'running', 'completed', 'rejected', 'expired', 'cancelled', 'failed'])
   .meta({
     description:
-      '`running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time.',
+      '`running`: the steps run; without steps, the agent is still making the plan. `expired`: nobody decided in time.',
   });
 export type PlanStatus = z.infer<typeof planStatus>;
 
 export const planTrigger = z.enum(['inbound_message', 'follow_up', 'manual']).meta({
   description:
-    '`inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`.',
+    'What started the plan. `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`.',
 });
 export type PlanTrigger = z.infer<typeof planTrigger>;
 
@@ -21,52 +21,52 @@ export const stepStatus = z
   .enum(['pending', 'awaiting_approval', 'running', 'done', 'skipped', 'cancelled', 'failed'])
   .meta({
     description:
-      '`pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before it.',
+      '`pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before the step began.',
   });
 export type StepStatus = z.infer<typeof stepStatus>;
 
 const messageBody = text(4_096, 1);
 const noteBody = text(2_000, 1);
 const goal = text(500, 1);
-const sentOn = channel.meta({ description: 'Channel of the message: one that is set up and reaches the contact.' });
+const sentOn = channel.meta({ description: 'Channel of the message. It must be set up and reach the contact.' });
 
 export const SendMessageParams = z
   .object({
     channel: sentOn,
     body: messageBody.meta({ description: 'Text of the message, sent word for word.' }),
     channel_locked: z.boolean().meta({
-      description: 'Whether it replies to a message received on this channel, which then cannot be changed.',
+      description: 'True if the channel cannot be changed, because the step replies to a message received on it.',
     }),
   })
   .meta({ id: 'SendMessageParams', description: 'Params of `send_message`.' });
 export const AddNoteParams = z
-  .object({ body: noteBody.meta({ description: 'Text that is added to the notes of the deal.' }) })
+  .object({ body: noteBody.meta({ description: 'Text to add to the notes of the deal.' }) })
   .meta({ id: 'AddNoteParams', description: 'Params of `add_note`.' });
 export const FollowUpParams = z
-  .object({ goal: goal.meta({ description: 'Goal of the plan that the agent then makes.' }) })
+  .object({ goal: goal.meta({ description: 'Goal of the next plan.' }) })
   .meta({ id: 'FollowUpParams', description: 'Params of `follow_up`.' });
 export const MoveStageParams = z
-  .object({ stage: integerId.meta({ description: "Id of the stage to move the deal to, one of its pipeline's." }) })
+  .object({ stage: integerId.meta({ description: "Id of the stage to move the deal to, in the deal's pipeline." }) })
   .meta({ id: 'MoveStageParams', description: 'Params of `move_stage`.' });
 
 export const PlanStep = z
   .object({
-    id: integerId.meta({ description: 'Names the step in paths.' }),
+    id: integerId.meta({ description: 'Id of the step in paths.' }),
     order: z
       .int()
-      .meta({ description: 'Position, from 1. A step starts when it is due and all earlier steps have ended.' }),
+      .meta({ description: 'Position, from 1. The step starts when it is due and all earlier steps have ended.' }),
     action: agentAction,
-    title: z.string().meta({ description: 'What the step does, in a few words of the AI.' }),
+    title: z.string().meta({ description: 'What the step does, in a few words from the AI.' }),
     body: z.string().nullable().meta({ description: 'Text that the step sends or writes; null if it has none.' }),
     detail: z.string().nullable().meta({
       description: 'The channel, the goal of a follow-up, or the name of the stage; null for a note.',
     }),
     reason: z.string().meta({ description: 'Why the AI chose the step; may be empty.' }),
     run_at: timestamp.meta({
-      description: 'When it is due: its delay after its approval, or after the planning where none is asked.',
+      description: 'When the step is due. Its delay begins with its approval, or with the planning if none is needed.',
     }),
     requires_approval: z.boolean().meta({
-      description: 'Whether the step is decided on its own, which is so in plans with approval_mode `step`.',
+      description: 'True if the step is decided separately, as in plans with approval_mode `step`.',
     }),
     status: stepStatus,
     result: z
@@ -75,26 +75,26 @@ export const PlanStep = z
       .nullable()
       .meta({
         description:
-          'Ids of what it led to, {message}, {deal} or {plan}; or why it failed or expired, {error}. Null until then.',
+          '`message`, `deal` or `plan`: the id of what the step created or changed. `error`: why it failed or expired. Null until the step has ended.',
       }),
     editable: z.array(z.string()).meta({ description: 'Params that can be changed until the step is decided.' }),
     params: z
       .union([SendMessageParams, AddNoteParams, FollowUpParams, MoveStageParams])
-      .meta({ description: 'What exactly the step does; the fields depend on `action`.' }),
+      .meta({ description: 'Parameters of the action; the fields depend on `action`.' }),
   })
   .meta({ id: 'PlanStep', description: 'One action of a plan.' });
 export type PlanStep = z.infer<typeof PlanStep>;
 
 export const Plan = z
   .object({
-    id: integerId.meta({ description: 'Names the plan in paths; its messages have the reference `plan-{id}`.' }),
+    id: integerId.meta({ description: 'Id of the plan in paths. Its messages have the reference `plan-{id}`.' }),
     agent: AgentSummary,
     scope: z.enum(['contact']).meta({ description: 'Always `contact`: a plan is for one contact.' }),
     campaign_id: z.int().nullable().meta({ description: 'Always null.' }),
     contact: z
       .object({
         id: z.int().meta({ description: "The contact's number." }),
-        uuid: z.guid().meta({ description: "The contact's id, as other operations take it." }),
+        uuid: z.guid().meta({ description: "The contact's id, as in other operations." }),
         name: z.string().meta({ description: "The contact's current name; may be empty." }),
         msisdn: z
           .string()
@@ -102,7 +102,7 @@ export const Plan = z
       })
       .meta({
         id: 'PlanContact',
-        description: 'The contact that the plan is for: the surviving one if it was merged.',
+        description: 'The contact that the plan is for; after a merge, the surviving contact.',
       }),
     deal: z
       .object({
@@ -126,61 +126,60 @@ export const Plan = z
       .meta({ description: 'Pipeline of `deal`; null if there is no deal.' }),
     trigger: planTrigger,
     trigger_excerpt: z.string().meta({
-      description: 'First 200 characters of what the contact wrote, or of the goal that was given; may be empty.',
+      description: "First 200 characters of the contact's message or of the given goal; may be empty.",
     }),
     goal: z.string().meta({
-      description:
-        'What the plan is to reach, in the words of the AI. Until it is made: the goal that was given, if any.',
+      description: 'Goal of the plan, in the words of the AI. Until the plan is made: the given goal, if any.',
     }),
     rationale: z.string().meta({ description: 'Why the AI chose these steps; empty until the plan is made.' }),
     status: planStatus,
     approval_mode: approvalMode.meta({
-      description: "How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan.",
+      description: "How the plan is decided, `plan`, `step` or `none`: the agent's setting when the plan was made.",
     }),
     approval_reasons: z.array(z.string()).meta({
-      description: 'What a person should look at before approving it, in the words of the AI if it gave any.',
+      description: 'What a person should check before approving the plan, in the words of the AI if it gave any.',
     }),
-    created: timestamp.meta({ description: 'When it was requested or triggered.' }),
+    created: timestamp.meta({ description: 'When the plan was requested or triggered.' }),
     expires_at: timestamp.nullable().meta({
-      description: 'When the plan expires if undecided; null if it needs no approval, or is still being made.',
+      description: 'When the plan expires if nobody decides. Null if it needs no approval, or is still being made.',
     }),
     next_run_at: timestamp.nullable().meta({
-      description: 'Earliest `run_at` of its pending steps; null if none is pending.',
+      description: 'Earliest `run_at` of the pending steps of an open plan; null if there is none.',
     }),
     tokens: z.int().meta({ description: 'AI tokens used to make the plan.' }),
     model: z.string().meta({
-      description: 'Model that made the plan; `simulated` in a sandbox, empty until one was asked.',
+      description: 'Model that made the plan; `simulated` in a sandbox, empty until a model is called.',
     }),
-    decided_by: z.string().nullable().meta({ description: '`api` where a request decided; null while nobody has.' }),
+    decided_by: z.string().nullable().meta({ description: '`api` if a request decided; null if nobody has decided.' }),
     decision_note: z.string().nullable().meta({
-      description: 'Note of the request that decided it, or why the platform cancelled it; null if there is none.',
+      description: 'Note of the request that decided the plan, or why the platform canceled it; null if there is none.',
     }),
-    last_error: z.string().nullable().meta({ description: 'Why the plan failed; null unless it did.' }),
+    last_error: z.string().nullable().meta({ description: 'Why the plan failed; otherwise null.' }),
     steps: z
       .array(PlanStep)
-      .meta({ description: 'In the order in which they run, 10 at most; empty until it is made.' }),
+      .meta({ description: 'Steps in the order in which they run, at most 10; empty until the plan is made.' }),
     audience: z.null().meta({ description: 'Always null.' }),
     story_id: z.null().meta({ description: 'Always null.' }),
   })
-  .meta({ id: 'Plan', description: 'What an agent is going to do for a contact, step by step.' });
+  .meta({ id: 'Plan', description: 'Steps that an agent plans for a contact.' });
 export type Plan = z.infer<typeof Plan>;
 
 export const PlanInput = z.object({
   contact: uuid.meta({ description: 'Id of the contact to plan for.' }),
   goal: goal.optional().meta({
     description:
-      'What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself.',
+      'Goal of the plan; default: what the conversation asks for. In a sandbox, a JSON object with `steps` is used as the plan.',
   }),
 });
 
 const note = text(500).optional().meta({
   description:
-    'Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.',
+    'Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.',
 });
 export const Decision = z.object({ note });
 
 export const StepChange = z.object({
-  body: messageBody.optional().meta({ description: 'Text of a message, or of a note: up to 2,000 characters.' }),
+  body: messageBody.optional().meta({ description: 'Text of a message, or of a note of at most 2,000 characters.' }),
   channel: sentOn.optional(),
   channel_locked: SendMessageParams.shape.channel_locked.optional(),
   goal: FollowUpParams.shape.goal.optional(),

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { integerId } from '../core/fields.ts';
 import { Agent, AgentSettings, AgentSummary } from './agents.ts';
 
-const tokens = z.int().meta({ description: 'AI tokens of the period, of prompts and completions.' });
+const tokens = z.int().meta({ description: 'AI tokens of prompts and completions in the period.' });
 const tokensToday = z.int().meta({ description: "AI tokens used today, in the account's timezone." });
-const calls = z.int().meta({ description: 'Calls of the AI provider.' });
+const calls = z.int().meta({ description: 'Number of calls of the AI provider.' });
 const plans = z
   .int()
-  .meta({ description: 'Plans that were requested or triggered in the period, failed ones included.' });
+  .meta({ description: 'Number of plans that were requested or triggered in the period, including failed ones.' });
 const cost = z.number().nullable().meta({
-  description: "USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.",
+  description: 'Cost in USD, from the prices in the settings; null if the price of a model is missing. 0 in a sandbox.',
 });
 
 const ranges = [7, 14, 30];
@@ -20,12 +20,12 @@ export const usageDays = z
 
 export const AgentUsage = z
   .object({
-    range_days: z.int().meta({ description: 'Days of the period, today included: 7, 14 or 30.' }),
+    range_days: z.int().meta({ description: 'Number of days in the period, including today: 7, 14 or 30.' }),
     totals: z
       .object({
         tokens,
-        prompt_tokens: tokens.meta({ description: 'Those of `tokens` that prompts had.' }),
-        completion_tokens: tokens.meta({ description: 'Those of `tokens` that completions had, reasoning included.' }),
+        prompt_tokens: tokens.meta({ description: 'AI tokens of prompts.' }),
+        completion_tokens: tokens.meta({ description: 'AI tokens of completions, including reasoning.' }),
         calls,
         plans,
         estimated_cost_usd: cost,
@@ -38,12 +38,12 @@ export const AgentUsage = z
             date: z.string().meta({ description: "Day in the account's timezone, as YYYY-MM-DD." }),
             by_agent: z
               .record(z.string(), tokens)
-              .meta({ description: 'Tokens by the id of the agent; agents that used none are left out.' }),
+              .meta({ description: 'Tokens by agent id. Agents that used none are left out.' }),
           })
           .meta({ id: 'DailyUsage', description: 'Tokens of one day.' }),
       )
       .meta({
-        description: "One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id.",
+        description: "One entry per day in the account's timezone, oldest first; `by_agent` has the tokens by agent.",
       }),
     agents: z
       .array(
@@ -59,13 +59,13 @@ export const AgentUsage = z
           })
           .meta({ id: 'UsageOfAgent', description: 'AI tokens that an agent used.' }),
       )
-      .meta({ description: 'By id: agents that are not archived, and archived ones with usage in the period.' }),
+      .meta({ description: 'Agents by id. Archived agents are listed if they were active in the period.' }),
     pipelines: z
       .array(
         z
           .object({
             id: integerId.meta({ description: 'Id of the pipeline.' }),
-            name: z.string().meta({ description: "The pipeline's current name, or the last one that is known." }),
+            name: z.string().meta({ description: "The pipeline's current name, or its last known name." }),
             tokens_today: tokensToday,
             daily_budget: z.int().nullable().meta({
               description:
@@ -73,16 +73,16 @@ export const AgentUsage = z
             }),
             tokens,
           })
-          .meta({ id: 'UsageOfPipeline', description: 'AI tokens that were used for deals of a pipeline.' }),
+          .meta({ id: 'UsageOfPipeline', description: 'AI tokens used for deals of a pipeline.' }),
       )
-      .meta({ description: 'By id: pipelines that agents work on, and those that tokens were used for.' }),
+      .meta({ description: 'Pipelines of agents, and pipelines that tokens were used for, ordered by id.' }),
     models: z
       .array(
         z
           .object({
             provider: z.string().meta({ description: '`openai_compatible`, or `simulated` in a sandbox.' }),
             model: z.string().meta({
-              description: 'Name of the model; from the 101st of a day on `other models`.',
+              description: 'Name of the model. From the 101st model of a day on, it is `other models`.',
             }),
             tokens,
             calls,
@@ -97,16 +97,16 @@ export const AgentUsage = z
           .object({
             agent: z.string().meta({ description: "The agent's name." }),
             kind: z.string().meta({ description: 'What the tokens were for: `planning`.' }),
-            label: z.string().meta({ description: '`kind` in words to show.' }),
+            label: z.string().meta({ description: '`kind` as a label to show.' }),
             tokens,
             calls,
           })
           .meta({ id: 'UsageOfPurpose', description: 'AI tokens that an agent used for one purpose.' }),
       )
-      .meta({ description: 'Purposes of the tokens, largest first.' }),
+      .meta({ description: 'Tokens by agent and purpose, most tokens first.' }),
     account: z
       .object({ tokens_today: tokensToday, daily_budget: AgentSettings.shape.daily_budget })
-      .meta({ description: 'All agents together, and the budget that they share.' }),
+      .meta({ description: 'Tokens of all agents today, and their shared budget.' }),
   })
-  .meta({ id: 'AgentUsage', description: 'AI tokens that agents used, in the ways in which they can be summed.' });
+  .meta({ id: 'AgentUsage', description: 'AI tokens that agents used, by day, agent, pipeline, model and purpose.' });
 export type AgentUsage = z.infer<typeof AgentUsage>;

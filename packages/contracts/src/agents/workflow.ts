@@ -3,30 +3,29 @@ import { email, integerId, text, timestamp } from '../core/fields.ts';
 import { agentAction, agentPath } from './agents.ts';
 
 export const blockKind = z.enum(['ai', 'condition', 'action']).meta({
-  description:
-    'What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`.',
+  description: 'Kind of block. The AI reads the workflow as guidance. An `action` block names its `action`.',
 });
 
 export const WorkflowBlock = z
   .object({
     id: text(100, 1).meta({ description: 'Unique within the workflow.' }),
     kind: blockKind,
-    action: agentAction.optional().meta({ description: 'Action of an action block; required there.' }),
+    action: agentAction.optional().meta({ description: 'Action of an `action` block, which requires it.' }),
     teammate: email.optional().meta({ description: 'Email address of the team member whom the block names.' }),
     pipeline: integerId.optional().meta({ description: 'Id of the pipeline that the block names.' }),
     stage: integerId
       .optional()
-      .meta({ description: 'Id of the stage that the block names, one of `pipeline` if given.' }),
+      .meta({ description: 'Id of the stage that the block names; it belongs to `pipeline` if that is given.' }),
     collection: integerId.optional().meta({ description: 'Id of the knowledge collection that the block names.' }),
     params: z.record(z.string(), z.unknown()).default({}).meta({
-      description: 'Anything else to tell the AI, such as `goal`. Always there in responses.',
+      description: 'Further information for the AI, such as `goal`. Always there in responses.',
     }),
   })
   .refine(({ kind, action }) => kind !== 'action' || action !== undefined, {
     error: 'must be given for an action block',
     path: ['action'],
   })
-  .meta({ id: 'WorkflowBlock', description: "A step of an agent's workflow, as its prompt has it." });
+  .meta({ id: 'WorkflowBlock', description: "A step of an agent's workflow, as it appears in the prompt." });
 export type WorkflowBlock = z.output<typeof WorkflowBlock>;
 
 export const WorkflowDraftInput = z.object({
@@ -35,10 +34,10 @@ export const WorkflowDraftInput = z.object({
     .min(1)
     .max(200)
     .refine((blocks) => new Set(blocks.map(({ id }) => id)).size === blocks.length, {
-      error: 'must have blocks with different ids',
+      error: 'must have blocks with unique ids',
     })
     .meta({
-      description: 'The whole workflow, in order. What the blocks name is checked when a version is rolled back.',
+      description: 'The whole workflow, in order. References in blocks are checked only on a rollback.',
     }),
 });
 
@@ -53,14 +52,14 @@ export const WorkflowVersion = z
   .object({
     number: z.int().meta({ description: 'Counts up from 1 for each agent; never reused.' }),
     note: z.string().meta({
-      description: 'What its publication said of it; of a rollback, the version that it restores. May be empty.',
+      description: 'Note given when it was published; for a rollback, the restored version. May be empty.',
     }),
-    by: z.string().nullable().meta({ description: 'Who published it; null if published through the API.' }),
+    by: z.string().nullable().meta({ description: 'Who published it; null if it was published through the API.' }),
     at: timestamp.meta({ description: 'When it was published.' }),
-    blocks: z.int().meta({ description: 'Number of its blocks.' }),
-    ai_blocks: z.int().meta({ description: 'Number of its blocks of kind `ai`.' }),
-    live: z.boolean().meta({ description: 'Whether it is the one that the agent plans by.' }),
-    running: z.int().meta({ description: 'Number of open plans made with this version.' }),
+    blocks: z.int().meta({ description: 'Number of blocks.' }),
+    ai_blocks: z.int().meta({ description: 'Number of blocks of kind `ai`.' }),
+    live: z.boolean().meta({ description: 'Whether the agent uses this version for new plans.' }),
+    running: z.int().meta({ description: 'Number of open plans that were made with this version.' }),
   })
   .meta({ id: 'WorkflowVersion', description: 'A published workflow; it never changes.' });
 export type WorkflowVersion = z.infer<typeof WorkflowVersion>;
@@ -68,11 +67,11 @@ export type WorkflowVersion = z.infer<typeof WorkflowVersion>;
 export const WorkflowVersionDetail = WorkflowVersion.extend({
   definition: z
     .array(WorkflowBlock)
-    .meta({ description: 'Blocks of this version; PUT them as the draft to edit them.' }),
+    .meta({ description: 'Blocks of this version. To edit them, PUT them as the draft.' }),
 }).meta({ id: 'WorkflowVersionDetail', description: 'A published workflow with its blocks.' });
 
 export const PublishInput = z.object({
-  note: text(500).default('').meta({ description: 'What is new in this version, for people who look at the list.' }),
+  note: text(500).default('').meta({ description: 'What is new in this version, shown in the list of versions.' }),
 });
 
 export const versionPath = agentPath.extend({

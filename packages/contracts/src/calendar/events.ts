@@ -16,12 +16,12 @@ export const appointmentBooked = publicEvent(
 export const appointmentRescheduled = publicEvent(
   'appointment.rescheduled',
   changed,
-  'An appointment got another time or another teammate.',
+  'An appointment was moved to another time, another teammate, or both.',
 );
 export const appointmentUpdated = publicEvent(
   'appointment.updated',
   changed,
-  'Location, meeting link or mode of an appointment changed. Not sent for its notes alone.',
+  'The location, meeting link or mode of an appointment changed. A change of the notes alone sends no event.',
 );
 export const appointmentConfirmed = publicEvent(
   'appointment.confirmed',
@@ -32,11 +32,11 @@ export const appointmentCompleted = publicEvent('appointment.completed', changed
 export const appointmentCancelled = publicEvent(
   'appointment.cancelled',
   changed,
-  'An appointment was cancelled: its time is free again.',
+  'An appointment was canceled. Its time is free again.',
 );
 export const appointmentNoShow = publicEvent('appointment.no_show', changed, 'The contact did not come.');
 
-/** A confirmation of a booking or a new time is due to the contact. */
+/** It is time to send the contact a confirmation of a booking or a new time. */
 export const confirmationDue = internalEvent(
   'confirmation.due',
   z.object({
@@ -46,7 +46,7 @@ export const confirmationDue = internalEvent(
   }),
 );
 
-/** A reminder is due to the contact. */
+/** It is time to send the contact a reminder. */
 export const reminderDue = internalEvent(
   'reminder.due',
   z.object({ appointment: AppointmentWithHistory, channel: reminderChannel, minutes_before: z.int() }),

@@ -107,7 +107,7 @@ const moved: Appointment = {
   ends_at: '2025-11-26T16:15:00+01:00',
   updated_at: changedAt,
 };
-const told = (changed: Appointment, kind: HistoryEntry['kind'], summary: string): AppointmentWithHistory => ({
+const after = (changed: Appointment, kind: HistoryEntry['kind'], summary: string): AppointmentWithHistory => ({
   ...changed,
   history: [booked, { kind, summary, at: changedAt }],
 });
@@ -197,7 +197,7 @@ export const calendarExamples: ExamplesOf<typeof operations & typeof setupOperat
 export const calendarEventExamples: EventExamplesOf<typeof events> = {
   appointmentBooked: { appointment: appointmentWithHistory },
   appointmentRescheduled: {
-    appointment: told(
+    appointment: after(
       moved,
       'rescheduled',
       `Moved from ${appointment.starts_at} with Mira Klein to ${moved.starts_at} with Mira Klein`,
@@ -205,23 +205,23 @@ export const calendarEventExamples: EventExamplesOf<typeof events> = {
     previous: { starts_at: appointment.starts_at, ends_at: appointment.ends_at },
   },
   appointmentUpdated: {
-    appointment: told(edited, 'edited', `Changed location from “${address}” to “${edited.location}”`),
+    appointment: after(edited, 'edited', `Changed location from “${address}” to “${edited.location}”`),
     previous: { location: address },
   },
   appointmentConfirmed: {
-    appointment: told(inStatus('confirmed'), 'confirmed', 'Status changed from requested to confirmed'),
+    appointment: after(inStatus('confirmed'), 'confirmed', 'Status changed from requested to confirmed'),
     previous: { status: 'requested' },
   },
   appointmentCompleted: {
-    appointment: told(inStatus('completed'), 'completed', 'Status changed from confirmed to completed: Fringe it is.'),
+    appointment: after(inStatus('completed'), 'completed', 'Status changed from confirmed to completed: Fringe it is.'),
     previous: { status: 'confirmed' },
   },
   appointmentCancelled: {
-    appointment: told(inStatus('cancelled'), 'cancelled', 'Status changed from confirmed to cancelled: Lena is ill.'),
+    appointment: after(inStatus('cancelled'), 'cancelled', 'Status changed from confirmed to cancelled: Lena is ill.'),
     previous: { status: 'confirmed' },
   },
   appointmentNoShow: {
-    appointment: told(
+    appointment: after(
       inStatus('no_show'),
       'no_show',
       'Status changed from confirmed to no_show: Could not be reached by phone.',

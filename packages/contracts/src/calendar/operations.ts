@@ -35,7 +35,7 @@ export const bookAppointment = operation('bookAppointment', {
   scope: write,
   summary: 'Book an appointment',
   description:
-    'Books a contact into a free time. A teammate has one appointment at a time, prep time included. The appointment gets source `api`.',
+    'Books a contact into a free time. A teammate can have one appointment at a time, including its prep time. The source of the appointment is `api`.',
   body: AppointmentInput,
   status: 201,
   response: Appointment,
@@ -48,7 +48,7 @@ export const listAppointments = operation('listAppointments', {
   path: '/v1/calendar/appointments',
   scope: read,
   summary: 'List appointments',
-  description: 'Latest start first, without history.',
+  description: 'Returns appointments without their history, latest start first.',
   query: z.object({
     from: dateOrInstant.optional().meta({
       description: `Only appointments that start at or after this time. ${dateOrInstantRule}`,
@@ -58,7 +58,7 @@ export const listAppointments = operation('listAppointments', {
     }),
     status: appointmentStatus.optional().meta({ description: 'Only appointments with this status.' }),
     contact: uuid.optional().meta({
-      description: 'Only appointments of the contact with this id, and of contacts that were merged into it.',
+      description: 'Only appointments of the contact with this id, or of contacts merged into it.',
     }),
     staff: email.optional().meta({ description: 'Only appointments with the teammate who has this email address.' }),
     booking_type: integerId.optional().meta({ description: 'Only appointments of the booking type with this id.' }),
@@ -88,7 +88,7 @@ export const updateAppointment = operation('updateAppointment', {
   scope: write,
   summary: 'Update an appointment',
   description:
-    'Reschedule it to change its time or teammate. A change other than to notes is added to the history and sends `appointment.updated`.',
+    'Changes mode, location, meeting link or notes. Every change except to notes is added to the history and sends `appointment.updated`. To change the time or teammate, reschedule the appointment.',
   params: appointmentPath,
   body: AppointmentChange,
   status: 200,
@@ -102,15 +102,13 @@ export const rescheduleAppointment = operation('rescheduleAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/reschedule',
   scope: write,
   summary: 'Reschedule an appointment',
-  description: 'Moves it to another free time, to another teammate, or both.',
+  description: 'Moves a requested or confirmed appointment to another free time, to another teammate, or both.',
   params: appointmentPath,
   body: z.object({
     starts_at: instant.meta({
-      description: 'A free start of the booking type; the time of the appointment itself counts as free.',
+      description: 'A free start of the booking type. The time of the appointment itself counts as free.',
     }),
-    staff: email
-      .optional()
-      .meta({ description: 'Email address of a teammate who takes the booking type, to hand the appointment to.' }),
+    staff: email.optional().meta({ description: 'Email address of the new teammate, who must take the booking type.' }),
   }),
   status: 200,
   response: Appointment,
@@ -123,8 +121,7 @@ export const confirmAppointment = operation('confirmAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/confirm',
   scope: write,
   summary: 'Confirm a requested appointment',
-  description:
-    'Only an appointment with the status `requested` can be confirmed; one that is confirmed already stays as it is.',
+  description: 'Confirms an appointment with the status `requested`. A confirmed appointment stays as it is.',
   params: appointmentPath,
   body: z.object({}),
   status: 200,
@@ -138,7 +135,7 @@ export const completeAppointment = operation('completeAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/complete',
   scope: write,
   summary: 'Complete an appointment',
-  description: 'It can be completed before its start. It keeps its time, however early it is completed.',
+  description: 'Completes a requested or confirmed appointment, even before its start. The appointment keeps its time.',
   params: appointmentPath,
   body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
@@ -152,7 +149,7 @@ export const cancelAppointment = operation('cancelAppointment', {
   path: '/v1/calendar/appointments/{appointment_id}/cancel',
   scope: write,
   summary: 'Cancel an appointment',
-  description: 'Its time is free again immediately.',
+  description: 'Cancels a requested or confirmed appointment. Its time is free again immediately.',
   params: appointmentPath,
   body: z.object({ reason: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
@@ -166,7 +163,7 @@ export const markNoShow = operation('markNoShow', {
   path: '/v1/calendar/appointments/{appointment_id}/no_show',
   scope: write,
   summary: 'Mark a no-show',
-  description: 'Records that the contact did not come. Possible only after the start.',
+  description: 'Records that the contact did not come. The appointment must be confirmed and must have started.',
   params: appointmentPath,
   body: z.object({ note: text(200).default('').meta({ description: 'Added to the history.' }) }),
   status: 200,
@@ -181,22 +178,20 @@ export const listFreeTimes = operation('listFreeTimes', {
   scope: read,
   summary: 'List free times',
   description:
-    'Returns bookable starts in ascending order, in [from, to). `from` defaults to now and `to` to 7 days after it; they are at most 31 days apart. Every listed time can be booked and every other time is refused. `timezone` changes only the offset that is shown.',
+    'Returns the bookable starts in [from, to), earliest first. `from` and `to` are at most 31 days apart. Every listed time can be booked; any other time is refused. `timezone` changes only the offset that is shown.',
   query: z.object({
     booking_type: integerId.meta({ description: 'Id of a booking type that is switched on.' }),
     from: dateOrInstant.optional().meta({ description: `Earliest start; default: now. ${dateOrInstantRule}` }),
     to: dateOrInstant.optional().meta({
-      description: `Starts lie before this time, at most 31 days after \`from\`; default: 7 days after it. ${dateOrInstantRule}`,
+      description: `End of the starts, exclusive, at most 31 days after \`from\`; default: 7 days after it. ${dateOrInstantRule}`,
     }),
     staff: email.optional().meta({ description: 'Only free times of the teammate who has this email address.' }),
     timezone: timezone.optional().meta({
-      description: "IANA timezone whose offset the times show; default: the account's. The free times are the same.",
+      description: "IANA timezone for the offset of the times; default: the account's. The free times are the same.",
     }),
     exclude: uuid.optional().meta({ description: 'Id of an appointment whose own time counts as free.' }),
     limit: z.int().min(1).max(1_000).default(1_000).meta({ description: 'Maximum number of starts per page.' }),
-    starting_after: instant
-      .optional()
-      .meta({ description: 'The `next` of the previous page, which is its last starts_at.' }),
+    starting_after: instant.optional().meta({ description: 'The `next` of the previous page: its last `starts_at`.' }),
   }),
   status: 200,
   response: FreeTimes,
@@ -208,13 +203,13 @@ export const explainFreeTime = operation('explainFreeTime', {
   path: '/v1/calendar/free-times/explain',
   scope: read,
   summary: 'Explain a free time',
-  description: 'Returns why a start is free or not, by teammate.',
+  description: 'Returns whether a start is free, with the reasons against it for each teammate.',
   query: z.object({
     booking_type: integerId.meta({ description: 'Id of a booking type that is switched on.' }),
     starts_at: instant.meta({ description: 'The start to explain.' }),
     staff: email
       .optional()
-      .meta({ description: 'Only the teammate with this email address; default: all who take it.' }),
+      .meta({ description: 'Only the teammate with this email address; default: all who take the booking type.' }),
   }),
   status: 200,
   response: Explanation,

@@ -14,7 +14,7 @@ import {
 } from './hours.ts';
 
 export const appointmentStatus = z.enum(['requested', 'confirmed', 'completed', 'cancelled', 'no_show']).meta({
-  description: '`requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it.',
+  description: '`requested`, `confirmed` and `completed` keep the time booked; `cancelled` and `no_show` release it.',
 });
 export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 
@@ -22,9 +22,9 @@ export type AppointmentStatus = z.infer<typeof appointmentStatus>;
 export const mode = z.enum(['online', 'physical'], { error: 'must be online or physical' });
 export const bookingTypeMode = z.enum(['online', 'physical', 'either']).meta({
   description:
-    'Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.',
+    'Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings.',
 });
-/** The channels of reminders and confirmations. */
+/** Channel of a reminder or confirmation. */
 export const reminderChannel = z.enum(channel.options);
 
 const location = text(255);
@@ -34,32 +34,32 @@ const notes = text(5_000);
 const Reminder = z
   .object({
     minutes_before: z.int().min(1).max(43_200).meta({
-      description: 'Minutes before the start. A reminder that would be due before the booking is left out.',
+      description: 'Minutes before the start. A reminder that is already due at the booking is not sent.',
     }),
     channel: reminderChannel.meta({
-      description: 'Channel that is tried first; the `fallback` channels of the message settings follow.',
+      description: 'Channel to try first. The `fallback` channels of the message settings follow.',
     }),
   })
-  .meta({ id: 'Reminder', description: 'A message that reminds the contact before the start.' });
+  .meta({ id: 'Reminder', description: 'A message to the contact before the start.' });
 const reminders = z.array(Reminder).max(10);
 
-const nullIsEmpty = 'Null is an empty string.';
+const nullIsEmpty = 'Null sets an empty string.';
 
-/** Descriptions of the fields of a booking type, the same in bodies and responses. */
+/** Descriptions of a booking type's fields, for bodies and responses. */
 const ofType = {
-  name: 'Name of the booking type: the title of new appointments.',
-  active: 'True if it can be booked. Existing appointments stay when it is switched off.',
+  name: 'Name of the booking type, and title of new appointments.',
+  active: 'True if the booking type can be booked. If it is switched off, existing appointments stay.',
   duration_minutes: 'Length of new appointments, in minutes.',
   prep_minutes:
-    'Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.',
-  slot_interval_minutes: 'Minutes between possible starts, counted from local midnight; a divisor of 1,440.',
+    'Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours.',
+  slot_interval_minutes: 'Minutes between possible starts, from local midnight; a divisor of 1,440.',
   min_notice_minutes: 'Minimum number of minutes between the booking and the start.',
-  window_days: 'How far ahead it can be booked, in days of 24 hours.',
-  location: "Place of appointments in person; empty: the teammate's, or else that of the Calendar settings.",
-  meeting_link: "Link of online appointments; empty: the teammate's.",
-  staff: 'Email addresses of the teammates who take it, in the order in which they are tried.',
-  default_staff: 'Email address of the teammate who is tried first; one of `staff`.',
-  reminders: 'Reminders of its appointments, at most 10; empty: those of the Calendar settings.',
+  window_days: 'How far ahead an appointment can be booked, in days of 24 hours.',
+  location: 'Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings.',
+  meeting_link: "Link of online appointments; empty: the teammate's link.",
+  staff: 'Email addresses of the teammates who take the booking type, in the order in which they are tried.',
+  default_staff: 'Email address of the teammate to try first, who must be in `staff`.',
+  reminders: 'Reminders of appointments, at most 10; empty: the reminders of the Calendar settings.',
 };
 
 const typeName = text(120, 1).meta({ description: ofType.name });
@@ -80,7 +80,7 @@ export const BookingTypeInput = z.object({
   duration_minutes: duration,
   prep_minutes: prep.default(0),
   slot_interval_minutes: slotInterval.meta({
-    description: `${ofType.slot_interval_minutes} Default: the duration, at most 30, or the next smaller divisor.`,
+    description: `${ofType.slot_interval_minutes} Default: the duration or 30, whichever is smaller, rounded down to a divisor.`,
   }),
   min_notice_minutes: minNotice.default(0),
   window_days: windowDays.default(60),
@@ -92,7 +92,7 @@ export const BookingTypeInput = z.object({
   reminders: reminders.default([]).meta({ description: ofType.reminders }),
 });
 
-/** Body of PATCH; null or an empty string for `default_staff` removes it. */
+/** Body of PATCH. Null or an empty string removes `default_staff`. */
 export const BookingTypeChange = z.object({
   name: typeName.optional(),
   active: z.boolean().optional().meta({ description: ofType.active }),
@@ -105,12 +105,12 @@ export const BookingTypeChange = z.object({
   location: clearable(location, '').meta({ description: `${ofType.location} ${nullIsEmpty}` }),
   meeting_link: clearable(meetingLink, '').meta({ description: `${ofType.meeting_link} ${nullIsEmpty}` }),
   staff: clearable(z.array(email).max(100), []).meta({
-    description: `${ofType.staff} Null or an empty list removes all.`,
+    description: `${ofType.staff} Null or an empty list removes all teammates.`,
   }),
   default_staff: clearable(email.or(z.literal('')), '').meta({
     description: `${ofType.default_staff} Null or an empty string removes it.`,
   }),
-  reminders: clearable(reminders, []).meta({ description: `${ofType.reminders} Null is an empty list.` }),
+  reminders: clearable(reminders, []).meta({ description: `${ofType.reminders} Null sets an empty list.` }),
 });
 
 export const BookingType = z
@@ -137,8 +137,8 @@ export const BookingType = z
 export type BookingType = z.infer<typeof BookingType>;
 
 const takesBookings = 'True if the teammate takes bookings.';
-const staffLocation = "The teammate's place, for appointments in person whose booking type has none.";
-const staffMeetingLink = "The teammate's link, for online appointments whose booking type has none.";
+const staffLocation = "The teammate's place for in-person appointments whose booking type has none.";
+const staffMeetingLink = "The teammate's link for online appointments whose booking type has none.";
 
 export const StaffInput = z.object({
   email: email.meta({ description: 'Email address of a team member.' }),
@@ -149,7 +149,7 @@ export const StaffInput = z.object({
   meeting_link: meetingLink.default('').meta({ description: staffMeetingLink }),
 });
 
-/** Body of PATCH: `hours` and `overrides` merge by key, null removes a key, and all overrides. */
+/** Body of PATCH. `hours` and `overrides` merge by key; null removes a key, or all overrides. */
 export const StaffChange = z.object({
   active: z.boolean().optional().meta({ description: takesBookings }),
   hours: HoursChange.optional(),
@@ -161,7 +161,7 @@ export const StaffChange = z.object({
 export const Staff = z
   .object({
     name: z.string().meta({ description: 'Name of the team member.' }),
-    email: z.string().meta({ description: 'Email address, by which the API names the teammate.' }),
+    email: z.string().meta({ description: 'Email address, which identifies the teammate.' }),
     active: z.boolean().meta({ description: takesBookings }),
     hours: ShownHours,
     overrides: ShownOverrides,
@@ -179,7 +179,7 @@ export const TimeOffInput = z.object({
 
 export const TimeOff = z
   .object({
-    id: z.guid().meta({ description: 'Id of the time off.' }),
+    id: z.guid().meta({ description: 'Id of the period.' }),
     from: timestamp.meta({ description: 'Start, inclusive.' }),
     to: timestamp.meta({ description: 'End, exclusive.' }),
     reason: z.string().meta({ description: 'Why the teammate is away; empty if not given.' }),
@@ -187,17 +187,17 @@ export const TimeOff = z
   .meta({ id: 'TimeOff', description: 'A period in which a teammate cannot be booked.' });
 export type TimeOff = z.infer<typeof TimeOff>;
 
-const enabled = 'True if appointments can be booked. Existing ones stay when it is switched off.';
+const enabled = 'True if appointments can be booked. If it is switched off, existing appointments stay.';
 const settingsMode = mode.meta({
-  description: 'Mode of appointments whose booking type has the mode `either`, unless the booking gives one.',
+  description: 'Mode of appointments with a booking type of mode `either`, unless the booking gives a mode.',
 });
-const settingsLocation = 'Place of appointments in person where neither booking type nor teammate has one.';
-const confirmation = 'The message that tells the contact of a booked or rescheduled appointment.';
+const settingsLocation = 'Place of in-person appointments if neither the booking type nor the teammate has one.';
+const confirmation = 'The message that confirms a booked or rescheduled appointment to the contact.';
 const confirms = z.boolean().meta({ description: 'True if the message is sent.' });
 const confirmationChannel = reminderChannel.meta({
-  description: 'Channel that is tried first; the `fallback` channels of the message settings follow.',
+  description: 'Channel to try first. The `fallback` channels of the message settings follow.',
 });
-const settingsReminders = 'Reminders of appointments whose booking type has none of its own, at most 10.';
+const settingsReminders = 'Reminders of appointments whose booking type has none, at most 10.';
 
 export const SettingsChange = z.object({
   enabled: z.boolean().optional().meta({ description: enabled }),
@@ -207,7 +207,7 @@ export const SettingsChange = z.object({
     .object({ enabled: confirms.optional(), channel: confirmationChannel.optional() })
     .optional()
     .meta({ description: confirmation }),
-  reminders: clearable(reminders, []).meta({ description: `${settingsReminders} Null is an empty list.` }),
+  reminders: clearable(reminders, []).meta({ description: `${settingsReminders} Null sets an empty list.` }),
 });
 
 export const Settings = z
@@ -225,52 +225,52 @@ export const AppointmentInput = z.object({
   contact: uuid.meta({ description: 'Id of the contact.' }),
   booking_type: integerId.meta({ description: 'Id of a booking type that is switched on.' }),
   starts_at: instant.meta({
-    description: 'A free start of the booking type, as `GET /v1/calendar/free-times` lists them.',
+    description: 'A free start of the booking type, from `GET /v1/calendar/free-times`.',
   }),
   staff: email.optional().meta({
-    description: 'Email address of the teammate. Default: the first free teammate, trying the default teammate first.',
+    description: 'Email address of the teammate. Default: the first free one; the default teammate is tried first.',
   }),
   status: z
     .enum(['confirmed', 'requested'], { error: 'must be confirmed or requested' })
     .default('confirmed')
-    .meta({ description: 'Both hold the time; an appointment that is `requested` can be confirmed later.' }),
+    .meta({ description: 'Both keep the time booked. A `requested` appointment can be confirmed later.' }),
   mode: mode.optional().meta({
     description:
-      'How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings.',
+      'How they meet, for a booking type of mode `either`; ignored for others. Default: the mode of the Calendar settings.',
   }),
   location: location.optional().meta({
     description:
-      'Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings.',
+      'Place of an in-person appointment. Default: the place of the booking type, otherwise of the teammate, otherwise of the Calendar settings.',
   }),
   meeting_link: meetingLink.optional().meta({
-    description: 'Link of an online appointment. Default: that of the booking type, else of the teammate.',
+    description: 'Link of an online appointment. Default: the link of the booking type, otherwise of the teammate.',
   }),
   notes: notes.default('').meta({ description: "The team's notes." }),
-  deal: uuid.optional().meta({ description: 'Id of the deal that it belongs to; needs Pipelines.' }),
+  deal: uuid.optional().meta({ description: 'Id of the deal of the appointment; needs Pipelines.' }),
 });
 
-const moved = (name: string) =>
+const refusedField = (name: string) =>
   z
     .unknown()
     .optional()
-    .meta({ description: `Refused: ${name} changes only by reschedule or a status operation.` });
+    .meta({ description: `Refused: only reschedule or a status operation changes ${name}.` });
 
 export const AppointmentChange = z
   .object({
-    notes: notes.optional().meta({ description: "The team's notes. A change of them alone sends no event." }),
+    notes: notes.optional().meta({ description: "The team's notes. Changing only the notes sends no event." }),
     location: location
       .optional()
-      .meta({ description: 'Place of an appointment in person; an empty string removes it.' }),
+      .meta({ description: 'Place of an in-person appointment; an empty string removes it.' }),
     meeting_link: meetingLink
       .optional()
       .meta({ description: 'Link of an online appointment; an empty string removes it.' }),
     mode: mode
       .optional()
-      .meta({ description: 'How they meet; `physical` is in person. Place and link stay as they are.' }),
-    starts_at: moved('starts_at'),
-    ends_at: moved('ends_at'),
-    staff: moved('staff'),
-    status: moved('status'),
+      .meta({ description: 'How they meet; `physical` is in person. The place and link do not change.' }),
+    starts_at: refusedField('starts_at'),
+    ends_at: refusedField('ends_at'),
+    staff: refusedField('staff'),
+    status: refusedField('status'),
   })
   .superRefine((change, context) => {
     for (const name of ['starts_at', 'ends_at', 'staff', 'status'] as const) {
@@ -282,55 +282,54 @@ export const AppointmentChange = z
 
 export const appointmentSource = z
   .enum(['panel', 'inbox', 'agent', 'workflow', 'link', 'api'])
-  .meta({ description: 'Where it was booked; `link` is online booking. Bookings through the API have `api`.' });
+  .meta({ description: 'Where the appointment was booked. `link`: by online booking. `api`: through the API.' });
 
 export const HistoryEntry = z
   .object({
     kind: z
       .enum(['booked', 'rescheduled', 'edited', 'confirmed', 'completed', 'cancelled', 'no_show'])
-      .meta({ description: 'What happened. `edited`: mode, location or meeting link changed.' }),
-    summary: z.string().meta({ description: 'One sentence that names the old and the new value.' }),
+      .meta({ description: 'What happened. `edited`: the mode, location or meeting link changed.' }),
+    summary: z.string().meta({ description: 'The change as one sentence, with the old and new values.' }),
     at: timestamp.meta({ description: 'When it happened.' }),
   })
   .meta({ id: 'AppointmentHistoryEntry' });
 export type HistoryEntry = z.infer<typeof HistoryEntry>;
 
-/** A booking type as appointments show it. */
+/** A booking type in an appointment or free times. */
 const BookingTypeSummary = z
   .object({
     id: z.int().meta({ description: 'Id of the booking type.' }),
-    name: z.string().meta({ description: 'Name of the booking type; in an appointment, its name at the booking.' }),
+    name: z.string().meta({ description: 'Name of the booking type; in an appointment, its name when it was booked.' }),
   })
-  .meta({ id: 'BookingTypeSummary', description: 'A booking type in short.' });
-/** A teammate as appointments and free times show it. */
+  .meta({ id: 'BookingTypeSummary', description: 'A booking type, with its id and name.' });
+/** A teammate in an appointment or free times. */
 const StaffSummary = z
   .object({
     name: z.string().meta({ description: 'Name of the teammate.' }),
     email: z.string().meta({ description: 'Email address of the teammate.' }),
   })
-  .meta({ id: 'StaffSummary', description: 'A teammate in short.' });
+  .meta({ id: 'StaffSummary', description: 'A teammate, with name and email address.' });
 
 export const Appointment = z
   .object({
     id: z.guid().meta({ description: 'Id of the appointment.' }),
-    title: z.string().meta({ description: 'Name of the booking type when it was booked.' }),
+    title: z.string().meta({ description: 'Name of the booking type when the appointment was booked.' }),
     status: appointmentStatus,
     booking_type: BookingTypeSummary.nullable().meta({ description: 'The booking type that was booked.' }),
     contact: ContactSummary.meta({ description: 'The contact; after a merge, the surviving contact.' }),
     staff: StaffSummary.meta({ description: 'The teammate who takes the appointment.' }),
-    starts_at: timestamp.meta({ description: 'Start; prep time lies before it.' }),
+    starts_at: timestamp.meta({ description: 'Start, after the prep time.' }),
     ends_at: timestamp.meta({ description: 'End, exclusive.' }),
     mode: mode.meta({ description: 'How they meet; `physical` is in person.' }),
-    location: z.string().meta({ description: 'Place of an appointment in person; empty if there is none.' }),
+    location: z.string().meta({ description: 'Place of an in-person appointment; empty if there is none.' }),
     meeting_link: z.string().meta({ description: 'Link of an online appointment; empty if there is none.' }),
     notes: z.string().meta({ description: "The team's notes; empty if there are none." }),
     source: appointmentSource,
-    deal: z
-      .guid()
-      .nullable()
-      .meta({ description: 'Id of the deal that it belongs to; null if there is none, or no longer.' }),
-    created_at: timestamp.meta({ description: 'When it was booked.' }),
-    updated_at: timestamp.meta({ description: 'When it last changed, notes included.' }),
+    deal: z.guid().nullable().meta({
+      description: 'Id of the deal of the appointment; null if there is none, or if it was deleted.',
+    }),
+    created_at: timestamp.meta({ description: 'When the appointment was booked.' }),
+    updated_at: timestamp.meta({ description: 'When the appointment or its notes last changed.' }),
   })
   .meta({ id: 'Appointment', description: 'An appointment of a contact with a teammate.' });
 export type Appointment = z.infer<typeof Appointment>;
@@ -342,8 +341,8 @@ export type AppointmentWithHistory = z.infer<typeof AppointmentWithHistory>;
 
 export const FreeTimes = z
   .object({
-    booking_type: BookingTypeSummary.meta({ description: 'The booking type that was asked for.' }),
-    timezone: z.string().meta({ description: 'IANA timezone whose offset the times show.' }),
+    booking_type: BookingTypeSummary.meta({ description: 'The requested booking type.' }),
+    timezone: z.string().meta({ description: 'IANA timezone whose offset the times have.' }),
     data: z
       .array(
         z
@@ -368,7 +367,7 @@ export const blockedReason = z
   .enum(['outside_hours', 'time_off', 'taken', 'too_soon', 'too_far', 'off_grid', 'inactive'])
   .meta({
     description:
-      'Why not. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type.',
+      'Why the start is not free. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type.',
   });
 export type BlockedReason = z.infer<typeof blockedReason>;
 
@@ -381,7 +380,7 @@ export const Explanation = z
           .object({ staff: z.string().meta({ description: 'Email address of the teammate.' }), code: blockedReason })
           .meta({ id: 'BlockedStaff' }),
       )
-      .meta({ description: 'All reasons why teammates cannot take it; a teammate who can has none.' }),
+      .meta({ description: 'All reasons why teammates cannot take this start. A teammate who can take it has none.' }),
   })
   .meta({ id: 'FreeTimeExplanation' });
 

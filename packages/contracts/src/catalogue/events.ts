@@ -7,6 +7,6 @@ const changed = z.object({ order: Order.meta({ description: 'The order after the
 
 export const orderCreated = publicEvent('order.created', z.object({ order: Order }), 'An order was placed.');
 export const orderConfirmed = publicEvent('order.confirmed', changed, 'A new order was confirmed.');
-export const orderDeclined = publicEvent('order.declined', changed, 'An order was declined.');
+export const orderDeclined = publicEvent('order.declined', changed, 'A new or confirmed order was declined.');
 export const orderFulfilled = publicEvent('order.fulfilled', changed, 'A confirmed order was fulfilled.');
-export const orderCancelled = publicEvent('order.cancelled', changed, 'An order was cancelled.');
+export const orderCancelled = publicEvent('order.cancelled', changed, 'An order was canceled.');

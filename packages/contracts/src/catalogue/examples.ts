@@ -13,7 +13,7 @@ const shampoo: Product = {
   currency: 'EUR',
   active: true,
 };
-const dearer: Product = { ...shampoo, price_minor: 1990 };
+const repriced: Product = { ...shampoo, price_minor: 1990 };
 
 /** Lena's order of two bottles. */
 export const order: Order = {
@@ -41,7 +41,7 @@ export const catalogueExamples: ExamplesOf<typeof operations> = {
     response: shampoo,
   },
   getProduct: { response: shampoo },
-  updateProduct: { body: { price_minor: 1990 }, response: dearer },
+  updateProduct: { body: { price_minor: 1990 }, response: repriced },
   listOrders: { response: onePage(order) },
   createOrder: {
     body: {

@@ -6,15 +6,15 @@ import { eventName } from './contact-events.ts';
 
 export const ruleMatch = z
   .enum(['all', 'any'], { error: 'must be all or any' })
-  .meta({ description: 'Whether all of the conditions must hold, or any one of them.' });
+  .meta({ description: 'Whether all conditions must hold, or at least one of them.' });
 
-/** The contact did an event within the last `days` × 86,400 s (null: ever) at least `at_least` times; `did_not` is its negation. */
+/** `did`: the contact has at least `at_least` such events within the last `days` × 86,400 s (null: ever). `did_not` is the negation. */
 export const EventCondition = z
   .object({
     type: z.literal('event').meta({ description: 'A condition on events of the contact.' }),
     op: z.enum(['did', 'did_not'], { error: 'must be did or did_not' }).meta({
       description:
-        '`did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never.',
+        '`did`: the event happened at least `at_least` times in the window. `did_not`: it happened fewer times, or never.',
     }),
     name: eventName,
     days: z
@@ -28,11 +28,11 @@ export const EventCondition = z
       .min(1)
       .max(1_000)
       .default(1)
-      .meta({ description: 'Number of times that `did` requires. Always there in responses.' }),
+      .meta({ description: 'Number of events that `did` requires. Always there in responses.' }),
   })
   .meta({ id: 'EventCondition' });
 
-/** The contact's last statement about a channel and a purpose; without a statement, consent is not granted. */
+/** The contact's latest statement about a channel and a purpose. Without a statement, consent is not granted. */
 export const ConsentCondition = z
   .object({
     type: z.literal('consent').meta({ description: "A condition on the contact's consent." }),
@@ -40,7 +40,7 @@ export const ConsentCondition = z
     purpose: consentPurpose,
     op: z.enum(['granted', 'not_granted'], { error: 'must be granted or not_granted' }).default('granted').meta({
       description:
-        '`granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses.',
+        '`granted`: the latest statement grants consent. `not_granted`: consent was withdrawn or never granted. Always there in responses.',
     }),
   })
   .meta({ id: 'ConsentCondition' });
@@ -49,16 +49,16 @@ const fieldOp = z
   .enum(['is', 'is_not', 'contains', 'starts_with', 'is_set', 'is_not_set', 'gt', 'gte', 'lt', 'lte'])
   .meta({
     description:
-      'How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.',
+      'How to compare the field. `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.',
   });
 const ordered = ['gt', 'gte', 'lt', 'lte'];
 
-/** A field of the contact: name, phone (E.164), email (lower case), external_id, else a key of its `fields`. "" counts as not set. */
+/** A field of the contact: name, phone (E.164), email (lowercase), external_id, or a key of its `fields`. "" counts as not set. */
 export const FieldCondition = z
   .object({
     type: z.literal('field').meta({ description: 'A condition on a field of the contact.' }),
     name: text(100, 1).meta({
-      description: '`name`, `phone`, `email` or `external_id`; any other name is that of a custom field.',
+      description: '`name`, `phone`, `email` or `external_id`. Any other name means a custom field.',
     }),
     op: fieldOp,
     value: z
@@ -66,7 +66,7 @@ export const FieldCondition = z
       .optional()
       .meta({
         description:
-          'Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.',
+          'Value to compare with. Leave it out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.',
       }),
   })
   .superRefine(({ op, value }, context) => {
@@ -85,8 +85,8 @@ export const TagCondition = z
     type: z.literal('tag').meta({ description: "A condition on the contact's tags." }),
     op: z
       .enum(['has', 'has_not'], { error: 'must be has or has_not' })
-      .meta({ description: 'Whether the contact must have the tag, or must not have it.' }),
-    tag: text(100, 1).meta({ description: 'The tag; case matters.' }),
+      .meta({ description: 'Whether the contact must have the tag or must not have it.' }),
+    tag: text(100, 1).meta({ description: 'The tag, case-sensitive.' }),
   })
   .meta({ id: 'TagCondition' });
 
@@ -104,7 +104,7 @@ const conditionsOf = <Item extends z.ZodType>(item: Item) =>
     .max(20)
     .meta({ description: '1 to 20 conditions. Only the outermost list can contain nested lists.' });
 
-/** The one nested level of conditions. */
+/** A nested list of conditions. There is only one level of nesting. */
 export const NestedRules = z
   .object({ match: ruleMatch, conditions: conditionsOf(condition) })
   .meta({ id: 'NestedRules' });
@@ -112,10 +112,10 @@ export type NestedRules = z.output<typeof NestedRules>;
 
 const item = z.union([condition, NestedRules]);
 
-/** Rules of an audience: all or any of 1 to 20 conditions, each of which may itself be such a list. */
+/** Rules of an audience: all or any of 1 to 20 entries. Each entry is a condition or a nested list of conditions. */
 export const AudienceRules = z
   .object({ match: ruleMatch, conditions: conditionsOf(item) })
-  .meta({ id: 'AudienceRules', description: 'Rules that decide who is a member; at most 256 KiB as JSON.' });
+  .meta({ id: 'AudienceRules', description: 'Rules that decide which contacts are members; at most 256 KiB as JSON.' });
 export type AudienceRules = z.output<typeof AudienceRules>;
 
 const name = text(120, 1).meta({ description: 'Name of the audience, unique in the account.' });
@@ -135,7 +135,7 @@ export const AudienceChange = z.object({
 
 export const audienceStatus = z.enum(['building', 'ready', 'failed']).meta({
   description:
-    '`building`: all members are being computed. `ready`: they are kept up to date. `failed`: `error` says why.',
+    '`building`: the members are being computed. `ready`: they are kept up to date. `failed`: `error` says why.',
 });
 
 export const Audience = z
@@ -144,25 +144,25 @@ export const Audience = z
     name: z.string().meta({ description: 'Name of the audience, unique in the account.' }),
     description: z.string().meta({ description: 'What the audience is for; empty if not given.' }),
     status: audienceStatus,
-    error: z.string().meta({ description: 'Why it failed; empty otherwise.' }),
-    members: z.int().meta({ description: 'Number of members; while building, the previous number.' }),
+    error: z.string().meta({ description: 'Why the computation failed; otherwise empty.' }),
+    members: z.int().meta({ description: 'Number of members; while `building`, the previous number.' }),
     refreshed_at: timestamp
       .nullable()
       .meta({ description: 'When the members were last computed; null before the first time.' }),
     created_at: timestamp.meta({ description: 'When the audience was created.' }),
-    updated_at: timestamp.meta({ description: 'When name, description or rules last changed.' }),
+    updated_at: timestamp.meta({ description: 'When the name, description or rules last changed.' }),
     rules: AudienceRules,
   })
-  .meta({ id: 'Audience', description: 'A group of contacts that rules keep up to date.' });
+  .meta({ id: 'Audience', description: 'A group of contacts, kept up to date by rules.' });
 export type Audience = z.infer<typeof Audience>;
 
 export const AudienceMember = z
   .object({
     id: z.guid().meta({ description: 'Id of the contact.' }),
-    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+    name: z.string().meta({ description: 'Full name; empty if unknown.' }),
     phone: z.string().meta({ description: 'Phone number in E.164; empty if there is none.' }),
     entered_at: timestamp.meta({
-      description: 'When the contact became a member; a later time if it left and entered again.',
+      description: 'When the contact last became a member.',
     }),
   })
   .meta({ id: 'AudienceMember' });
@@ -175,13 +175,13 @@ export const AudienceExplanation = z.object({
         .object({
           condition: z
             .union([condition, NestedRules])
-            .meta({ description: 'A condition of the rules, or a nested list of them.' }),
-          holds: z.boolean().meta({ description: 'True if the contact meets it now.' }),
+            .meta({ description: 'A condition of the rules, or a nested list of conditions.' }),
+          holds: z.boolean().meta({ description: 'True if the contact meets the condition now.' }),
           because: z.string().meta({ description: 'The reason, as a sentence.' }),
         })
         .meta({ id: 'ExplainedCondition' }),
     )
-    .meta({ description: 'Each condition of the rules, in their order.' }),
+    .meta({ description: 'The conditions of the rules, in the same order.' }),
 });
 
 export const audiencePath = z.object({

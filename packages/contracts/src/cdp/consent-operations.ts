@@ -13,7 +13,7 @@ export const listConsents = operation('listConsents', {
   path: '/v1/cdp/contacts/{contact_id}/consents',
   scope: 'cdp.contacts:read',
   summary: "List a contact's consents",
-  description: 'All statements, the last recorded first. The latest in time counts, of each channel and purpose.',
+  description: 'Returns all statements, last recorded first. The latest `at` counts, per channel and purpose.',
   params: contactPath,
   query: z.object(pageQuery),
   status: 200,
@@ -28,7 +28,7 @@ export const recordConsent = operation('recordConsent', {
   scope: 'cdp.contacts:write',
   summary: 'Record a consent',
   description:
-    'Records that a contact granted or withdrew consent. The latest statement counts; of two at the same instant, the withdrawal.',
+    'Records that a contact granted or withdrew consent. The latest statement counts; at the same instant, a withdrawal counts.',
   params: contactPath,
   body: ConsentInput,
   status: 201,
@@ -42,13 +42,13 @@ export const recordEvents = operation('recordEvents', {
   clientName: 'cdp.events.record',
   scope: 'cdp.events:write',
   summary: 'Record contact events',
-  description: 'Takes up to 500 events. Valid events are accepted even if others are rejected.',
+  description: 'Records up to 500 events. Valid events are accepted even if others are rejected.',
   body: z.object({
     events: z
       .array(listEntry(ContactEventInput, 'ContactEvent'))
       .min(1)
       .max(500)
-      .meta({ description: 'The events to record, each by itself: one that is rejected rejects no other.' }),
+      .meta({ description: 'The events to record. Each is accepted or rejected separately.' }),
   }),
   status: 202,
   response: EventIntake,

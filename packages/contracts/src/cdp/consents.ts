@@ -11,7 +11,7 @@ export const consentState = z
   .meta({ description: 'Whether the contact granted the consent or withdrew it.' });
 const consentChannel = channel.meta({ description: 'Channel that the consent is for.' });
 
-/** One statement of a contact about being reached on a channel for a purpose; earlier statements stay on record. */
+/** A contact's statement about being contacted on a channel for a purpose. Earlier statements stay on record. */
 export const Consent = z
   .object({
     id: z.guid().meta({ description: 'Id of the statement.' }),
@@ -20,10 +20,10 @@ export const Consent = z
     state: consentState,
     source: z.string().meta({
       description:
-        'Where the contact said it; empty if not given. `keyword` (such as STOP) and `unsubscribe` come from the platform.',
+        'Where the contact made the statement; empty if not given. The platform sets `keyword` (such as STOP) and `unsubscribe`.',
     }),
-    at: timestamp.meta({ description: 'When the contact said it.' }),
-    created_at: timestamp.meta({ description: 'When it was recorded.' }),
+    at: timestamp.meta({ description: 'When the contact made the statement.' }),
+    created_at: timestamp.meta({ description: 'When the statement was recorded.' }),
   })
   .meta({ id: 'Consent' });
 export type Consent = z.infer<typeof Consent>;
@@ -32,11 +32,11 @@ export const ConsentInput = z.object({
   channel: consentChannel,
   purpose,
   state: consentState,
-  source: text(200).default('').meta({ description: 'Where the contact said it, such as a form.' }),
-  at: instant
-    .optional()
-    .meta({ description: 'When the contact said it; default: now. Up to 5 minutes ahead counts as now.' }),
+  source: text(200).default('').meta({ description: 'Where the contact made the statement, such as a form.' }),
+  at: instant.optional().meta({
+    description: 'When the statement was made; default: now. Up to 5 minutes ahead counts as now.',
+  }),
 });
 
-/** Purpose in a consent condition or a request of a sender. */
+/** Purpose in a consent condition or an internal request. */
 export const consentPurpose = purpose;

@@ -22,12 +22,12 @@ export const DuplicatePair = z
     contacts: z.tuple([ContactSummary, ContactSummary]).meta({ description: 'The two contacts, older first.' }),
     reason: duplicateReason.meta({
       description:
-        'What the two contacts share; the strongest reason if there are several. `name` is name and email domain.',
+        'What the two contacts share; if there are several reasons, the strongest. `name`: the name and the email domain.',
     }),
-    detail: z.string().meta({ description: 'The value they share.' }),
-    score: z
-      .int()
-      .meta({ description: 'Confidence in percent, by reason: external_id 95, email 90, phone 70, name 60.' }),
+    detail: z.string().meta({ description: 'The shared value.' }),
+    score: z.int().meta({
+      description: 'Confidence in percent, by reason: external_id 95, email 90, phone 70, name 60.',
+    }),
   })
   .meta({ id: 'DuplicatePair' });
 

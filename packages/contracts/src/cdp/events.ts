@@ -11,36 +11,35 @@ const { publicEvent, internalEvent } = eventsOf('cdp');
 export const contactCreated = publicEvent(
   'contact.created',
   z.object({ contact: Contact }),
-  'A contact was created: through the API, or because an unknown person wrote.',
+  'A contact was created through the API, or because an unknown person wrote.',
 );
 export const contactUpdated = publicEvent(
   'contact.updated',
   z.object({ contact: Contact.meta({ description: 'The contact after the change.' }), previous }),
-  'Fields of a contact changed.',
+  'Values of a contact changed.',
 );
 export const contactMerged = publicEvent(
   'contact.merged',
   z.object({
     contact: Contact.meta({ description: 'The surviving contact after the merge.' }),
-    merged: ContactSummary.meta({ description: 'The contact that was merged into it, as it was before.' }),
+    merged: ContactSummary.meta({ description: 'The contact that was merged into it, as it was before the merge.' }),
     previous,
   }),
-  'Two contacts were merged into one: the id of `merged` refers to `contact` from now on.',
+  'Two contacts were merged into one. The id of `merged` now refers to `contact`.',
 );
 
-/** A merge was undone: `contact` is the survivor without what the merge gave it, `restored` a contact of its own again. */
 export const contactUnmerged = publicEvent(
   'contact.unmerged',
   z.object({
-    contact: Contact.meta({ description: 'The surviving contact, without what the merge gave it.' }),
-    restored: Contact.meta({ description: 'The contact that was merged into it.' }),
+    contact: Contact.meta({ description: 'The surviving contact, without the values that it got from the merge.' }),
+    restored: Contact.meta({ description: 'The contact that had been merged into it.' }),
   }),
-  'A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again.',
+  'A merge was undone. `contact` lost the values that it got from the merge, and `restored` is a separate contact again.',
 );
 
 /**
- * The same for modules that hold contacts, told before it: what they made for `restored` between `merged_at` and the event, because they had not
- * heard of the merge, is the survivor's.
+ * Internal form of `contact.unmerged` for modules that hold contacts, emitted before it. Anything that they created for `restored` between
+ * `merged_at` and this event, because they did not know of the merge yet, belongs to the survivor.
  */
 export const contactRestored = internalEvent(
   'contact.restored',
@@ -54,26 +53,25 @@ const audience = z.object({
   contact: ContactSummary.meta({ description: 'The contact that entered or left.' }),
 });
 
-/** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
 export const audienceReady = publicEvent(
   'audience.ready',
   z.object({ audience: Audience.meta({ description: 'The audience after the computation.' }), previous }),
-  "An audience's members were computed: after its creation, a change of its rules, or a refresh.",
+  "An audience's members were computed after its creation, a change of its rules, or a refresh.",
 );
 export const audienceFailed = publicEvent(
   'audience.failed',
-  z.object({ audience: Audience.meta({ description: 'The audience; its `error` says what went wrong.' }), previous }),
-  "An audience's members could not be computed; `error` says why.",
+  z.object({ audience: Audience.meta({ description: 'The audience. Its `error` says what went wrong.' }), previous }),
+  "An audience's members could not be computed. Its `error` says why.",
 );
 export const audienceEntered = publicEvent(
   'audience.entered',
   audience,
-  'A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it.',
+  'A contact became a member of an audience. Also sent for each member found by the first computation, and for a surviving contact that replaces a merged member.',
 );
 export const audienceLeft = publicEvent(
   'audience.left',
   audience,
-  'A contact is no longer a member of an audience, also because it was deleted or merged.',
+  'A contact is no longer a member of an audience, for example because it was deleted or merged.',
 );
 
 export const contactDeleted = publicEvent(
@@ -83,14 +81,14 @@ export const contactDeleted = publicEvent(
       description: 'The ids of the deleted contact.',
     }),
   }),
-  'A contact was deleted, with all that customer data knew of it.',
+  'A contact was deleted with all its customer data.',
 );
-/** The same for other modules: their copies of the contact can no longer be named. */
+/** Internal form of `contact.deleted` for other modules: nothing new can refer to their copies of the contact. */
 export const contactForgotten = internalEvent('contact.deleted', z.object({ contact: ContactSummary }));
 
 /**
- * Returns a contact by id, or the surviving contact if merged; null if there is none. `merged` is there if merged: the ids from the
- * given one on, each of which was merged into the next, the last into the surviving contact or, after 1,000, into one before it.
+ * Returns a contact by id; after a merge, the surviving contact; null if there is none. After a merge, `merged` has at most 1,000 ids, from
+ * the given id on: each was merged into the next. The last was merged into the surviving contact, unless the list was cut off.
  */
 export const getContactSummary = internalRequest(
   'getContactSummary',
@@ -99,7 +97,7 @@ export const getContactSummary = internalRequest(
   z.object({ contact: ContactSummary.nullable(), merged: z.array(z.guid()).optional() }),
 );
 
-/** Returns a whole contact, with its times in UTC, or the surviving contact if merged; null if there is none. */
+/** Returns a whole contact, with times in UTC; null if there is none. After a merge, returns the surviving contact. */
 export const getContactProfile = internalRequest(
   'getContactProfile',
   'cdp',
@@ -108,8 +106,8 @@ export const getContactProfile = internalRequest(
 );
 
 /**
- * Returns a contact's address on a channel and its latest consent for a purpose there, of the surviving contact if merged. Each is null
- * if there is none.
+ * Returns a contact's address on a channel and its latest consent for a purpose there. Each is null if there is none. After a merge, both
+ * are from the surviving contact.
  */
 export const getContactReach = internalRequest(
   'getContactReach',
@@ -119,8 +117,8 @@ export const getContactReach = internalRequest(
 );
 
 /**
- * Returns the contact `known`, the survivor if merged, else the oldest with this phone (E.164), however its country's digits are
- * written, or email, else creates one with that name; with `new_id` as its id, so that a repeated request creates no other.
+ * Returns the contact `known`, its survivor if merged, or else the oldest contact with the email or phone. The phone is E.164 and matches
+ * every form of the number. Without a match, creates a contact with `name` and the id `new_id`, so that a repeated request creates no other.
  */
 export const findOrCreateContact = internalRequest(
   'findOrCreateContact',
@@ -136,8 +134,8 @@ export const findOrCreateContact = internalRequest(
 );
 
 /**
- * Records that a contact opted out of marketing on a channel at `at`, or in again: `granted` grants what keywords alone withdrew, before `at`,
- * and nothing else. Returns whether it is recorded; a request repeated with the same `at` records nothing more and gets the same reply.
+ * Records that a contact opted out of marketing on a channel at `at`, or opted in again. `granted` restores only consent that keywords alone
+ * withdrew before `at`. Returns whether it is recorded. A repeated request with the same `at` records nothing more and gets the same reply.
  */
 export const recordOptOut = internalRequest(
   'recordOptOut',

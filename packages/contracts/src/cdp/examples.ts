@@ -9,7 +9,7 @@ import type * as events from './events.ts';
 import type * as operations from './operations.ts';
 import type { Contact, ContactSummary } from './resources.ts';
 
-/** Lena, a customer of the hair salon that all examples are about. Her number is one that is given to nobody. */
+/** Lena, a customer of the hair salon in all examples. Her number is never assigned to anyone. */
 export const lena: Contact = {
   id: '019a9c5e-2b7a-7c31-9d2f-4e6b8a1c3d50',
   number: 42,
@@ -24,7 +24,7 @@ export const lena: Contact = {
   updated_at: '2025-11-02T11:05:12+01:00',
 };
 
-/** Lena as other modules show her. */
+/** Lena in other modules. */
 export const lenaSummary: ContactSummary = { id: lena.id, name: lena.name, phone: '+493023125101' };
 
 const twin: ContactSummary = { id: '019a9c5e-9f04-7d12-8a55-1b2c3d4e5f60', name: 'L. Vogel', phone: '+493023125101' };
@@ -78,7 +78,7 @@ const pair = {
   [name: string]: unknown;
 };
 
-/** The contact that `twin` was, and is again once the merge is undone. */
+/** The contact `twin` after its merge is undone. */
 const restored: Contact = { ...lena, ...twin, number: 1_043, external_id: null, email: null, tags: [], fields: {} };
 
 const contactBody = {

@@ -30,7 +30,7 @@ export const createContact = operation('createContact', {
   scope: 'cdp.contacts:write',
   summary: 'Create a contact',
   description:
-    'Two contacts may have the same phone, email or external id; they are then listed as duplicates. To write one by your own id, use PUT with the external id.',
+    'Creates a contact. Contacts with the same phone, email or external id are listed as duplicates. To create or update a contact by your own id, use PUT with the external id.',
   body: ContactInput,
   status: 201,
   response: Contact,
@@ -44,7 +44,7 @@ export const listContacts = operation('listContacts', {
   scope: 'cdp.contacts:read',
   summary: 'List contacts',
   description:
-    'Newest first, without those that were merged into another. A contact is listed if it matches every filter given.',
+    'Returns contacts, newest first, without contacts that were merged into another. A contact must match every filter given.',
   query: z.object({
     q: text(200, 1).optional().meta({ description: 'Part of a name, phone, email or external id, ignoring case.' }),
     phone: z.string().optional().meta({ description: 'Only contacts with this phone number.' }),
@@ -64,7 +64,7 @@ export const getContact = operation('getContact', {
   path: '/v1/cdp/contacts/{contact_id}',
   scope: 'cdp.contacts:read',
   summary: 'Retrieve a contact',
-  description: 'The id of a contact that was merged returns the contact that it was merged into.',
+  description: 'Returns the contact. The id of a merged contact returns the surviving contact.',
   params: contactPath,
   status: 200,
   response: Contact,
@@ -76,7 +76,7 @@ export const updateContact = operation('updateContact', {
   path: '/v1/cdp/contacts/{contact_id}',
   scope: 'cdp.contacts:write',
   summary: 'Update a contact',
-  description: '`fields` merges by key and null removes a key. An empty string removes external_id, phone or email.',
+  description: '`fields` merges by key; null removes a key. Null or an empty string removes any other value.',
   params: contactPath,
   body: ContactChange,
   status: 200,
@@ -90,7 +90,7 @@ export const deleteContact = operation('deleteContact', {
   path: '/v1/cdp/contacts/{contact_id}',
   scope: 'cdp.contacts:write',
   summary: 'Delete a contact',
-  description: 'It leaves its audiences. Appointments, orders and messages stay and keep its name.',
+  description: 'The contact leaves its audiences. Appointments, orders and messages stay and keep its name.',
   params: contactPath,
   status: 204,
   errors: ['not_found'],
@@ -103,7 +103,7 @@ export const putContactByExternalId = operation('putContactByExternalId', {
   clientName: 'cdp.contacts.upsertByExternalId',
   scope: 'cdp.contacts:write',
   summary: 'Upsert a contact by external id',
-  description: 'Creates the contact, or updates the oldest contact with this external id.',
+  description: 'Updates the oldest contact with this external id, or creates one. Null leaves a value as it is.',
   params: z.object({
     external_id: text(200, 1).meta({ description: "The contact's id in your own system." }),
   }),
@@ -119,13 +119,13 @@ export const writeContacts = operation('writeContacts', {
   path: '/v1/cdp/contacts/batch',
   scope: 'cdp.contacts:write',
   summary: 'Create or update many contacts',
-  description: `Takes up to ${maxBatch} contacts, each by itself: one that is refused refuses no other. The oldest contact with its external id, else with its email, else with its phone is updated as by PATCH; where there is none, one is created. Two for the same contact apply in order. Counts as one request. More than 5,000 contacts that match, or 8 MiB of their tags and fields, are 400: send fewer.`,
+  description: `Writes up to ${maxBatch} contacts. Each entry succeeds or fails separately. An entry updates the oldest contact with its external id, otherwise with its email, otherwise with its phone, like PATCH. If there is none, it creates a contact. Entries for the same contact apply in order. Counts as one request. If the entries match more than 5,000 contacts, or more than 8 MiB of tags and fields, the request gets 400: send fewer.`,
   body: z.object({
     contacts: z
       .array(listEntry(WrittenContact, 'WrittenContact'))
       .min(1)
       .max(maxBatch)
-      .meta({ description: 'The contacts to write, each by itself: one that is refused refuses no other.' }),
+      .meta({ description: 'The contacts to write. Each entry succeeds or fails separately.' }),
   }),
   status: 200,
   response: ContactsWritten,

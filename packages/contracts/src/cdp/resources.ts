@@ -7,7 +7,7 @@ const fieldValue = z.union([text(1_000), z.number(), z.boolean()], {
 });
 const fieldName = text(100, 1);
 
-/** Custom fields of a contact: at most 100; customer data checks that the merged result is at most 64 KiB as JSON. */
+/** At most 100 custom fields of a contact. Customer data checks that the merged result has at most 64 KiB as JSON. */
 export const ContactFields = z
   .record(fieldName, fieldValue)
   .refine((fields) => Object.keys(fields).length <= 100, { error: 'must have at most 100 keys' })
@@ -16,8 +16,8 @@ export const ContactFields = z
 const tags = z.array(text(100, 1)).max(100);
 const phone = text(50);
 const phoneRule =
-  "Phone number; without a country code it is read as a number of the account's country. Responses show E.164.";
-const emailRule = 'Email address, stored in lower case; it need not be unique.';
+  "Phone number. Without a country code, it is a number of the account's country. Responses show E.164.";
+const emailRule = 'Email address, stored in lowercase, not necessarily unique.';
 
 const externalId = text(200);
 const name = text(200);
@@ -28,13 +28,13 @@ export const ContactInput = z
   .object({
     external_id: externalId
       .optional()
-      .meta({ description: "The contact's id in your own system; it need not be unique." }),
+      .meta({ description: "The contact's id in your own system, not necessarily unique." }),
     name: name.default('').meta({
       description: 'Full name. A contact needs at least one of name, phone, email and external id.',
     }),
     phone: phone.optional().meta({ description: phoneRule }),
     email: emailOrNone.optional().meta({ description: emailRule }),
-    tags: tags.default([]).meta({ description: 'Tags; repeated tags are stored once.' }),
+    tags: tags.default([]).meta({ description: 'Tags; duplicates are stored once.' }),
     fields: ContactFields.default({}),
   })
   .refine((contact) => contact.name || contact.phone || contact.email || contact.external_id, {
@@ -42,7 +42,7 @@ export const ContactInput = z
     error: 'must be given, or phone, email or external_id: a contact needs one of them',
   });
 
-/** Body of PATCH: `fields` merges by key and null removes a key, or all of them; null or an empty string clears a value; `tags` is replaced. */
+/** Body of PATCH. `fields` merges by key; null removes a key, or all keys. Null or an empty string clears a value. `tags` is replaced. */
 export const ContactChange = z.object({
   external_id: clearable(externalId, '').meta({
     description: "The contact's id in your own system; null or an empty string removes it.",
@@ -51,46 +51,46 @@ export const ContactChange = z.object({
   phone: clearable(phone, '').meta({ description: `${phoneRule} Null or an empty string removes it.` }),
   email: clearable(emailOrNone, '').meta({ description: `${emailRule} Null or an empty string removes it.` }),
   tags: clearable(tags, []).meta({
-    description: 'All tags, in place of the former ones; null or an empty list removes them.',
+    description: 'All tags, replacing the current tags. Null or an empty list removes all.',
   }),
   fields: z.record(fieldName, fieldValue.nullable()).nullable().optional().meta({
     description:
-      'Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all.',
+      'Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all.',
   }),
 });
 
-/** Body of PUT by external id, which comes from the path: what is left out or null of an existing contact is kept. */
+/** Body of PUT by external id, which is in the path. Values left out or null stay as they are in an existing contact. */
 export const ContactByExternalId = z.object({
   name: name.optional().meta({ description: 'Full name; an empty string removes it.' }),
   phone: phone.optional().meta({ description: `${phoneRule} An empty string removes it.` }),
   email: emailOrNone.optional().meta({ description: `${emailRule} An empty string removes it.` }),
-  tags: tags.optional().meta({ description: 'All tags, in place of the former ones; an empty list removes them.' }),
+  tags: tags.optional().meta({ description: 'All tags, replacing the current tags. An empty list removes all.' }),
   fields: ContactChange.shape.fields.unwrap().unwrap().optional().meta({
-    description: 'Custom fields to change, by name. Those left out stay, and null removes one.',
+    description: 'Custom fields to change, by name. Fields that are left out stay; null removes a field.',
   }),
 });
 
-/** Most contacts that one request writes. */
+/** Maximum number of contacts in one request. */
 export const maxBatch = 500;
 
-/** A contact of a batch: found by its external id, else its email, else its phone, and then updated as by PATCH. */
+/** An entry of a batch. The contact is found by external id, otherwise by email, otherwise by phone, and updated like PATCH. */
 export const WrittenContact = ContactChange;
 
-/** What a batch came to, entry by entry. */
+/** Outcome of a batch, by entry. */
 export const ContactsWritten = z
   .object({
     created: z.int().meta({ description: 'Number of entries that created a contact.' }),
     updated: z.int().meta({ description: 'Number of entries that changed a contact.' }),
-    unchanged: z.int().meta({ description: 'Number of entries whose contact had all these values already.' }),
-    failed: z.int().meta({ description: 'Number of entries that were refused.' }),
+    unchanged: z.int().meta({ description: 'Number of entries whose contact already had all these values.' }),
+    failed: z.int().meta({ description: 'Number of entries that failed.' }),
     data: z
       .array(
         z
           .object({
-            index: z.int().meta({ description: 'Place in the request, from 0.' }),
+            index: z.int().meta({ description: 'Position in the request, from 0.' }),
             outcome: z
               .enum(['created', 'updated', 'unchanged', 'failed'])
-              .meta({ description: 'What the entry did. `unchanged`: the contact had all these values already.' }),
+              .meta({ description: 'Outcome of the entry. `unchanged`: the contact already had all these values.' }),
             id: z.guid().nullable().meta({ description: 'Id of the contact; null if the entry failed.' }),
             error: ErrorEnvelope.shape.error.nullable().meta({ description: 'Why the entry failed; otherwise null.' }),
           })
@@ -103,25 +103,25 @@ export type ContactsWritten = z.infer<typeof ContactsWritten>;
 
 export const Contact = z
   .object({
-    id: z.guid().meta({ description: 'Id of the contact. After a merge it finds the surviving contact.' }),
-    number: z
-      .int()
-      .meta({ description: 'Number of the contact, counting up within the account; shown as its id in agent plans.' }),
+    id: z.guid().meta({ description: 'Id of the contact. After a merge, it refers to the surviving contact.' }),
+    number: z.int().meta({
+      description: 'Number of the contact, counting up within the account; its id in agent plans.',
+    }),
     external_id: z
       .string()
       .nullable()
-      .meta({ description: "The contact's id in your own system; null if there is none. It need not be unique." }),
-    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+      .meta({ description: "The contact's id in your own system, not necessarily unique; null if there is none." }),
+    name: z.string().meta({ description: 'Full name; empty if unknown.' }),
     phone: z.string().nullable().meta({ description: 'Phone number in E.164; null if there is none.' }),
-    email: z.string().nullable().meta({ description: 'Email address in lower case; null if there is none.' }),
-    tags: z.array(z.string()).meta({ description: 'Tags, each once.' }),
+    email: z.string().nullable().meta({ description: 'Email address in lowercase; null if there is none.' }),
+    tags: z.array(z.string()).meta({ description: 'Tags, without duplicates.' }),
     fields: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-      .meta({ description: 'Custom fields by name: texts, numbers and booleans.' }),
+      .meta({ description: 'Custom fields by name: strings, numbers and booleans.' }),
     merged_into: z
       .guid()
       .nullable()
-      .meta({ description: 'Always null: the id of a merged contact returns the contact it was merged into.' }),
+      .meta({ description: 'Always null, because the id of a merged contact returns the surviving contact.' }),
     created_at: timestamp.meta({ description: 'When the contact was created.' }),
     updated_at: timestamp.meta({ description: 'When a value of the contact last changed.' }),
   })
@@ -131,19 +131,19 @@ export const Contact = z
   });
 export type Contact = z.infer<typeof Contact>;
 
-/** A contact as every other module shows it; `phone` is empty if there is none. */
+/** A contact in other modules. `phone` is empty if there is none. */
 export const ContactSummary = z
   .object({
     id: z.guid().meta({ description: 'Id of the contact.' }),
-    name: z.string().meta({ description: 'Full name; empty if it is not known.' }),
+    name: z.string().meta({ description: 'Full name; empty if unknown.' }),
     phone: z.string().meta({ description: 'Phone number in E.164; empty if there is none.' }),
   })
-  .meta({ id: 'ContactSummary', description: 'A contact in short, as resources of other modules show it.' });
+  .meta({ id: 'ContactSummary', description: 'A contact in resources of other modules, with id, name and phone.' });
 export type ContactSummary = z.infer<typeof ContactSummary>;
 
 export const contactPath = z.object({
   contact_id: uuid.meta({
-    description: 'Id of the contact; that of a merged contact finds the contact that it was merged into.',
+    description: 'Id of the contact. The id of a merged contact refers to the surviving contact.',
     param: { id: 'ContactId' },
   }),
 });

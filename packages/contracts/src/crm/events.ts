@@ -9,7 +9,7 @@ export const dealCreated = publicEvent('deal.created', z.object({ deal: Deal }),
 export const dealUpdated = publicEvent(
   'deal.updated',
   changed,
-  'Title, value, currency, contact or notes of a deal changed.',
+  'The title, value, currency, contact or notes of a deal changed.',
 );
 export const dealStageChanged = publicEvent(
   'deal.stage_changed',
@@ -19,15 +19,15 @@ export const dealStageChanged = publicEvent(
 export const dealWon = publicEvent('deal.won', changed, 'An open deal was won.');
 export const dealLost = publicEvent(
   'deal.lost',
-  changed.extend({ reason: z.string().meta({ description: 'The reason that was given; empty if none was.' }) }),
-  'An open deal was lost, with the reason that was given.',
+  changed.extend({ reason: z.string().meta({ description: 'The given reason; empty if there was none.' }) }),
+  'An open deal was lost. The event has the reason, if one was given.',
 );
-export const dealReopened = publicEvent('deal.reopened', changed, 'A won or lost deal was opened again.');
+export const dealReopened = publicEvent('deal.reopened', changed, 'A won or lost deal was reopened.');
 
 export const dealDeleted = publicEvent(
   'deal.deleted',
   z.object({ deal: Deal.pick({ id: true, title: true }).meta({ description: 'The deal that was deleted.' }) }),
   'A deal was deleted.',
 );
-/** The same for other modules, which drop their references to the deal. */
+/** Internal form of `deal.deleted` for other modules, which drop their references to the deal. */
 export const dealForgotten = internalEvent('deal.deleted', z.object({ deal: z.object({ id: z.guid() }) }));

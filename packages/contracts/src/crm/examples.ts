@@ -24,7 +24,7 @@ const weddings: Pipeline = {
   ],
 };
 
-/** Lena's wedding, for which the salon hopes. */
+/** A possible sale: the styling for Lena's wedding. */
 export const weddingDeal: Deal = {
   id: '019a9c70-3e21-7a90-8c4d-5d6e7f8091a0',
   title: 'Styling for Lena’s wedding',

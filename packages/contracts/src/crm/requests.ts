@@ -15,7 +15,7 @@ export const getDealSummary = internalRequest(
 export const NumberedDeal = Deal.extend({ number: z.int() }).meta({ id: 'NumberedDeal' });
 export type NumberedDeal = z.infer<typeof NumberedDeal>;
 
-/** Returns a contact's newest open deal in one of these pipelines, with its times in UTC; null if it has none. */
+/** Returns a contact's newest open deal in one of these pipelines, with times in UTC; null if it has none. */
 export const findOpenDeal = internalRequest(
   'findOpenDeal',
   'crm',
@@ -23,7 +23,7 @@ export const findOpenDeal = internalRequest(
   z.object({ deal: NumberedDeal.nullable() }),
 );
 
-/** Returns which of these pipelines and which of these stages exist: pipelines with all their stages, with none if `namesOnly`. */
+/** Returns the pipelines and stages that exist among these ids. Pipelines have all their stages, or none if `namesOnly` is set. */
 export const findStages = internalRequest(
   'findStages',
   'crm',
@@ -34,11 +34,11 @@ export const findStages = internalRequest(
   }),
 );
 
-/** Why a deal was not changed, as a sentence; null if it was changed, by this request or an earlier one with its key. */
+/** `refusal` says in a sentence why the deal was not changed. It is null if this request, or an earlier one with its key, changed it. */
 const outcome = z.object({ refusal: z.string().nullable() });
 
 /**
- * Adds a paragraph to a deal's notes. `key` makes it idempotent: a caller without a reply repeats the request until it has one.
+ * Adds a paragraph to a deal's notes. `key` makes the request idempotent: the caller repeats it until a reply arrives.
  */
 export const addDealNote = internalRequest(
   'addDealNote',
@@ -47,7 +47,7 @@ export const addDealNote = internalRequest(
   outcome,
 );
 
-/** Moves an open deal to a stage of its pipeline; a deal already there does not change. `key` as for addDealNote. */
+/** Moves an open deal to a stage of its pipeline; a deal already in that stage does not change. `key` works as in addDealNote. */
 export const moveDealToStage = internalRequest(
   'moveDealToStage',
   'crm',

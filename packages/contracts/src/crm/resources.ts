@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { ContactSummary } from '../cdp/resources.ts';
 import { clearable, currency, integerId, text, timestamp, uuid } from '../core/fields.ts';
 
-const pipelineName = text(120, 1).meta({ description: 'Name of the pipeline; it need not be unique.' });
+const pipelineName = text(120, 1).meta({ description: 'Name of the pipeline, not necessarily unique.' });
 const stageName = text(120, 1);
 const maxStages = 50;
 
 export const Stage = z
   .object({
-    id: integerId.meta({ description: 'Id of the stage, which stays when it is renamed or moved.' }),
+    id: integerId.meta({ description: 'Id of the stage. It stays the same when the stage is renamed or moved.' }),
     name: z.string().meta({ description: 'Name of the stage.' }),
-    order: z.int().meta({ description: 'Place in the pipeline, from 1.' }),
+    order: z.int().meta({ description: 'Position in the pipeline, from 1.' }),
   })
   .meta({ id: 'PipelineStage' });
 export type Stage = z.infer<typeof Stage>;
@@ -18,8 +18,8 @@ export type Stage = z.infer<typeof Stage>;
 export const Pipeline = z
   .object({
     id: integerId.meta({ description: 'Id of the pipeline.' }),
-    name: z.string().meta({ description: 'Name of the pipeline; it need not be unique.' }),
-    stages: z.array(Stage).meta({ description: 'Stages in order, from 1.' }),
+    name: z.string().meta({ description: 'Name of the pipeline, not necessarily unique.' }),
+    stages: z.array(Stage).meta({ description: 'Stages in order.' }),
   })
   .meta({ id: 'Pipeline', description: 'A sequence of stages through which deals move.' });
 export type Pipeline = z.infer<typeof Pipeline>;
@@ -39,9 +39,9 @@ export const PipelineChange = z.object({
     .array(
       z
         .object({
-          id: integerId.optional().meta({ description: 'Id of a stage to keep; left out for a new stage.' }),
+          id: integerId.optional().meta({ description: 'Id of a stage to keep. Leave it out for a new stage.' }),
           name: stageName.optional().meta({
-            description: 'Name of the stage; required for a new one. A stage that is kept has its old name by default.',
+            description: 'Name of the stage; required for a new stage. An existing stage keeps its name by default.',
           }),
         })
         .refine(({ id, name }) => id ?? name, {
@@ -54,12 +54,12 @@ export const PipelineChange = z.object({
     .optional()
     .meta({
       description:
-        'The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed.',
+        'The whole list, in order. A stage with an id is kept or renamed, a stage without an id is added, and a stage left out is removed.',
     }),
 });
 
 export const dealStatus = z.enum(['open', 'won', 'lost']).meta({
-  description: '`open`, or how the deal was closed. The operations win, lose and reopen change it.',
+  description: '`open`, or how the deal was closed. Only the operations win, lose and reopen change it.',
 });
 export type DealStatus = z.infer<typeof dealStatus>;
 
@@ -75,17 +75,17 @@ export const Deal = z
     title: z.string().meta({ description: 'Title of the deal.' }),
     pipeline: Pipeline.pick({ id: true, name: true }).meta({ description: 'The pipeline, which never changes.' }),
     stage: Stage.pick({ id: true, name: true }).meta({
-      description: 'The stage of the pipeline that the deal is in. A closed deal keeps it.',
+      description: 'Stage of the deal in its pipeline. A closed deal keeps its stage.',
     }),
     status: dealStatus,
     value_minor: z.int().meta({ description: valueRule }),
     currency: z.string().meta({ description: 'Currency of the value: an ISO 4217 code.' }),
     contact: ContactSummary.nullable().meta({
-      description: 'The contact, or the surviving contact after a merge; null if the deal has none.',
+      description: 'The contact; after a merge, the surviving contact. Null if the deal has none.',
     }),
     notes: z.string().meta({ description: 'Free text about the deal. Notes that agents add are appended to it.' }),
-    stage_entered_at: timestamp.meta({ description: 'When the deal reached its stage.' }),
-    closed_at: timestamp.nullable().meta({ description: 'When the deal was won or lost; null while open.' }),
+    stage_entered_at: timestamp.meta({ description: 'When the deal entered its stage.' }),
+    closed_at: timestamp.nullable().meta({ description: 'When the deal was won or lost; null while it is open.' }),
     created_at: timestamp.meta({ description: 'When the deal was created.' }),
     updated_at: timestamp.meta({ description: 'When the deal last changed.' }),
   })
@@ -96,15 +96,15 @@ export const DealInput = z.object({
   title,
   pipeline: integerId
     .optional()
-    .meta({ description: "Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline." }),
+    .meta({ description: "Id of a pipeline; default: that of `stage`, otherwise the account's first pipeline." }),
   stage: integerId.optional().meta({ description: 'Id of a stage of the pipeline; default: its first stage.' }),
   value_minor: valueMinor.default(0),
   currency: currency.optional().meta({ description: "ISO 4217 code; default: the account's currency." }),
-  contact: uuid.optional().meta({ description: 'Id of the contact; a deal need not have one.' }),
+  contact: uuid.optional().meta({ description: 'Id of the contact, if the deal has one.' }),
   notes: notes.default('').meta({ description: 'Free text about the deal.' }),
 });
 
-const elsewhere = (rule: string) =>
+const refusedField = (rule: string) =>
   z
     .unknown()
     .optional()
@@ -119,9 +119,9 @@ export const DealChange = z.object({
     description: 'Id of a contact; null or an empty string removes it.',
   }),
   notes: clearable(notes, '').meta({ description: 'Free text about the deal; null or an empty string removes it.' }),
-  stage: elsewhere('POST …/move changes the stage'),
-  pipeline: elsewhere('a deal stays in its pipeline'),
-  status: elsewhere('POST …/win, /lose and /reopen change the status'),
+  stage: refusedField('use POST …/move to change the stage'),
+  pipeline: refusedField('the pipeline of a deal never changes'),
+  status: refusedField('use POST …/win, /lose or /reopen to change the status'),
 });
 
 export const pipelinePath = z.object({

@@ -3,7 +3,7 @@ import { channel } from '../core/channel.ts';
 import { text, timestamp } from '../core/fields.ts';
 
 const provider = text(50, 1).meta({
-  description: 'smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).',
+  description: 'Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).',
   examples: ['smtp', 'twilio', 'whatsapp_cloud', 'http'],
 });
 
@@ -11,7 +11,7 @@ export const ChannelInput = z.object({
   provider,
   settings: z.record(z.string(), z.unknown()).meta({
     description:
-      'smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.',
+      'Settings by provider. smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.',
   }),
 });
 
@@ -21,17 +21,17 @@ export const ChannelTest = z.object({
 
 export const MessageChannel = z
   .object({
-    channel: channel.meta({ description: 'Each channel of an account has one provider.' }),
+    channel: channel.meta({ description: 'The channel. An account has one provider for each channel.' }),
     provider,
     settings: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'Settings without secrets; a newly generated secret of provider http is returned once.' }),
+      .meta({ description: 'Settings without secrets. A generated secret of the provider http is returned once.' }),
     status: z.enum(['ready', 'failing']).meta({
-      description: '`failing` while the provider refuses the credentials: messages wait, and one a minute tries.',
+      description: '`failing`: the provider refuses the credentials. Messages wait; one per minute is attempted.',
     }),
-    error: z.string().nullable().meta({ description: 'What the provider responded; null while ready.' }),
+    error: z.string().nullable().meta({ description: "The provider's response; null while the channel is ready." }),
     failing_since: timestamp.nullable().meta({
-      description: 'When the provider first refused the credentials; null while ready.',
+      description: 'When the provider first refused the credentials; null while the channel is ready.',
     }),
     hook_url: z.string().meta({ description: 'URL to which the provider sends receipts and inbound messages.' }),
     created_at: timestamp,

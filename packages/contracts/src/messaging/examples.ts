@@ -56,9 +56,9 @@ const attempt: MessageAttempt = {
 const sent: MessageAttempt = { ...attempt, status: 'sent', receipts: [] };
 const [deliveredReceipt] = attempt.receipts;
 
-/** A message with its one attempt, as its events have it. */
-const tried = (message: Message, last: MessageAttempt): MessageWithAttempts => ({ ...message, attempts: [last] });
-const was = (status: MessageStatus) => ({ status });
+/** Returns a message with its only attempt, as in its events. */
+const withAttempt = (message: Message, last: MessageAttempt): MessageWithAttempts => ({ ...message, attempts: [last] });
+const previousStatus = (status: MessageStatus) => ({ status });
 
 const channel: MessageChannel = {
   channel: 'email',
@@ -127,7 +127,7 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
   },
   getMessage: {
     response: {
-      ...tried(delivered, attempt),
+      ...withAttempt(delivered, attempt),
       webhooks_unavailable: false,
       webhooks: [
         {
@@ -181,12 +181,12 @@ export const messagingExamples: ExamplesOf<typeof operations> = {
 
 export const messagingEventExamples: EventExamplesOf<typeof events> = {
   messageSent: {
-    message: tried({ ...queued, status: 'sent', sent_at: times.sent_at }, sent),
-    previous: was('sending'),
+    message: withAttempt({ ...queued, status: 'sent', sent_at: times.sent_at }, sent),
+    previous: previousStatus('sending'),
   },
-  messageDelivered: { message: tried(delivered, attempt), previous: was('sent') },
+  messageDelivered: { message: withAttempt(delivered, attempt), previous: previousStatus('sent') },
   messageRead: {
-    message: tried(
+    message: withAttempt(
       { ...delivered, status: 'read', read_at: times.read_at },
       {
         ...attempt,
@@ -194,10 +194,10 @@ export const messagingEventExamples: EventExamplesOf<typeof events> = {
         receipts: [deliveredReceipt!, { status: 'read', at: times.read_at, applied: true }],
       },
     ),
-    previous: was('delivered'),
+    previous: previousStatus('delivered'),
   },
   messageFailed: {
-    message: tried(
+    message: withAttempt(
       {
         ...queued,
         status: 'failed',
@@ -206,7 +206,7 @@ export const messagingEventExamples: EventExamplesOf<typeof events> = {
       },
       { ...sent, status: 'failed', reason: 'rejected', provider_id: null },
     ),
-    previous: was('sending'),
+    previous: previousStatus('sending'),
   },
   messageReceived: {
     message: {

@@ -4,8 +4,8 @@ import { timestamp } from '../core/fields.ts';
 import { changeRefusal, internalRequest } from '../core/request.ts';
 
 /**
- * Stores a message to a contact, to be sent on one channel. `key` makes it idempotent: a caller without a reply repeats the request
- * until it has one. Refused only if `needs_channel` is set and the channel is not set up; otherwise a message that cannot be sent fails
+ * Stores a message to a contact, to be sent on `channel`. `key` makes the request idempotent: the caller repeats it until a reply
+ * arrives. It is refused only if `needs_channel` is set and the channel is not set up. Any other message that cannot be sent fails
  * later.
  */
 export const takeMessage = internalRequest(
@@ -16,14 +16,14 @@ export const takeMessage = internalRequest(
     contact: z.guid(),
     channel,
     body: z.string(),
-    reference: z.string().meta({ description: 'Reference by which people can find the message.' }),
+    reference: z.string().meta({ description: 'Reference by which people find the message.' }),
     reply_to: z.guid().optional().meta({
       description:
-        'Id of the inbound message it replies to; the reply goes to the address that message came from, if the channel can reach it.',
+        'Id of the inbound message to reply to. The reply goes to the address of its sender if the channel can reach it.',
     }),
     needs_channel: z.boolean().default(false),
     is_automatic: z.boolean().default(false).meta({
-      description: 'The platform sends it on its own: channels follow as the message settings say.',
+      description: 'The message is automatic: the fallback channels of the message settings follow.',
     }),
   }),
   z.object({
@@ -33,8 +33,8 @@ export const takeMessage = internalRequest(
 );
 
 /**
- * Returns the last messages from and to a contact, at most 50, oldest first, with their times in UTC, the channels that are set up
- * (a sandbox needs none), and those on which the contact wrote: there it can be answered, whatever addresses it has.
+ * Returns the last `limit` messages from and to a contact, oldest first, with their times in UTC. `channels` are set up; a sandbox needs
+ * none. The contact wrote on the channels in `written_on`, so it can be answered there even without an address.
  */
 export const getConversation = internalRequest(
   'getConversation',
@@ -49,7 +49,7 @@ export const getConversation = internalRequest(
   }),
 );
 
-/** Messages of an account that failed or were refused, by channel and reason. */
+/** A group of an account's failed or refused messages with the same channel and reason. */
 const failedMessages = z.object({
   channel,
   code: z.string(),
@@ -59,8 +59,8 @@ const failedMessages = z.object({
 });
 
 /**
- * Returns what failed of an account's messages in the last 24 hours and was not sent again, most first, 100 at most, and its channels. Of more than 50,000
- * messages the newest are counted.
+ * Returns an account's channels and its failures: messages that failed or were refused in the last 24 hours and were not sent again.
+ * Failures are grouped in at most 100 groups, largest first. Only the newest 10,000 are counted.
  */
 export const measureMessages = internalRequest(
   'measureMessages',
@@ -74,7 +74,7 @@ export const measureMessages = internalRequest(
         provider: z.string(),
         status: z.enum(['ready', 'failing']),
         error: z.string().nullable(),
-        // Processes of the release before do not say these two.
+        // Optional: processes of the previous release leave out both.
         failing_since: z.iso.datetime().nullable().optional(),
         held: z.int().optional(),
       }),
@@ -83,8 +83,8 @@ export const measureMessages = internalRequest(
 );
 
 /**
- * Returns, over all accounts, the channels that are failing, longest first, and the accounts with more than `failed` messages that failed in the last hour and
- * were not sent again, live ones first, most first; 100 of each.
+ * Returns the failing channels of all accounts, longest failing first, and the accounts with more than `failed` failures, at most 100 of each.
+ * A failure is a message that failed or was refused in the last hour and was not sent again. Live accounts come first, then those with the most failures.
  */
 export const findTroubledAccounts = internalRequest(
   'findTroubledAccounts',
@@ -104,7 +104,7 @@ export const findTroubledAccounts = internalRequest(
   }),
 );
 
-/** Sends an account's failed messages of a period again, as its customer can. */
+/** Sends an account's failed messages of a period again, under the rules of POST /v1/messages/resend. */
 export const resendFailedMessages = internalRequest(
   'resendFailedMessages',
   'messaging',

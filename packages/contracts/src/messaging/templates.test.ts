@@ -3,13 +3,13 @@ import { TemplatesChange } from './templates.ts';
 
 const change = (body: string) => TemplatesChange.safeParse({ appointment_booked: { body } });
 
-it('takes placeholders that there are, however they are spaced, and braces that are none', () => {
+it('accepts known placeholders with any spacing, and braces that are no placeholders', () => {
   for (const body of ['{{title}}', '{{ title\t}}', '{{{title}}}', '{{ti{tle}}', '{{', '}}', '{{title', 'a } b { c']) {
     expect(change(body).success).toBe(true);
   }
 });
 
-it('refuses placeholders that there are not, and names the first', () => {
+it('refuses unknown placeholders, and names the first', () => {
   for (const [body, name] of [
     ['{{Title}}', '{{Title}}'],
     ['{{}}', '{{}}'],
@@ -21,7 +21,7 @@ it('refuses placeholders that there are not, and names the first', () => {
 });
 
 it('reads each character of a hostile text a bounded number of times', () => {
-  // A quadratic reading of these takes minutes: what ends this test is the runner's own limit.
+  // A quadratic scan of these texts takes minutes, so that the runner's timeout ends this test.
   for (const body of ['{{', ' ', '{{ ', '{{}', '{ { ']) {
     expect(change(body.repeat(4_096 / body.length)).success).toBe(true);
     expect(change(`{{${body.repeat(1_000_000)}`).error?.issues[0]?.message).toContain('4096 characters');

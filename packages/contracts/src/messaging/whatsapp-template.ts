@@ -3,19 +3,19 @@ import { text } from '../core/fields.ts';
 
 const language = z
   .string()
-  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, { error: 'must be a language as Meta writes it, such as de or en_US' })
-  .meta({ description: 'Language of the template, such as `de` or `en_US`; provider twilio ignores it.' });
+  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, { error: "must be one of Meta's language codes, such as de or en_US" })
+  .meta({ description: 'Language of the template, such as `de` or `en_US`. The provider twilio ignores it.' });
 
-/** A template that WhatsApp approved, with the values of its placeholders in order; `parameter` is one of them. */
+/** Returns the schema of a template with its placeholder values in order. `parameter` is the schema of one value. */
 export function whatsAppTemplateInput<Parameter extends z.ZodType<string>>(parameter: Parameter) {
   return z.object({
-    name: text(512, 1).meta({ description: 'Name of the template at Meta; with provider twilio its ContentSid: HX….' }),
+    name: text(512, 1).meta({ description: 'Name of the template at Meta; for twilio, its ContentSid (HX…).' }),
     language,
     parameters: z
       .array(parameter)
       .max(20)
       .default([])
-      .meta({ description: 'Values of the placeholders in its body, in their order.' }),
+      .meta({ description: "Values of the placeholders in the template's body, in order." }),
   });
 }
 
@@ -24,7 +24,7 @@ export const WhatsAppTemplateInput = whatsAppTemplateInput(text(1_024, 1)).meta(
   description: 'A template that Meta approved, with the values of its placeholders.',
 });
 
-/** A template that a message is sent with, or a text that the platform sends on its own. */
+/** The template of a message or of an automatic text. */
 export const WhatsAppTemplate = z
   .object({
     name: z.string().meta({ description: WhatsAppTemplateInput.shape.name.description }),
