@@ -25,7 +25,7 @@ class Me:
     def get(self, *, timeout: float | None = None) -> models.Me:
         """Retrieve the key's account.
 
-        Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.
+        Returns the account, scopes, modules and rate limit of the key. Any key may call it. For a test key, the account is the sandbox.
 
         `GET /v1/me`, any key.
 
@@ -46,7 +46,7 @@ class Members:
     ) -> Pages[models.Member]:
         """List team members.
 
-        Newest first, including inactive members. A test key lists those of the sandbox.
+        Newest first, including inactive members. A test key lists the members of the sandbox.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -74,13 +74,13 @@ class Members:
     ) -> models.Member:
         """Add a team member.
 
-        A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.
+        A removed member becomes active again. To let a member take bookings, use `POST /v1/calendar/staff`.
 
         `POST /v1/members`, scope `account:write`.
 
         Args:
-            name: Name that bookings show; it replaces that of an existing member.
-            email: Identifies the member throughout the API, such as in `staff`; kept in lower case.
+            name: Name shown in bookings. It replaces the name of an existing member.
+            email: Identifies the member in the whole API, such as in `staff`. Stored in lower case.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -99,7 +99,7 @@ class Members:
     def remove(self, member_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Remove a team member.
 
-        The member becomes inactive; none of their data is deleted.
+        The member becomes inactive, and none of their data is deleted.
 
         `DELETE /v1/members/{member_id}`, scope `account:write`.
 
@@ -132,7 +132,7 @@ class Keys:
     ) -> Pages[models.Key]:
         """List API keys.
 
-        Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.
+        Newest first, including revoked and expired keys, without the secret keys. A test key lists only test keys.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -196,16 +196,16 @@ class Keys:
     ) -> models.KeyWithSecret:
         """Create an API key.
 
-        The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 of a mode that work.
+        Only this response contains the key. The new key can have only scopes of the key that creates it, and gets the same rate limit. A test key creates only test keys. An account with 1,000 working keys of a mode gets 409 `invalid_state`.
 
         `POST /v1/keys`, scope `account:write`.
 
         Args:
-            name: Your own name for the key, such as that of the program that uses it.
+            name: Your name for the key, such as the program that uses it.
             mode: `live`: the key acts on the account. `test`: it acts on its sandbox.
-            scopes: What the key may do: the scopes of operations; `*` is every scope.
-            allowed_addresses: Addresses and CIDR ranges that may use the key; empty: any address. Default: empty.
-            expires_at: When the key expires; default: never.
+            scopes: Scopes of the operations that the key may call. `*` is every scope, including later ones.
+            allowed_addresses: IP addresses and CIDR ranges that may use the key; empty: any address. Default: empty.
+            expires_at: When the key expires. Default: never.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -230,7 +230,7 @@ class Keys:
     def revoke(self, key_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Revoke an API key.
 
-        Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.
+        The key stops working within a second. A key can revoke itself. Revoking a revoked key also returns 204. A key cannot revoke a key that has scopes it lacks.
 
         `DELETE /v1/keys/{key_id}`, scope `account:write`.
 
@@ -261,13 +261,13 @@ class Keys:
     ) -> models.KeyWithSecret:
         """Rotate an API key.
 
-        Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.
+        Creates a successor with the same name, scopes, addresses, rate limit and expiry; only this response contains it. The old key keeps working for `overlap_seconds`, and both count toward the limit of 1,000 working keys. A key cannot rotate a key that has scopes it lacks.
 
         `POST /v1/keys/{key_id}/rotate`, scope `account:write`.
 
         Args:
             key_id: Id of an API key.
-            overlap_seconds: How long the old key keeps working, in seconds; 0 ends it immediately. Default: `86400`.
+            overlap_seconds: How long the old key keeps working, in seconds; with 0 it ends immediately. Default: `86400`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -294,7 +294,7 @@ class SandboxClock:
     def get(self, *, timeout: float | None = None) -> models.SandboxClock:
         """Retrieve the sandbox's clock.
 
-        Returns the time by which the sandbox goes: the real time until it is advanced, and running on from there afterwards. Any test key may call it; a live key gets 404.
+        Returns the current time of the sandbox. The clock shows the real time until you advance it, and runs on from the new time afterwards. Any test key may call it; a live key gets 404.
 
         `GET /v1/sandbox/clock`, any key.
 
@@ -311,12 +311,12 @@ class SandboxClock:
     ) -> models.SandboxClock:
         """Advance the sandbox's clock.
 
-        Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.
+        Runs everything that falls due until the new time, in order and each at its time. The clock stops at each due time until the resulting work is done. The clock advances in the background: poll it until its status is `ready`. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another advance returns 409 `invalid_state`.
 
         `POST /v1/sandbox/clock`, any key.
 
         Args:
-            advance_to: The time to advance to: ahead of the clock, by at most 366 days.
+            advance_to: The time to advance to: later than the clock's time, by at most 366 days.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -370,18 +370,18 @@ class Sandbox:
     ) -> models.SimulateInboundResponse:
         """Simulate an inbound message.
 
-        Makes an inbound message in a sandbox, as if a provider had sent it. A live key gets 404.
+        Creates an inbound message in a sandbox, as if a provider had reported it. A live key gets 404.
 
         `POST /v1/sandbox/inbound`, scope `messages:write`.
 
         Args:
             channel: Channel on which the sender writes.
             from_: Phone number, email address, or any other id of the sender.
-            name: Name of the sender; a new contact gets it. Default: empty.
-            type: What was written. `unsupported` is something that WhatsApp does not pass on. Default: `text`.
-            text: `body` of the message: what was written, a caption, a title or an emoji. Default: empty.
+            name: Name of the sender, which a new contact gets. Default: empty.
+            type: Type of the message. `unsupported`: WhatsApp does not pass on the content. Default: `text`.
+            text: `body` of the message: its text, a caption, a title or an emoji. Default: empty.
             media: File of an image, video, audio, document or sticker; refused for any other type.
-            reaction_to: Id of the message of this account that a reaction is to; refused for any other type.
+            reaction_to: Id of this account's message that a reaction refers to. Refused for any other type.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -428,7 +428,7 @@ class CalendarAppointments:
     ) -> Pages[models.Appointment]:
         """List appointments.
 
-        Latest start first, without history.
+        Returns appointments without their history, latest start first.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -438,10 +438,10 @@ class CalendarAppointments:
             from_: Only appointments that start at or after this time. A date (its first instant in the account's timezone), or a date-time with offset.
             to: Only appointments that start before this time. A date (its first instant in the account's timezone), or a date-time with offset.
             status: Only appointments with this status.
-            contact: Only appointments of the contact with this id, and of contacts that were merged into it.
+            contact: Only appointments of the contact with this id, or of contacts merged into it.
             staff: Only appointments with the teammate who has this email address.
             booking_type: Only appointments of the booking type with this id.
-            updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
+            updated_since: Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -486,21 +486,21 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Book an appointment.
 
-        Books a contact into a free time. A teammate has one appointment at a time, prep time included. The appointment gets source `api`.
+        Books a contact into a free time. A teammate can have one appointment at a time, including its prep time. The source of the appointment is `api`.
 
         `POST /v1/calendar/appointments`, scope `calendar:write`.
 
         Args:
             contact: Id of the contact.
             booking_type: Id of a booking type that is switched on.
-            starts_at: A free start of the booking type, as `GET /v1/calendar/free-times` lists them.
-            staff: Email address of the teammate. Default: the first free teammate, trying the default teammate first.
-            status: Both hold the time; an appointment that is `requested` can be confirmed later. Default: `confirmed`.
-            mode: How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings.
-            location: Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings.
-            meeting_link: Link of an online appointment. Default: that of the booking type, else of the teammate.
+            starts_at: A free start of the booking type, from `GET /v1/calendar/free-times`.
+            staff: Email address of the teammate. Default: the first free one; the default teammate is tried first.
+            status: Both keep the time booked. A `requested` appointment can be confirmed later. Default: `confirmed`.
+            mode: How they meet, for a booking type of mode `either`; ignored for others. Default: the mode of the Calendar settings.
+            location: Place of an in-person appointment. Default: the place of the booking type, otherwise of the teammate, otherwise of the Calendar settings.
+            meeting_link: Link of an online appointment. Default: the link of the booking type, otherwise of the teammate.
             notes: The team's notes. Default: empty.
-            deal: Id of the deal that it belongs to; needs Pipelines.
+            deal: Id of the deal of the appointment; needs Pipelines.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -562,16 +562,16 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Update an appointment.
 
-        Reschedule it to change its time or teammate. A change other than to notes is added to the history and sends `appointment.updated`.
+        Changes mode, location, meeting link or notes. Every change except to notes is added to the history and sends `appointment.updated`. To change the time or teammate, reschedule the appointment.
 
         `PATCH /v1/calendar/appointments/{appointment_id}`, scope `calendar:write`.
 
         Args:
             appointment_id: Id of the appointment.
-            notes: The team's notes. A change of them alone sends no event.
-            location: Place of an appointment in person; an empty string removes it.
+            notes: The team's notes. Changing only the notes sends no event.
+            location: Place of an in-person appointment; an empty string removes it.
             meeting_link: Link of an online appointment; an empty string removes it.
-            mode: How they meet; `physical` is in person. Place and link stay as they are.
+            mode: How they meet; `physical` is in person. The place and link do not change.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -603,7 +603,7 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Cancel an appointment.
 
-        Its time is free again immediately.
+        Cancels a requested or confirmed appointment. Its time is free again immediately.
 
         `POST /v1/calendar/appointments/{appointment_id}/cancel`, scope `calendar:write`.
 
@@ -636,7 +636,7 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Complete an appointment.
 
-        It can be completed before its start. It keeps its time, however early it is completed.
+        Completes a requested or confirmed appointment, even before its start. The appointment keeps its time.
 
         `POST /v1/calendar/appointments/{appointment_id}/complete`, scope `calendar:write`.
 
@@ -664,7 +664,7 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Confirm a requested appointment.
 
-        Only an appointment with the status `requested` can be confirmed; one that is confirmed already stays as it is.
+        Confirms an appointment with the status `requested`. A confirmed appointment stays as it is.
 
         `POST /v1/calendar/appointments/{appointment_id}/confirm`, scope `calendar:write`.
 
@@ -695,7 +695,7 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Mark a no-show.
 
-        Records that the contact did not come. Possible only after the start.
+        Records that the contact did not come. The appointment must be confirmed and must have started.
 
         `POST /v1/calendar/appointments/{appointment_id}/no_show`, scope `calendar:write`.
 
@@ -729,14 +729,14 @@ class CalendarAppointments:
     ) -> models.Appointment:
         """Reschedule an appointment.
 
-        Moves it to another free time, to another teammate, or both.
+        Moves a requested or confirmed appointment to another free time, to another teammate, or both.
 
         `POST /v1/calendar/appointments/{appointment_id}/reschedule`, scope `calendar:write`.
 
         Args:
             appointment_id: Id of the appointment.
-            starts_at: A free start of the booking type; the time of the appointment itself counts as free.
-            staff: Email address of a teammate who takes the booking type, to hand the appointment to.
+            starts_at: A free start of the booking type. The time of the appointment itself counts as free.
+            staff: Email address of the new teammate, who must take the booking type.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -775,19 +775,19 @@ class CalendarFreeTimes:
     ) -> models.FreeTimes:
         """List free times.
 
-        Returns bookable starts in ascending order, in [from, to). `from` defaults to now and `to` to 7 days after it; they are at most 31 days apart. Every listed time can be booked and every other time is refused. `timezone` changes only the offset that is shown.
+        Returns the bookable starts in [from, to), earliest first. `from` and `to` are at most 31 days apart. Every listed time can be booked; any other time is refused. `timezone` changes only the offset that is shown.
 
         `GET /v1/calendar/free-times`, scope `calendar:read`.
 
         Args:
             booking_type: Id of a booking type that is switched on.
             from_: Earliest start; default: now. A date (its first instant in the account's timezone), or a date-time with offset.
-            to: Starts lie before this time, at most 31 days after `from`; default: 7 days after it. A date (its first instant in the account's timezone), or a date-time with offset.
+            to: End of the starts, exclusive, at most 31 days after `from`; default: 7 days after it. A date (its first instant in the account's timezone), or a date-time with offset.
             staff: Only free times of the teammate who has this email address.
-            timezone: IANA timezone whose offset the times show; default: the account's. The free times are the same.
+            timezone: IANA timezone for the offset of the times; default: the account's. The free times are the same.
             exclude: Id of an appointment whose own time counts as free.
             limit: Maximum number of starts per page. Default: `1000`.
-            starting_after: The `next` of the previous page, which is its last starts_at.
+            starting_after: The `next` of the previous page: its last `starts_at`.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -815,14 +815,14 @@ class CalendarFreeTimes:
     ) -> models.FreeTimeExplanation:
         """Explain a free time.
 
-        Returns why a start is free or not, by teammate.
+        Returns whether a start is free, with the reasons against it for each teammate.
 
         `GET /v1/calendar/free-times/explain`, scope `calendar:read`.
 
         Args:
             booking_type: Id of a booking type that is switched on.
             starts_at: The start to explain.
-            staff: Only the teammate with this email address; default: all who take it.
+            staff: Only the teammate with this email address; default: all who take the booking type.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -848,7 +848,7 @@ class CalendarBookingTypes:
     ) -> Pages[models.BookingType]:
         """List booking types.
 
-        Newest first, inactive ones included.
+        Returns booking types, newest first, including inactive ones.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -892,24 +892,24 @@ class CalendarBookingTypes:
     ) -> models.BookingType:
         """Create a booking type.
 
-        Its teammates need a staff profile first. Times can be booked as soon as one of them has opening hours.
+        Its teammates need a staff profile first. It can be booked as soon as one of them has opening hours.
 
         `POST /v1/calendar/booking-types`, scope `calendar:write`.
 
         Args:
-            name: Name of the booking type: the title of new appointments.
-            active: True if it can be booked. Existing appointments stay when it is switched off. Default: `true`.
+            name: Name of the booking type, and title of new appointments.
+            active: True if the booking type can be booked. If it is switched off, existing appointments stay. Default: `true`.
             duration_minutes: Length of new appointments, in minutes.
-            prep_minutes: Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. Default: `0`.
-            slot_interval_minutes: Minutes between possible starts, counted from local midnight; a divisor of 1,440. Default: the duration, at most 30, or the next smaller divisor.
+            prep_minutes: Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours. Default: `0`.
+            slot_interval_minutes: Minutes between possible starts, from local midnight; a divisor of 1,440. Default: the duration or 30, whichever is smaller, rounded down to a divisor.
             min_notice_minutes: Minimum number of minutes between the booking and the start. Default: `0`.
-            window_days: How far ahead it can be booked, in days of 24 hours. Default: `60`.
-            mode: Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. Default: `online`.
-            location: Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Default: empty.
-            meeting_link: Link of online appointments; empty: the teammate's. Default: empty.
-            staff: Email addresses of the teammates who take it, in the order in which they are tried. Default: empty.
-            default_staff: Email address of the teammate who is tried first; one of `staff`.
-            reminders: Reminders of its appointments, at most 10; empty: those of the Calendar settings. Default: empty.
+            window_days: How far ahead an appointment can be booked, in days of 24 hours. Default: `60`.
+            mode: Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings. Default: `online`.
+            location: Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Default: empty.
+            meeting_link: Link of online appointments; empty: the teammate's link. Default: empty.
+            staff: Email addresses of the teammates who take the booking type, in the order in which they are tried. Default: empty.
+            default_staff: Email address of the teammate to try first, who must be in `staff`.
+            reminders: Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -942,7 +942,7 @@ class CalendarBookingTypes:
     def get(self, booking_type_id: int, *, timeout: float | None = None) -> models.BookingType:
         """Retrieve a booking type.
 
-        Returns inactive booking types too.
+        Returns the booking type, even if it is inactive.
 
         `GET /v1/calendar/booking-types/{booking_type_id}`, scope `calendar:read`.
 
@@ -983,25 +983,25 @@ class CalendarBookingTypes:
     ) -> models.BookingType:
         """Update a booking type.
 
-        Existing appointments do not change.
+        Changes the booking type. Existing appointments do not change.
 
         `PATCH /v1/calendar/booking-types/{booking_type_id}`, scope `calendar:write`.
 
         Args:
             booking_type_id: Id of the booking type.
-            name: Name of the booking type: the title of new appointments.
-            active: True if it can be booked. Existing appointments stay when it is switched off.
+            name: Name of the booking type, and title of new appointments.
+            active: True if the booking type can be booked. If it is switched off, existing appointments stay.
             duration_minutes: Length of new appointments, in minutes.
-            prep_minutes: Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.
-            slot_interval_minutes: Minutes between possible starts, counted from local midnight; a divisor of 1,440.
+            prep_minutes: Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours.
+            slot_interval_minutes: Minutes between possible starts, from local midnight; a divisor of 1,440.
             min_notice_minutes: Minimum number of minutes between the booking and the start.
-            window_days: How far ahead it can be booked, in days of 24 hours.
-            mode: Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.
-            location: Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Null is an empty string.
-            meeting_link: Link of online appointments; empty: the teammate's. Null is an empty string.
-            staff: Email addresses of the teammates who take it, in the order in which they are tried. Null or an empty list removes all.
-            default_staff: Email address of the teammate who is tried first; one of `staff`. Null or an empty string removes it.
-            reminders: Reminders of its appointments, at most 10; empty: those of the Calendar settings. Null is an empty list.
+            window_days: How far ahead an appointment can be booked, in days of 24 hours.
+            mode: Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings.
+            location: Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Null sets an empty string.
+            meeting_link: Link of online appointments; empty: the teammate's link. Null sets an empty string.
+            staff: Email addresses of the teammates who take the booking type, in the order in which they are tried. Null or an empty list removes all teammates.
+            default_staff: Email address of the teammate to try first, who must be in `staff`. Null or an empty string removes it.
+            reminders: Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Null sets an empty list.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1035,7 +1035,7 @@ class CalendarBookingTypes:
     def delete(self, booking_type_id: int, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a booking type.
 
-        A booking type that has appointments is switched off instead, and kept.
+        Deletes the booking type. If it has appointments, it is kept and switched off instead.
 
         `DELETE /v1/calendar/booking-types/{booking_type_id}`, scope `calendar:write`.
 
@@ -1068,7 +1068,7 @@ class CalendarStaffTimeOff:
     ) -> Pages[models.TimeOff]:
         """List a teammate's time off.
 
-        Latest first.
+        Returns the periods of time off, latest first.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -1135,7 +1135,7 @@ class CalendarStaffTimeOff:
     ) -> None:
         """Delete time off.
 
-        The teammate can be booked in this period again, within the opening hours.
+        Deletes the period. The teammate can be booked in it again, within the opening hours.
 
         `DELETE /v1/calendar/staff/{email}/time-off/{time_off_id}`, scope `calendar:write`.
 
@@ -1170,7 +1170,7 @@ class CalendarStaff:
     ) -> Pages[models.Staff]:
         """List staff profiles.
 
-        Newest first. The cursor is an email address.
+        Returns staff profiles, newest first. The cursor is an email address.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -1207,7 +1207,7 @@ class CalendarStaff:
     ) -> models.Staff:
         """Create a staff profile.
 
-        Makes a team member a teammate who takes bookings.
+        Creates the profile with which a team member takes bookings.
 
         `POST /v1/calendar/staff`, scope `calendar:write`.
 
@@ -1215,9 +1215,9 @@ class CalendarStaff:
             email: Email address of a team member.
             active: True if the teammate takes bookings. Default: `true`.
             hours: Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out is closed. Default: empty.
-            overrides: Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty.
-            location: The teammate's place, for appointments in person whose booking type has none. Default: empty.
-            meeting_link: The teammate's link, for online appointments whose booking type has none. Default: empty.
+            overrides: Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. Default: empty.
+            location: The teammate's place for in-person appointments whose booking type has none. Default: empty.
+            meeting_link: The teammate's link for online appointments whose booking type has none. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1243,7 +1243,7 @@ class CalendarStaff:
     def get(self, email: str, *, timeout: float | None = None) -> models.Staff:
         """Retrieve a staff profile.
 
-        Opening hours are in the account's timezone; `overrides` replace them on single dates: at most 1,000, and 64 KiB as JSON.
+        Returns the profile. Opening hours are in the account's timezone, and `overrides` replace them on at most 1,000 single dates, with 64 KiB as JSON.
 
         `GET /v1/calendar/staff/{email}`, scope `calendar:read`.
 
@@ -1272,17 +1272,17 @@ class CalendarStaff:
     ) -> models.Staff:
         """Update a staff profile.
 
-        `hours` and `overrides` merge by key; null removes a key. Of overrides there are at most 1,000 dates, and 64 KiB as JSON.
+        `hours` and `overrides` merge by key; null removes a key. `overrides` has at most 1,000 dates and 64 KiB as JSON.
 
         `PATCH /v1/calendar/staff/{email}`, scope `calendar:write`.
 
         Args:
             email: Email address of the teammate.
             active: True if the teammate takes bookings.
-            hours: Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
-            overrides: Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them.
-            location: The teammate's place, for appointments in person whose booking type has none. Null is an empty string.
-            meeting_link: The teammate's link, for online appointments whose booking type has none. Null is an empty string.
+            hours: Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is; null closes the day.
+            overrides: Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all dates.
+            location: The teammate's place for in-person appointments whose booking type has none. Null sets an empty string.
+            meeting_link: The teammate's link for online appointments whose booking type has none. Null sets an empty string.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1315,7 +1315,7 @@ class CalendarSettings:
     def get(self, *, timeout: float | None = None) -> models.CalendarSettings:
         """Retrieve the Calendar settings.
 
-        They apply to all booking types that have no value of their own.
+        Returns the settings, which apply to booking types without their own values.
 
         `GET /v1/calendar/settings`, scope `calendar:read`.
 
@@ -1340,16 +1340,16 @@ class CalendarSettings:
     ) -> models.CalendarSettings:
         """Update the Calendar settings.
 
-        Objects merge by key, `reminders` is replaced whole. Switching `enabled` off stops bookings; existing appointments stay.
+        Objects merge by key; `reminders` is replaced as a whole. Setting `enabled` to false stops bookings. Existing appointments stay.
 
         `PATCH /v1/calendar/settings`, scope `calendar:write`.
 
         Args:
-            enabled: True if appointments can be booked. Existing ones stay when it is switched off.
-            mode: Mode of appointments whose booking type has the mode `either`, unless the booking gives one.
-            location: Place of appointments in person where neither booking type nor teammate has one. Null is an empty string.
-            confirmation: The message that tells the contact of a booked or rescheduled appointment.
-            reminders: Reminders of appointments whose booking type has none of its own, at most 10. Null is an empty list.
+            enabled: True if appointments can be booked. If it is switched off, existing appointments stay.
+            mode: Mode of appointments with a booking type of mode `either`, unless the booking gives a mode.
+            location: Place of in-person appointments if neither the booking type nor the teammate has one. Null sets an empty string.
+            confirmation: The message that confirms a booked or rescheduled appointment to the contact.
+            reminders: Reminders of appointments whose booking type has none, at most 10. Null sets an empty list.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1405,18 +1405,18 @@ class AgentsPlansSteps:
     ) -> models.Plan:
         """Update a plan step.
 
-        Changes params of an undecided step. Only the params listed in `editable` can be changed.
+        Changes params of an undecided step. Only params listed in `editable` can be changed.
 
         `PATCH /v1/agents/plans/{plan_id}/steps/{step_id}`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
             step_id: Id of a step of the plan.
-            body: Text of a message, or of a note: up to 2,000 characters.
-            channel: Channel of the message: one that is set up and reaches the contact.
-            channel_locked: Whether it replies to a message received on this channel, which then cannot be changed.
-            goal: Goal of the plan that the agent then makes.
-            stage: Id of the stage to move the deal to, one of its pipeline's.
+            body: Text of a message, or of a note of at most 2,000 characters.
+            channel: Channel of the message. It must be set up and reach the contact.
+            channel_locked: True if the channel cannot be changed, because the step replies to a message received on it.
+            goal: Goal of the next plan.
+            stage: Id of the stage to move the deal to, in the deal's pipeline.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1450,14 +1450,14 @@ class AgentsPlansSteps:
     ) -> models.Plan:
         """Approve a plan step.
 
-        Only for plans with approval_mode `step`.
+        Approves one step of a plan with approval_mode `step`.
 
         `POST /v1/agents/plans/{plan_id}/steps/{step_id}/approve`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
             step_id: Id of a step of the plan.
-            note: Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+            note: Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1485,14 +1485,14 @@ class AgentsPlansSteps:
     ) -> models.Plan:
         """Reject a plan step.
 
-        Only for plans with approval_mode `step`. The step is skipped.
+        Rejects one step of a plan with approval_mode `step`. The step is skipped.
 
         `POST /v1/agents/plans/{plan_id}/steps/{step_id}/reject`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
             step_id: Id of a step of the plan.
-            note: Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+            note: Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1529,16 +1529,16 @@ class AgentsPlans:
     ) -> Pages[models.Plan]:
         """List plans.
 
-        Newest first, with their steps. A plan is listed if it matches every filter given.
+        Returns plans with their steps, newest first. A plan must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
         `GET /v1/agents/plans`, scope `agents:read`.
 
         Args:
-            status: awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead.
+            status: `awaiting`: the plan or one of its steps awaits approval. `open`: the plan has not ended.
             agent: Only plans of the agent with this id.
-            contact: Only plans for the contact with this id, and for contacts merged into it.
+            contact: Only plans for the contact with this id, or for contacts merged into it.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -1564,7 +1564,7 @@ class AgentsPlans:
     def get(self, plan_id: int, *, timeout: float | None = None) -> models.Plan:
         """Retrieve a plan.
 
-        Its steps are in the order in which they run, each with its own status and result.
+        Returns the plan with its steps in order, each with its status and result.
 
         `GET /v1/agents/plans/{plan_id}`, scope `agents:read`.
 
@@ -1594,14 +1594,14 @@ class AgentsPlans:
     ) -> models.Plan:
         """Request a plan.
 
-        Asks a live agent to plan for a contact. The response is the plan before it has steps: its status is `running` until the agent has made them.
+        Asks a live agent to make a plan for a contact. The response has no steps yet: the status is `running` until the agent has made them.
 
         `POST /v1/agents/{agent_id}/plans`, scope `agents.plans:write`.
 
         Args:
             agent_id: Id of an agent.
             contact: Id of the contact to plan for.
-            goal: What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself.
+            goal: Goal of the plan; default: what the conversation asks for. In a sandbox, a JSON object with `steps` is used as the plan.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1623,13 +1623,13 @@ class AgentsPlans:
     ) -> models.Plan:
         """Approve a plan.
 
-        Approves the plan with all its undecided steps.
+        Approves the plan and all its undecided steps.
 
         `POST /v1/agents/plans/{plan_id}/approve`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
-            note: Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+            note: Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1651,13 +1651,13 @@ class AgentsPlans:
     ) -> models.Plan:
         """Cancel a plan.
 
-        Stops an open plan. Steps that have not started will not run.
+        Ends an open plan. Steps that have not started will not run.
 
         `POST /v1/agents/plans/{plan_id}/cancel`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
-            note: Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+            note: Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1679,13 +1679,13 @@ class AgentsPlans:
     ) -> models.Plan:
         """Reject a plan.
 
-        None of its steps will run.
+        Rejects a plan that awaits approval. None of its steps will run.
 
         `POST /v1/agents/plans/{plan_id}/reject`, scope `agents.plans:write`.
 
         Args:
             plan_id: Id of a plan.
-            note: Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+            note: Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1720,7 +1720,7 @@ class AgentsKnowledgeSources:
     ) -> Pages[models.KnowledgeSource]:
         """List knowledge sources.
 
-        Newest first, with those that are being read and those that failed. A source is listed if it matches every filter given.
+        Returns sources, newest first, whatever their status. A source must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -1769,21 +1769,21 @@ class AgentsKnowledgeSources:
     ) -> models.KnowledgeSource:
         """Create a knowledge source.
 
-        Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account keeps at most 1,000,000 passages; a source beyond them fails.
+        Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account has at most 1,000,000 passages; a source that would exceed them fails.
 
         `POST /v1/agents/knowledge/sources`, scope `agents.knowledge:write`.
 
         Args:
-            kind: Decides which other fields count: those of other kinds are ignored.
-            collection: Id of a collection; default: the collection General.
-            active: Whether agents use it, and searches find it. Default: `true`.
+            kind: Kind of the source. Fields of other kinds are ignored.
+            collection: Id of the collection; default: General.
+            active: Whether agents use the source and searches find it. Default: `true`.
             title: Article, FAQ: required; unique within its kind, ignoring case.
-            body: Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters.
+            body: Article: Markdown, required; its headings split it into passages. FAQ: the answer, required, at most 2,000 characters.
             alternates: FAQ: other ways to ask the question.
             answer_exactly: FAQ: whether agents send the answer word for word when the question matches; default: false.
-            url: Website: required. A public URL; each website can be added once.
+            url: Website: a public URL, required. Each website can be added once.
             pages: Website: pages of the same site to read; default: only `url`.
-            crawl: Website: a note of where the list of pages came from, one page (the default) or the site's sitemap. It changes nothing.
+            crawl: Website: a note on the origin of the list of pages, one page (the default) or the site's sitemap. It has no effect.
             refresh: Website: how often it is read again; default: never.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -1815,7 +1815,7 @@ class AgentsKnowledgeSources:
     def get(self, source_id: str, *, timeout: float | None = None) -> models.KnowledgeSource:
         """Retrieve a knowledge source.
 
-        Ask for it until its `status` is no longer `processing`; `knowledge.ready` and `knowledge.failed` say the same.
+        Returns the source. Poll it until its `status` is no longer `processing`, or wait for `knowledge.ready` or `knowledge.failed`.
 
         `GET /v1/agents/knowledge/sources/{source_id}`, scope `agents.knowledge:read`.
 
@@ -1851,20 +1851,20 @@ class AgentsKnowledgeSources:
     ) -> models.KnowledgeSource:
         """Update a knowledge source.
 
-        A source is read again if its text or pages change.
+        Changes the source. It is read again if its title, text or pages change.
 
         `PATCH /v1/agents/knowledge/sources/{source_id}`, scope `agents.knowledge:write`.
 
         Args:
             source_id: Id of a knowledge source.
             collection: Id of the collection to move the source to.
-            active: Whether agents use it, and searches find it.
+            active: Whether agents use the source and searches find it.
             title: Article, FAQ, file: its title, or the FAQ's question. The source is read again.
-            body: Article: Markdown. FAQ: the answer, up to 2,000 characters. The source is read again.
-            alternates: FAQ: other ways to ask the question, replaced whole; null: none. The source is read again.
+            body: Article: Markdown. FAQ: the answer, at most 2,000 characters. The source is read again.
+            alternates: FAQ: other ways to ask the question. Replaces the whole list; null: none. The source is read again.
             answer_exactly: FAQ: whether agents send the answer word for word when the question matches.
-            pages: Website: pages of the same site to read, replaced whole. The source is read again.
-            refresh: Website: how often it is read again on its own.
+            pages: Website: pages of the same site to read. Replaces the whole list. The source is read again.
+            refresh: Website: how often it is read again automatically.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1893,7 +1893,7 @@ class AgentsKnowledgeSources:
     def delete(self, source_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a knowledge source.
 
-        Agents stop using it at once.
+        Deletes the source. Agents stop using it immediately.
 
         `DELETE /v1/agents/knowledge/sources/{source_id}`, scope `agents.knowledge:write`.
 
@@ -1919,7 +1919,7 @@ class AgentsKnowledgeSources:
     ) -> models.KnowledgeSource:
         """Refresh a knowledge source.
 
-        Reads the source again. Of a website, only pages that have changed are read.
+        Reads the source again. For a website, only changed pages are read.
 
         `POST /v1/agents/knowledge/sources/{source_id}/refresh`, scope `agents.knowledge:write`.
 
@@ -1959,15 +1959,15 @@ class AgentsKnowledgeFiles:
     ) -> models.KnowledgeSource:
         """Upload a file as a source.
 
-        The body is multipart/form-data. A file with the same bytes as an existing one is refused. The files of an account have at most 4,096 MiB, each counted in whole MiB; one more is refused with 409 invalid_state.
+        The body is multipart/form-data. A file with the same bytes as an existing file is refused. The files of an account have at most 4,096 MiB, each rounded up to whole MiB. One more is refused with 409 invalid_state.
 
         `POST /v1/agents/knowledge/files`, scope `agents.knowledge:write`.
 
         Args:
-            file: A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.
-            title: Default: the file's name.
-            collection: Id of a collection; default: the collection General.
-            active: Whether agents use it, and searches find it. Default: `true`.
+            file: A pdf, docx, txt, md, csv or html file of at most 20 MiB. Its type is detected from the content.
+            title: Title of the source; default: the file's name.
+            collection: Id of the collection; default: General.
+            active: Whether agents use the source and searches find it. Default: `true`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -1996,7 +1996,7 @@ class AgentsKnowledgeCollections:
     ) -> Pages[models.KnowledgeCollection]:
         """List collections.
 
-        Oldest first; the first is General.
+        Returns collections, oldest first. The first is General.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -2024,12 +2024,12 @@ class AgentsKnowledgeCollections:
     ) -> models.KnowledgeCollection:
         """Create a collection.
 
-        The name must be unique, ignoring case.
+        Creates an empty collection. Its name must be unique, ignoring case.
 
         `POST /v1/agents/knowledge/collections`, scope `agents.knowledge:write`.
 
         Args:
-            name: Unique in the account, ignoring case; spaces around it are removed.
+            name: Unique in the account, ignoring case. Spaces around it are removed.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2048,7 +2048,7 @@ class AgentsKnowledgeCollections:
     def delete(self, collection_id: int, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a collection.
 
-        A collection that has sources cannot be deleted, nor can General.
+        Deletes a collection without sources. The collection General cannot be deleted.
 
         `DELETE /v1/agents/knowledge/collections/{collection_id}`, scope `agents.knowledge:write`.
 
@@ -2095,7 +2095,7 @@ class AgentsKnowledge:
         `POST /v1/agents/knowledge/search`, scope `agents.knowledge:read`.
 
         Args:
-            query: What to look for: words or a question, in any case. Word forms match in the account's language.
+            query: Words or a question to search for, ignoring case. Word forms match in the account's language.
             collection: Id of the only collection to search; default: all.
             limit: Maximum number of passages. Default: `10`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
@@ -2123,7 +2123,7 @@ class AgentsWorkflowDraft:
     def get(self, agent_id: int, *, timeout: float | None = None) -> models.WorkflowDraft:
         """Retrieve the workflow draft.
 
-        Returns 404 if the agent has no draft.
+        Returns the draft, or 404 if the agent has none.
 
         `GET /v1/agents/{agent_id}/workflow/draft`, scope `agents:read`.
 
@@ -2147,13 +2147,13 @@ class AgentsWorkflowDraft:
     ) -> models.WorkflowDraft:
         """Replace the workflow draft.
 
-        The draft has no effect until it is published. Its blocks have at most 256 KiB, and 20,000 commas and brackets, as JSON. An archived agent takes none.
+        The draft has no effect until it is published. Its blocks have at most 256 KiB and 20,000 commas and brackets as JSON. An archived agent is refused with 409 invalid_state.
 
         `PUT /v1/agents/{agent_id}/workflow/draft`, scope `agents:write`.
 
         Args:
             agent_id: Id of an agent.
-            blocks: The whole workflow, in order. What the blocks name is checked when a version is rolled back.
+            blocks: The whole workflow, in order. References in blocks are checked only on a rollback.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -2185,7 +2185,7 @@ class AgentsWorkflowVersions:
     ) -> Pages[models.WorkflowVersion]:
         """List workflow versions.
 
-        Newest first, with the number of their blocks: retrieve a version for the blocks.
+        Returns versions, newest first, with the number of their blocks. Retrieve a version to get its blocks.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -2238,7 +2238,7 @@ class AgentsWorkflowVersions:
     ) -> models.WorkflowVersion:
         """Roll a workflow back.
 
-        Publishes an earlier version as the next one. The draft does not change.
+        Publishes an earlier version as the next version. The draft does not change.
 
         `POST /v1/agents/{agent_id}/workflow/versions/{number}/rollback`, scope `agents:write`.
 
@@ -2279,13 +2279,13 @@ class AgentsWorkflow:
     ) -> models.WorkflowVersion:
         """Publish the workflow draft.
 
-        The draft becomes the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.
+        Makes the draft the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.
 
         `POST /v1/agents/{agent_id}/workflow/publish`, scope `agents:write`.
 
         Args:
             agent_id: Id of an agent.
-            note: What is new in this version, for people who look at the list. Default: empty.
+            note: What is new in this version, shown in the list of versions. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2312,7 +2312,7 @@ class AgentsUsage:
     def get(self, *, days: Literal[7, 14, 30] | None = None, timeout: float | None = None) -> models.AgentUsage:
         """Report AI token usage.
 
-        Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings. Of more than 1,000 pipelines those with the most tokens are listed.
+        Returns the usage of the last days, up to today. Days begin at midnight in the account's timezone. Costs need the model's price in the settings. At most 1,000 pipelines are listed: those with the most tokens.
 
         `GET /v1/agents/usage`, scope `agents:read`.
 
@@ -2335,7 +2335,7 @@ class AgentsSettings:
     def get(self, *, timeout: float | None = None) -> models.AgentSettings:
         """Retrieve the agent settings.
 
-        AI provider, budgets and prices of the account.
+        Returns the AI provider, budgets and prices of the account.
 
         `GET /v1/agents/settings`, scope `agents:read`.
 
@@ -2362,18 +2362,18 @@ class AgentsSettings:
     ) -> models.AgentSettings:
         """Update the agent settings.
 
-        AI provider, budgets and prices of the account.
+        Changes the AI provider, budgets and prices of the account.
 
         `PATCH /v1/agents/settings`, scope `agents:write`.
 
         Args:
-            provider: Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does.
-            base_url: Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given.
+            provider: Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI.
+            base_url: Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. A different origin (scheme, host or port), or none, removes the API key unless the request gives a new one.
             api_key: Write-only; null or an empty string removes it.
-            model: Model of agents that have none of their own; null or an empty string removes it.
-            daily_budget: Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.
-            pipeline_budgets: Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.
-            prices: Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them.
+            model: Model of agents without their own model; null or an empty string removes it.
+            daily_budget: Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget.
+            pipeline_budgets: Maximum AI tokens per day, by pipeline id; at most 1,000 entries. The object merges by key; null removes a key, or all keys.
+            prices: Prices, by name of the model; at most 1,000 entries. The object merges by key; null removes a key, or all keys.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2414,7 +2414,7 @@ class Agents:
     ) -> Pages[models.Agent]:
         """List agents.
 
-        Newest first, without deleted and archived agents.
+        Returns agents that are not archived, newest first.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -2454,20 +2454,20 @@ class Agents:
     ) -> models.Agent:
         """Create an agent.
 
-        A new agent is a draft. An account has at most 200 agents that are not deleted, and 1,000 that were live and deleted within 31 days of their creation; one more is refused with 409 invalid_state.
+        A new agent is a draft. An account has at most 200 agents that are not archived, and 1,000 archived agents created within the last 31 days. One more is refused with 409 invalid_state.
 
         `POST /v1/agents`, scope `agents:write`.
 
         Args:
-            name: Shown in plans, and part of every prompt.
-            role: Who the agent is to customers and what it should do; part of every prompt.
-            model: Model of its own; empty: the one in the settings. Default: empty.
-            daily_limit: Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. Default: `null`.
-            approval_mode: `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. Default: `plan`.
-            approval_timeout_seconds: Seconds, counted from when the plan was made, after which it expires if undecided. Default: `259200`.
-            pipelines: Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. Default: empty.
-            actions: Actions that its plans may have. Default: `["send_message","add_note","follow_up","move_stage"]`.
-            collections: Ids of the knowledge collections that it uses; empty: all. Default: empty.
+            name: Name of the agent, shown in plans and part of every prompt.
+            role: Who the agent is to customers and what it does; part of every prompt.
+            model: The agent's own model; empty: the model in the settings. Default: empty.
+            daily_limit: Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. Default: `null`.
+            approval_mode: `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval. Default: `plan`.
+            approval_timeout_seconds: Seconds from the making of a plan until it expires if nobody has decided. Default: `259200`.
+            pipelines: Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request. Default: empty.
+            actions: Actions that plans of the agent can contain. Default: `["send_message","add_note","follow_up","move_stage"]`.
+            collections: Ids of the knowledge collections that the agent uses; empty: all. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2496,7 +2496,7 @@ class Agents:
     def get(self, agent_id: int, *, timeout: float | None = None) -> models.Agent:
         """Retrieve an agent.
 
-        Returns archived agents too.
+        Returns the agent, even if it is archived.
 
         `GET /v1/agents/{agent_id}`, scope `agents:read`.
 
@@ -2527,21 +2527,21 @@ class Agents:
     ) -> models.Agent:
         """Update an agent.
 
-        A change applies to plans that are made from now on; lists are replaced whole.
+        Changes apply to plans that are made from now on. Lists are replaced as a whole.
 
         `PATCH /v1/agents/{agent_id}`, scope `agents:write`.
 
         Args:
             agent_id: Id of an agent.
-            name: Shown in plans, and part of every prompt.
-            role: Who the agent is to customers and what it should do; part of every prompt.
+            name: Name of the agent, shown in plans and part of every prompt.
+            role: Who the agent is to customers and what it does; part of every prompt.
             model: Null or an empty string uses the model in the settings.
-            daily_limit: Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
-            approval_mode: `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.
-            approval_timeout_seconds: Seconds, counted from when the plan was made, after which it expires if undecided.
-            pipelines: Ids of the pipelines that it plans for, replaced whole; null: none.
-            actions: Actions that its plans may have, replaced whole; null: all.
-            collections: Ids of the knowledge collections that it uses, replaced whole; null or empty: all.
+            daily_limit: Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit.
+            approval_mode: `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval.
+            approval_timeout_seconds: Seconds from the making of a plan until it expires if nobody has decided.
+            pipelines: Ids of the pipelines that the agent plans for. Replaces the whole list; null: none.
+            actions: Actions that plans of the agent can contain. Replaces the whole list; null: all.
+            collections: Ids of the knowledge collections that the agent uses. Replaces the whole list; null or empty: all.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2573,7 +2573,7 @@ class Agents:
     ) -> models.DeleteAgentResponse:
         """Delete an agent.
 
-        An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 10,000 open plans is refused with 409 invalid_state.
+        Deletes an agent that has never been live; any other is archived. Archiving stops it, removes it from its pipelines, cancels its open plans and keeps its history. With more than 10,000 open plans, archiving is refused with 409 invalid_state.
 
         `DELETE /v1/agents/{agent_id}`, scope `agents:write`.
 
@@ -2599,7 +2599,7 @@ class Agents:
     ) -> models.Agent:
         """Take an agent live.
 
-        A live agent makes plans. Its workflow must be published first.
+        Makes the agent `live`, so that it makes plans. Its workflow must be published first.
 
         `POST /v1/agents/{agent_id}/go-live`, scope `agents:write`.
 
@@ -2661,14 +2661,14 @@ class CdpContactsConsents:
     ) -> Pages[models.Consent]:
         """List a contact's consents.
 
-        All statements, the last recorded first. The latest in time counts, of each channel and purpose.
+        Returns all statements, last recorded first. The latest `at` counts, per channel and purpose.
 
         Iterate over it for all entries, or take one page with `page()`.
 
         `GET /v1/cdp/contacts/{contact_id}/consents`, scope `cdp.contacts:read`.
 
         Args:
-            contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
+            contact_id: Id of the contact. The id of a merged contact refers to the surviving contact.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -2700,17 +2700,17 @@ class CdpContactsConsents:
     ) -> models.Consent:
         """Record a consent.
 
-        Records that a contact granted or withdrew consent. The latest statement counts; of two at the same instant, the withdrawal.
+        Records that a contact granted or withdrew consent. The latest statement counts; at the same instant, a withdrawal counts.
 
         `POST /v1/cdp/contacts/{contact_id}/consents`, scope `cdp.contacts:write`.
 
         Args:
-            contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
+            contact_id: Id of the contact. The id of a merged contact refers to the surviving contact.
             channel: Channel that the consent is for.
             purpose: What the consent is for, in your own words. Messages with the purpose `marketing` need the consent `marketing`.
             state: Whether the contact granted the consent or withdrew it.
-            source: Where the contact said it, such as a form. Default: empty.
-            at: When the contact said it; default: now. Up to 5 minutes ahead counts as now.
+            source: Where the contact made the statement, such as a form. Default: empty.
+            at: When the statement was made; default: now. Up to 5 minutes ahead counts as now.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2750,7 +2750,7 @@ class CdpContacts:
     ) -> Pages[models.Contact]:
         """List contacts.
 
-        Newest first, without those that were merged into another. A contact is listed if it matches every filter given.
+        Returns contacts, newest first, without contacts that were merged into another. A contact must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -2762,7 +2762,7 @@ class CdpContacts:
             email: Only contacts with this email address.
             external_id: Only contacts with this external id.
             tag: Only contacts with this tag.
-            updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
+            updated_since: Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -2802,16 +2802,16 @@ class CdpContacts:
     ) -> models.Contact:
         """Create a contact.
 
-        Two contacts may have the same phone, email or external id; they are then listed as duplicates. To write one by your own id, use PUT with the external id.
+        Creates a contact. Contacts with the same phone, email or external id are listed as duplicates. To create or update a contact by your own id, use PUT with the external id.
 
         `POST /v1/cdp/contacts`, scope `cdp.contacts:write`.
 
         Args:
-            external_id: The contact's id in your own system; it need not be unique.
+            external_id: The contact's id in your own system, not necessarily unique.
             name: Full name. A contact needs at least one of name, phone, email and external id. Default: empty.
-            phone: Phone number; without a country code it is read as a number of the account's country. Responses show E.164.
-            email: Email address, stored in lower case; it need not be unique.
-            tags: Tags; repeated tags are stored once. Default: empty.
+            phone: Phone number. Without a country code, it is a number of the account's country. Responses show E.164.
+            email: Email address, stored in lowercase, not necessarily unique.
+            tags: Tags; duplicates are stored once. Default: empty.
             fields: Custom fields by name. At most 100 keys and 64 KiB as JSON. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -2838,12 +2838,12 @@ class CdpContacts:
     def get(self, contact_id: str, *, timeout: float | None = None) -> models.Contact:
         """Retrieve a contact.
 
-        The id of a contact that was merged returns the contact that it was merged into.
+        Returns the contact. The id of a merged contact returns the surviving contact.
 
         `GET /v1/cdp/contacts/{contact_id}`, scope `cdp.contacts:read`.
 
         Args:
-            contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
+            contact_id: Id of the contact. The id of a merged contact refers to the surviving contact.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -2872,18 +2872,18 @@ class CdpContacts:
     ) -> models.Contact:
         """Update a contact.
 
-        `fields` merges by key and null removes a key. An empty string removes external_id, phone or email.
+        `fields` merges by key; null removes a key. Null or an empty string removes any other value.
 
         `PATCH /v1/cdp/contacts/{contact_id}`, scope `cdp.contacts:write`.
 
         Args:
-            contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
+            contact_id: Id of the contact. The id of a merged contact refers to the surviving contact.
             external_id: The contact's id in your own system; null or an empty string removes it.
             name: Full name; null or an empty string removes it.
-            phone: Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it.
-            email: Email address, stored in lower case; it need not be unique. Null or an empty string removes it.
-            tags: All tags, in place of the former ones; null or an empty list removes them.
-            fields: Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all.
+            phone: Phone number. Without a country code, it is a number of the account's country. Responses show E.164. Null or an empty string removes it.
+            email: Email address, stored in lowercase, not necessarily unique. Null or an empty string removes it.
+            tags: All tags, replacing the current tags. Null or an empty list removes all.
+            fields: Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2910,12 +2910,12 @@ class CdpContacts:
     def delete(self, contact_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a contact.
 
-        It leaves its audiences. Appointments, orders and messages stay and keep its name.
+        The contact leaves its audiences. Appointments, orders and messages stay and keep its name.
 
         `DELETE /v1/cdp/contacts/{contact_id}`, scope `cdp.contacts:write`.
 
         Args:
-            contact_id: Id of the contact; that of a merged contact finds the contact that it was merged into.
+            contact_id: Id of the contact. The id of a merged contact refers to the surviving contact.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2940,12 +2940,12 @@ class CdpContacts:
     ) -> models.ContactsWritten:
         """Create or update many contacts.
 
-        Takes up to 500 contacts, each by itself: one that is refused refuses no other. The oldest contact with its external id, else with its email, else with its phone is updated as by PATCH; where there is none, one is created. Two for the same contact apply in order. Counts as one request. More than 5,000 contacts that match, or 8 MiB of their tags and fields, are 400: send fewer.
+        Writes up to 500 contacts. Each entry succeeds or fails separately. An entry updates the oldest contact with its external id, otherwise with its email, otherwise with its phone, like PATCH. If there is none, it creates a contact. Entries for the same contact apply in order. Counts as one request. If the entries match more than 5,000 contacts, or more than 8 MiB of tags and fields, the request gets 400: send fewer.
 
         `POST /v1/cdp/contacts/batch`, scope `cdp.contacts:write`.
 
         Args:
-            contacts: The contacts to write, each by itself: one that is refused refuses no other.
+            contacts: The contacts to write. Each entry succeeds or fails separately.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -2974,17 +2974,17 @@ class CdpContacts:
     ) -> models.Contact:
         """Upsert a contact by external id.
 
-        Creates the contact, or updates the oldest contact with this external id.
+        Updates the oldest contact with this external id, or creates one. Null leaves a value as it is.
 
         `PUT /v1/cdp/contacts/by-external-id/{external_id}`, scope `cdp.contacts:write`.
 
         Args:
             external_id: The contact's id in your own system.
             name: Full name; an empty string removes it.
-            phone: Phone number; without a country code it is read as a number of the account's country. Responses show E.164. An empty string removes it.
-            email: Email address, stored in lower case; it need not be unique. An empty string removes it.
-            tags: All tags, in place of the former ones; an empty list removes them.
-            fields: Custom fields to change, by name. Those left out stay, and null removes one.
+            phone: Phone number. Without a country code, it is a number of the account's country. Responses show E.164. An empty string removes it.
+            email: Email address, stored in lowercase, not necessarily unique. An empty string removes it.
+            tags: All tags, replacing the current tags. An empty list removes all.
+            fields: Custom fields to change, by name. Fields that are left out stay; null removes a field.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -3021,12 +3021,12 @@ class CdpEvents:
     ) -> models.RecordEventsResponse:
         """Record contact events.
 
-        Takes up to 500 events. Valid events are accepted even if others are rejected.
+        Records up to 500 events. Valid events are accepted even if others are rejected.
 
         `POST /v1/cdp/events`, scope `cdp.events:write`.
 
         Args:
-            events: The events to record, each by itself: one that is rejected rejects no other.
+            events: The events to record. Each is accepted or rejected separately.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3059,7 +3059,7 @@ class CdpAudiencesMembers:
     ) -> Pages[models.AudienceMember]:
         """List audience members.
 
-        Latest joiner first. The cursor is a contact id.
+        Returns members, latest entry first. The cursor is a contact id.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3097,7 +3097,7 @@ class CdpAudiences:
     ) -> Pages[models.Audience]:
         """List audiences.
 
-        Newest first, each with the number of its members.
+        Returns audiences, newest first, each with the number of its members.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3131,7 +3131,7 @@ class CdpAudiences:
     ) -> models.Audience:
         """Create an audience.
 
-        Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.
+        Creates an audience. Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.
 
         `POST /v1/cdp/audiences`, scope `cdp.audiences:write`.
 
@@ -3156,7 +3156,7 @@ class CdpAudiences:
     def get(self, audience_id: str, *, timeout: float | None = None) -> models.Audience:
         """Retrieve an audience.
 
-        `members` and `refreshed_at` are those of the last computation while `status` is `building`.
+        While `status` is `building`, `members` and `refreshed_at` are from the last computation.
 
         `GET /v1/cdp/audiences/{audience_id}`, scope `cdp.audiences:read`.
 
@@ -3187,7 +3187,7 @@ class CdpAudiences:
     ) -> models.Audience:
         """Update an audience.
 
-        New rules are applied to all contacts in the background.
+        Changes the audience. New rules are applied to all contacts in the background.
 
         `PATCH /v1/cdp/audiences/{audience_id}`, scope `cdp.audiences:write`.
 
@@ -3214,7 +3214,7 @@ class CdpAudiences:
     def delete(self, audience_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete an audience.
 
-        Its members stay contacts. They leave the audience without an event.
+        Deletes the audience. Its members stay contacts, and leave the audience without an event.
 
         `DELETE /v1/cdp/audiences/{audience_id}`, scope `cdp.audiences:write`.
 
@@ -3240,7 +3240,7 @@ class CdpAudiences:
     ) -> models.PreviewAudienceResponse:
         """Preview an audience.
 
-        Returns how many contacts match the rules, with up to ten of them.
+        Returns how many contacts meet the rules, and up to ten of them.
 
         `POST /v1/cdp/audiences/preview`, scope `cdp.audiences:read`.
 
@@ -3265,7 +3265,7 @@ class CdpAudiences:
     ) -> models.Audience:
         """Refresh an audience.
 
-        Computes the members again. If a refresh is running, another one follows it.
+        Computes the members again in the background. If a refresh is running, another one follows.
 
         `POST /v1/cdp/audiences/{audience_id}/refresh`, scope `cdp.audiences:write`.
 
@@ -3291,7 +3291,7 @@ class CdpAudiences:
     ) -> models.ExplainAudienceResponse:
         """Explain an audience membership.
 
-        Returns why a contact is a member or not, by condition.
+        Returns whether a contact meets the rules, with the reason for each condition.
 
         `GET /v1/cdp/audiences/{audience_id}/explain`, scope `cdp.audiences:read`.
 
@@ -3329,7 +3329,7 @@ class CdpDuplicates:
     ) -> Pages[models.DuplicatePair]:
         """List duplicate pairs.
 
-        Pairs of contacts that appear to be the same person, newest first.
+        Returns pairs of contacts that seem to be the same person, newest first.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3358,7 +3358,7 @@ class CdpDuplicates:
     ) -> models.FindDuplicatesResponse:
         """Find duplicates.
 
-        Starts the search that otherwise runs every night.
+        Starts the search for duplicates, which also runs every night.
 
         `POST /v1/cdp/duplicates/find`, scope `cdp.contacts:write`.
 
@@ -3382,7 +3382,7 @@ class CdpDuplicates:
     ) -> models.DuplicatePair:
         """Dismiss a duplicate pair.
 
-        Marks the pair as two people. It is listed again only for a stronger reason.
+        Marks the pair as two different people. It is listed again only for a stronger reason.
 
         `POST /v1/cdp/duplicates/{duplicate_id}/dismiss`, scope `cdp.contacts:write`.
 
@@ -3408,7 +3408,7 @@ class CdpDuplicates:
     ) -> models.Contact:
         """Merge a duplicate pair.
 
-        Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.
+        Merges the pair into the contact in `keep` and returns it. Its missing values are filled in, tags and fields are combined, and events move to it. A withdrawn consent wins. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.
 
         `POST /v1/cdp/duplicates/{duplicate_id}/merge`, scope `cdp.contacts:write`.
 
@@ -3436,7 +3436,7 @@ class CdpDuplicates:
     ) -> models.UndoDuplicateResponse:
         """Undo a merge.
 
-        Undoes the merge of the pair, within 30 days, and returns the surviving and the restored contact. The restored contact has its fields, tags, consents and events again, and in every module what belonged to it before the merge; what came later stays with the surviving contact, which gives back what the merge gave it unless it was changed since. The pair counts as dismissed. Merges that share a contact are undone latest first.
+        Undoes a merge of the last 30 days and returns the surviving and the restored contact. The restored contact gets back its fields, tags, consents and events, and everything in other modules that belonged to it before the merge. Anything added later stays with the surviving contact. The surviving contact loses the values that it got from the merge, unless they changed since. The pair becomes dismissed. Undo merges that share a contact in reverse order.
 
         `POST /v1/cdp/duplicates/{duplicate_id}/undo`, scope `cdp.contacts:write`.
 
@@ -3488,7 +3488,7 @@ class CatalogueOrders:
     ) -> Pages[models.Order]:
         """List orders.
 
-        Newest first, with their lines. An order is listed if it matches every filter given.
+        Returns orders with their lines, newest first. An order must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3496,9 +3496,9 @@ class CatalogueOrders:
 
         Args:
             status: Only orders with this status.
-            contact: Only orders of the contact with this id, and of contacts that were merged into it.
+            contact: Only orders of the contact with this id, or of contacts merged into it.
             source: Only orders from this source.
-            updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
+            updated_since: Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -3535,13 +3535,13 @@ class CatalogueOrders:
     ) -> models.Order:
         """Create an order.
 
-        The total is computed from the lines, which keep their own names and prices. An item whose SKU the catalogue lacks needs both.
+        The total is the sum of the lines, which keep their own names and prices. An item without a product for its SKU needs a name and a price.
 
         `POST /v1/catalogue/orders`, scope `catalogue.orders:write`.
 
         Args:
-            contact: Id of the contact who orders.
-            items: Name and price default to those of the product with this SKU; without such a product, both are required.
+            contact: Id of the customer.
+            items: Name and price default to those of the product with the SKU. Without a product, both are required.
             channel: Default: whatsapp if the contact has a phone, otherwise email.
             note: The customer's note. Default: empty.
             currency: Default: the account's currency. Products in another currency cannot be ordered.
@@ -3569,7 +3569,7 @@ class CatalogueOrders:
     def get(self, order_id: str, *, timeout: float | None = None) -> models.Order:
         """Retrieve an order.
 
-        Its lines keep the names and prices of the time when it was placed.
+        Returns the order. Its lines keep the names and prices from when it was placed.
 
         `GET /v1/catalogue/orders/{order_id}`, scope `catalogue.orders:read`.
 
@@ -3593,7 +3593,7 @@ class CatalogueOrders:
     ) -> models.Order:
         """Cancel an order.
 
-        The order must be new or confirmed.
+        Cancels a new or confirmed order. A canceled order stays as it is.
 
         `POST /v1/catalogue/orders/{order_id}/cancel`, scope `catalogue.orders:write`.
 
@@ -3619,7 +3619,7 @@ class CatalogueOrders:
     ) -> models.Order:
         """Confirm a new order.
 
-        Only an order with the status `new` can be confirmed; one that is confirmed already stays as it is.
+        Confirms an order with the status `new`. A confirmed order stays as it is.
 
         `POST /v1/catalogue/orders/{order_id}/confirm`, scope `catalogue.orders:write`.
 
@@ -3650,13 +3650,13 @@ class CatalogueOrders:
     ) -> models.Order:
         """Decline an order.
 
-        A reason, if given, is sent to the customer on the order's channel.
+        Declines a new or confirmed order. A reason is sent to the customer on the order's channel.
 
         `POST /v1/catalogue/orders/{order_id}/decline`, scope `catalogue.orders:write`.
 
         Args:
             order_id: Id of the order.
-            reason: Sent to the customer as it is, on the order's channel. Nothing is sent without one. Default: empty.
+            reason: Sent to the customer word for word, on the order's channel. Without it, nothing is sent. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -3676,9 +3676,9 @@ class CatalogueOrders:
     def fulfil(
         self, order_id: str, *, idempotency_key: str | None = None, timeout: float | None = None
     ) -> models.Order:
-        """Fulfil a confirmed order.
+        """Fulfill a confirmed order.
 
-        Only an order with the status `confirmed` can be fulfilled; one that is fulfilled already stays as it is.
+        Fulfills an order with the status `confirmed`. A fulfilled order stays as it is.
 
         `POST /v1/catalogue/orders/{order_id}/fulfil`, scope `catalogue.orders:write`.
 
@@ -3716,7 +3716,7 @@ class CatalogueProducts:
     ) -> Pages[models.Product]:
         """List products.
 
-        Newest first, inactive ones included.
+        Returns products, newest first, including inactive ones.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3753,13 +3753,13 @@ class CatalogueProducts:
     ) -> models.Product:
         """Create a product.
 
-        The SKU must not be that of another product. An inactive product cannot be ordered.
+        Creates a product. No other product may have its SKU. An inactive product cannot be ordered.
 
         `POST /v1/catalogue/products`, scope `catalogue.products:write`.
 
         Args:
-            sku: Stock keeping unit: the product's code in your own system, unique in the account. Case matters.
-            name: Name of the product, as new orders show it.
+            sku: Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive.
+            name: Name of the product in new orders.
             price_minor: Price in the currency's minor unit, such as cents.
             currency: Currency of the price: an ISO 4217 code. Default: the account's currency.
             active: True if the product can be ordered. Default: `true`.
@@ -3787,7 +3787,7 @@ class CatalogueProducts:
     def get(self, product_id: str, *, timeout: float | None = None) -> models.Product:
         """Retrieve a product.
 
-        Returns inactive products too.
+        Returns the product, even if it is inactive.
 
         `GET /v1/catalogue/products/{product_id}`, scope `catalogue.products:read`.
 
@@ -3820,14 +3820,14 @@ class CatalogueProducts:
     ) -> models.Product:
         """Update a product.
 
-        Existing orders keep their names and prices.
+        Changes the product. Existing orders keep their names and prices.
 
         `PATCH /v1/catalogue/products/{product_id}`, scope `catalogue.products:write`.
 
         Args:
             product_id: Id of the product.
-            sku: Stock keeping unit: the product's code in your own system, unique in the account. Case matters.
-            name: Name of the product, as new orders show it.
+            sku: Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive.
+            name: Name of the product in new orders.
             price_minor: Price in the currency's minor unit, such as cents.
             currency: Currency of the price: an ISO 4217 code. The price is not converted.
             active: True if the product can be ordered.
@@ -3856,7 +3856,7 @@ class CatalogueProducts:
     def delete(self, product_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a product.
 
-        Existing orders keep their lines.
+        Deletes the product. Existing orders keep their lines.
 
         `DELETE /v1/catalogue/products/{product_id}`, scope `catalogue.products:write`.
 
@@ -3907,7 +3907,7 @@ class CrmDeals:
     ) -> Pages[models.Deal]:
         """List deals.
 
-        Newest first. A deal is listed if it matches every filter given.
+        Returns deals, newest first. A deal must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -3917,8 +3917,8 @@ class CrmDeals:
             pipeline: Only deals of the pipeline with this id.
             stage: Only deals in the stage with this id.
             status: Only deals with this status.
-            contact: Only deals of the contact with this id, and of contacts that were merged into it.
-            updated_since: Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change.
+            contact: Only deals of the contact with this id, or of contacts merged into it.
+            updated_since: Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received.
             limit: Maximum number of entries per page. Default: `50`.
             starting_after: The `next` of the previous page.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -3958,17 +3958,17 @@ class CrmDeals:
     ) -> models.Deal:
         """Create a deal.
 
-        A new deal is open. Without `pipeline` and `stage` it begins in the first stage of the account's first pipeline.
+        Creates an open deal. Without `pipeline` and `stage`, it begins in the first stage of the account's first pipeline.
 
         `POST /v1/crm/deals`, scope `crm.deals:write`.
 
         Args:
             title: Title of the deal.
-            pipeline: Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline.
+            pipeline: Id of a pipeline; default: that of `stage`, otherwise the account's first pipeline.
             stage: Id of a stage of the pipeline; default: its first stage.
             value_minor: Value of the deal in the currency's minor unit, such as cents. Default: `0`.
             currency: ISO 4217 code; default: the account's currency.
-            contact: Id of the contact; a deal need not have one.
+            contact: Id of the contact, if the deal has one.
             notes: Free text about the deal. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -3996,7 +3996,7 @@ class CrmDeals:
     def get(self, deal_id: str, *, timeout: float | None = None) -> models.Deal:
         """Retrieve a deal.
 
-        `stage_entered_at` says since when it has been in its stage.
+        Returns the deal. `stage_entered_at` is the time when it entered its stage.
 
         `GET /v1/crm/deals/{deal_id}`, scope `crm.deals:read`.
 
@@ -4025,7 +4025,7 @@ class CrmDeals:
     ) -> models.Deal:
         """Update a deal.
 
-        Its stage and its status change by move, win, lose and reopen; its pipeline never does.
+        Use move, win, lose or reopen to change its stage or status. The pipeline never changes.
 
         `PATCH /v1/crm/deals/{deal_id}`, scope `crm.deals:write`.
 
@@ -4061,7 +4061,7 @@ class CrmDeals:
     def delete(self, deal_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a deal.
 
-        Appointments that name the deal stay, without it.
+        Deletes the deal. Its appointments stay and no longer refer to it.
 
         `DELETE /v1/crm/deals/{deal_id}`, scope `crm.deals:write`.
 
@@ -4092,13 +4092,13 @@ class CrmDeals:
     ) -> models.Deal:
         """Lose an open deal.
 
-        The reason is sent with the event `deal.lost`.
+        Marks an open deal as lost and sends the reason with `deal.lost`. A lost deal stays as it is.
 
         `POST /v1/crm/deals/{deal_id}/lose`, scope `crm.deals:write`.
 
         Args:
             deal_id: Id of the deal.
-            reason: Why it was lost. It is sent with `deal.lost`; the deal does not keep it. Default: empty.
+            reason: Why the deal was lost. It is sent with `deal.lost`, but not stored in the deal. Default: empty.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4146,7 +4146,7 @@ class CrmDeals:
     def reopen(self, deal_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> models.Deal:
         """Reopen a deal.
 
-        Opens a won or lost deal again, in the stage it had.
+        Opens a won or lost deal again, in its last stage. An open deal stays as it is.
 
         `POST /v1/crm/deals/{deal_id}/reopen`, scope `crm.deals:write`.
 
@@ -4170,7 +4170,7 @@ class CrmDeals:
     def win(self, deal_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> models.Deal:
         """Win an open deal.
 
-        The deal must be open; one that is won already stays as it is. It keeps its stage.
+        Marks an open deal as won. The deal keeps its stage. A won deal stays as it is.
 
         `POST /v1/crm/deals/{deal_id}/win`, scope `crm.deals:write`.
 
@@ -4203,7 +4203,7 @@ class CrmPipelines:
     ) -> Pages[models.Pipeline]:
         """List pipelines.
 
-        Oldest first; the first is the default for new deals. Every account starts with Sales: New, Qualified, Proposal.
+        Returns pipelines, oldest first. The first is the default for new deals. Every account begins with the pipeline Sales: New, Qualified, Proposal.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -4236,12 +4236,12 @@ class CrmPipelines:
     ) -> models.Pipeline:
         """Create a pipeline.
 
-        Stages get their ids and their order from the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.
+        Stages get new ids and keep the order of the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.
 
         `POST /v1/crm/pipelines`, scope `crm.deals:write`.
 
         Args:
-            name: Name of the pipeline; it need not be unique.
+            name: Name of the pipeline, not necessarily unique.
             stages: Stages in order.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
@@ -4261,7 +4261,7 @@ class CrmPipelines:
     def get(self, pipeline_id: int, *, timeout: float | None = None) -> models.Pipeline:
         """Retrieve a pipeline.
 
-        A stage keeps its id when it is renamed or moved.
+        Returns the pipeline with its stages. A stage keeps its id when it is renamed or moved.
 
         `GET /v1/crm/pipelines/{pipeline_id}`, scope `crm.deals:read`.
 
@@ -4291,14 +4291,14 @@ class CrmPipelines:
     ) -> models.Pipeline:
         """Update a pipeline.
 
-        Changes its name, its stages, or both. A stage that has deals cannot be removed.
+        Changes the name, the stages, or both. A stage with deals cannot be removed.
 
         `PATCH /v1/crm/pipelines/{pipeline_id}`, scope `crm.deals:write`.
 
         Args:
             pipeline_id: Id of the pipeline.
-            name: Name of the pipeline; it need not be unique.
-            stages: The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed.
+            name: Name of the pipeline, not necessarily unique.
+            stages: The whole list, in order. A stage with an id is kept or renamed, a stage without an id is added, and a stage left out is removed.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4318,7 +4318,7 @@ class CrmPipelines:
     def delete(self, pipeline_id: int, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a pipeline.
 
-        A pipeline that has deals cannot be deleted.
+        Deletes the pipeline with its stages. A pipeline with deals cannot be deleted.
 
         `DELETE /v1/crm/pipelines/{pipeline_id}`, scope `crm.deals:write`.
 
@@ -4388,14 +4388,14 @@ class MessagesChannels:
     ) -> models.MessageChannel:
         """Set up a channel.
 
-        Replaces all settings. A secret that is left out is kept as long as the provider stays the same.
+        Replaces all settings and sends waiting messages. A secret that is left out is kept if the provider and the login that it belongs to, such as `host` and `username`, stay the same.
 
         `PUT /v1/messages/channels/{channel}`, scope `messages:write`.
 
         Args:
             channel: The channel: `whatsapp`, `sms` or `email`.
-            provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
-            settings: smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.
+            provider: Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
+            settings: Settings by provider. smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -4413,7 +4413,7 @@ class MessagesChannels:
     def delete(self, channel: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a channel.
 
-        Messages waiting on it continue on their next channel.
+        Deletes the channel with its settings. Messages that wait on it continue on their next channel.
 
         `DELETE /v1/messages/channels/{channel}`, scope `messages:write`.
 
@@ -4439,7 +4439,7 @@ class MessagesChannels:
     ) -> models.Message:
         """Send a test message.
 
-        Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.
+        Sends a short test text in the account's language, on this channel only. It is a normal message with an attempt, receipts and events. Set the channel up first; a sandbox has every channel.
 
         `POST /v1/messages/channels/{channel}/test`, scope `messages:write`.
 
@@ -4472,7 +4472,7 @@ class MessagesTemplates:
     def get(self, *, timeout: float | None = None) -> models.MessageTemplates:
         """Retrieve the message templates.
 
-        The texts of messages that the platform sends on its own, and the templates that WhatsApp sends them by.
+        Returns the texts of automatic messages, and their templates for WhatsApp.
 
         `GET /v1/messages/templates`, scope `messages:read`.
 
@@ -4495,14 +4495,14 @@ class MessagesTemplates:
     ) -> models.MessageTemplates:
         """Update the message templates.
 
-        A text that is left out stays as it is; null restores its default.
+        Texts that are left out stay as they are. Null restores the defaults of a text.
 
         `PATCH /v1/messages/templates`, scope `messages:write`.
 
         Args:
-            appointment_booked: What to change of this text; null restores its defaults.
-            appointment_rescheduled: What to change of this text; null restores its defaults.
-            appointment_reminder: What to change of this text; null restores its defaults.
+            appointment_booked: Changes of this text; null restores its defaults.
+            appointment_rescheduled: Changes of this text; null restores its defaults.
+            appointment_reminder: Changes of this text; null restores its defaults.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4532,7 +4532,7 @@ class MessagesSettings:
     def get(self, *, timeout: float | None = None) -> models.MessageSettings:
         """Retrieve the message settings.
 
-        How messages go out that the platform sends on its own.
+        Returns how the platform sends automatic messages.
 
         `GET /v1/messages/settings`, scope `messages:read`.
 
@@ -4553,7 +4553,7 @@ class MessagesSettings:
     ) -> models.MessageSettings:
         """Update the message settings.
 
-        Applies to messages that are made from now on.
+        Changes how automatic messages are sent, but not messages that already exist.
 
         `PATCH /v1/messages/settings`, scope `messages:write`.
 
@@ -4596,7 +4596,7 @@ class Messages:
     ) -> Pages[models.Message]:
         """List messages.
 
-        Newest first. A message is listed if it matches every filter given.
+        Returns messages, newest first. A message must match every filter given.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -4607,8 +4607,8 @@ class Messages:
             starting_after: The `next` of the previous page.
             reference: Only messages with exactly this reference.
             status: Only messages with this status.
-            contact: Only messages to the contact with this id, and to contacts merged into it.
-            q: Part of a reference, a number or the contact's name, ignoring case.
+            contact: Only messages to the contact with this id, or to contacts merged into it.
+            q: Part of a reference, address or contact name, ignoring case.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return Pages(
@@ -4644,17 +4644,17 @@ class Messages:
     ) -> models.Message:
         """Send a message.
 
-        Responds once the message is stored; it is sent immediately or at `send_at`. If a channel fails or does not reach anyone in time, the next one is tried.
+        Stores the message and sends it immediately or at `send_at`. If a channel fails, or no receipt confirms delivery in time, the next channel is tried.
 
         `POST /v1/messages`, scope `messages:write`.
 
         Args:
-            contact: Id of the recipient; give this or `to`.
-            to: Phone number or email address of the recipient; give this or `contact`.
-            channels: Channels to try, in order; each channel at most once.
-            reference: Your own id or word for the message, to find it by.
+            contact: Id of the contact to send to. Give either this or `to`.
+            to: Phone number or email address of the recipient. Give either this or `contact`.
+            channels: Channels to try, in order. Each channel can be given once.
+            reference: Your own id for the message, to find it by.
             purpose: A marketing message is sent only if the contact has granted consent for the channel. Default: `service`.
-            send_at: When to send it; default: now.
+            send_at: When to send the message; default: now.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4710,14 +4710,14 @@ class Messages:
     ) -> models.ResendMessagesResponse:
         """Resend failed messages.
 
-        Sends the messages again that failed in a period, each as a new message and at most once, in the background.
+        Resends the messages that failed in a period, in the background. Each becomes a new message, unless it was resent before. At most 10 requests of an account run at once; one more is refused with 409 invalid_state.
 
         `POST /v1/messages/resend`, scope `messages:write`.
 
         Args:
-            since: Start of the period in which they failed: at most 7 days ago.
+            since: Start of the period in which the messages failed, at most 7 days ago.
             until: End of the period, exclusive; default: now.
-            code: Only messages whose `error.code` is this.
+            code: Only messages with this `error.code`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4738,7 +4738,7 @@ class Messages:
     ) -> models.Message:
         """Cancel a message.
 
-        The message must be scheduled or queued.
+        Cancels a message that is `scheduled` or `queued`. A canceled message stays as it is.
 
         `POST /v1/messages/{message_id}/cancel`, scope `messages:write`.
 
@@ -4764,7 +4764,7 @@ class Messages:
     ) -> models.Message:
         """Resend a message.
 
-        Sends the content of a failed message again, as a new message to the same recipient.
+        Sends a failed message again, as a new message with the same content and recipient. Every call sends another message, even if the message was resent before.
 
         `POST /v1/messages/{message_id}/resend`, scope `messages:write`.
 
@@ -4804,7 +4804,7 @@ class WebhooksDeliveries:
     ) -> Pages[models.Delivery]:
         """List webhook deliveries.
 
-        Newest first. Each has the event, what was sent, the response and the tries.
+        Newest first. Each delivery has its payload, the last response and the last 100 attempts.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -4839,7 +4839,7 @@ class WebhooksDeliveries:
     def get(self, endpoint_id: str, delivery_id: str, *, timeout: float | None = None) -> models.Delivery:
         """Retrieve a webhook delivery.
 
-        Shows what was sent, the latest response and the last 100 tries, for 30 days or as long as the installation keeps them.
+        Returns the payload, the last response and the last 100 attempts. A delivery is available for 30 days, unless the installation sets another retention.
 
         `GET /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}`, scope `webhooks:read`.
 
@@ -4864,7 +4864,7 @@ class WebhooksDeliveries:
     ) -> models.Delivery:
         """Retry a webhook delivery.
 
-        Tries the delivery again, whatever its status.
+        Sends a delivery of any status again, with a new retry schedule. 409 if the endpoint is disabled.
 
         `POST /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver`, scope `webhooks:write`.
 
@@ -4896,7 +4896,7 @@ class WebhooksReplays:
     def get(self, endpoint_id: str, replay_id: str, *, timeout: float | None = None) -> models.Replay:
         """Retrieve a replay.
 
-        Returns a replay's status and progress.
+        Returns a replay's status and progress, for as long as deliveries are available.
 
         `GET /v1/webhooks/{endpoint_id}/replays/{replay_id}`, scope `webhooks:read`.
 
@@ -4930,7 +4930,7 @@ class Webhooks:
     ) -> Pages[models.WebhookEndpoint]:
         """List webhook endpoints.
 
-        Newest first, inactive and paused ones included, without their secrets.
+        Newest first, including inactive and paused endpoints, without their secrets.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -4965,15 +4965,15 @@ class Webhooks:
     ) -> models.WebhookEndpointWithSecret:
         """Create a webhook endpoint.
 
-        Its signing secret is shown only in this response. An account has at most 20 endpoints; one more is refused with 409 invalid_state.
+        Only this response contains the signing secret. An account has at most 20 endpoints; another one returns 409 `invalid_state`.
 
         `POST /v1/webhooks`, scope `webhooks:write`.
 
         Args:
-            url: A public https URL; http is accepted only for address ranges that the operator has allowed.
-            description: Your own note of what the endpoint is for. Default: empty.
-            events: Event kinds, families such as `order.*`, or `*` for all. Default: `["*"]`.
-            active: Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. Default: `true`.
+            url: A public https URL; http and private addresses only in ranges that the operator allows.
+            description: Your note about the endpoint. Default: empty.
+            events: Event kinds, families such as `order.*`, or `*` for all kinds, including later ones. Default: `["*"]`.
+            active: Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped. Default: `true`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -4992,7 +4992,7 @@ class Webhooks:
     def get(self, endpoint_id: str, *, timeout: float | None = None) -> models.WebhookEndpoint:
         """Retrieve a webhook endpoint.
 
-        Its secret is not shown again. `disabled_reason` says why the platform switched it off.
+        Does not return the secret. `disabled_reason` says why the platform disabled the endpoint.
 
         `GET /v1/webhooks/{endpoint_id}`, scope `webhooks:read`.
 
@@ -5025,17 +5025,17 @@ class Webhooks:
     ) -> models.WebhookEndpoint:
         """Update a webhook endpoint.
 
-        Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.
+        Enabling an endpoint clears `disabled_reason`. While an endpoint is `paused`, deliveries are created and stay pending; when it resumes, they are sent oldest first. Disabling it fails its pending deliveries with the reason `endpoint_disabled`.
 
         `PATCH /v1/webhooks/{endpoint_id}`, scope `webhooks:write`.
 
         Args:
             endpoint_id: Id of a webhook endpoint.
-            url: A public https URL; http is accepted only for address ranges that the operator has allowed.
-            description: Your own note of what the endpoint is for; null removes it.
-            events: Event kinds, families such as `order.*`, or `*` for all.
-            active: Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail.
-            paused: Whether deliveries wait: they are created and stay pending, and none is tried.
+            url: A public https URL; http and private addresses only in ranges that the operator allows.
+            description: Your note about the endpoint; null removes it.
+            events: Event kinds, families such as `order.*`, or `*` for all kinds, including later ones.
+            active: Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped.
+            paused: Whether deliveries wait: they are created and stay pending, without any attempt.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -5061,7 +5061,7 @@ class Webhooks:
     def delete(self, endpoint_id: str, *, idempotency_key: str | None = None, timeout: float | None = None) -> None:
         """Delete a webhook endpoint.
 
-        Its pending deliveries fail with reason endpoint_deleted.
+        Its pending deliveries fail with the reason `endpoint_deleted`.
 
         `DELETE /v1/webhooks/{endpoint_id}`, scope `webhooks:write`.
 
@@ -5094,15 +5094,15 @@ class Webhooks:
     ) -> models.ReplayDeliveriesResponse:
         """Replay webhook deliveries.
 
-        Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays.
+        Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays; another one returns 409 `invalid_state`, and so does a disabled endpoint.
 
         `POST /v1/webhooks/{endpoint_id}/replay`, scope `webhooks:write`.
 
         Args:
             endpoint_id: Id of a webhook endpoint.
             since: Start of the period in which the deliveries were created; in the past.
-            until: End of the period, exclusive; default: now.
-            status: failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery. Default: `failed`.
+            until: End of the period, exclusive. Default: now.
+            status: `failed`: deliveries that failed, were skipped, or wait for a retry. `all`: every delivery. Default: `failed`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -5129,13 +5129,13 @@ class Webhooks:
     ) -> models.RotateEndpointSecretResponse:
         """Rotate the signing secret.
 
-        Both secrets sign during the overlap. Earlier secrets whose overlap has not ended keep signing too, at most five in total. `overlap_seconds` 0 ends all former secrets immediately.
+        Both secrets sign deliveries during the overlap. Earlier secrets also sign until their own overlap ends, at most five secrets in total. With `overlap_seconds` 0, all former secrets end immediately.
 
         `POST /v1/webhooks/{endpoint_id}/rotate-secret`, scope `webhooks:write`.
 
         Args:
             endpoint_id: Id of a webhook endpoint.
-            overlap_seconds: How long the replaced secret signs beside the new one, in seconds. Default: `86400`.
+            overlap_seconds: How long the replaced secret also signs, in seconds. Default: `86400`.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
@@ -5157,7 +5157,7 @@ class Webhooks:
     ) -> models.Delivery:
         """Test a webhook endpoint.
 
-        Sends webhook.test to it, regardless of its filter.
+        Sends `webhook.test` to the endpoint, regardless of its filter. A disabled endpoint skips it.
 
         `POST /v1/webhooks/{endpoint_id}/test`, scope `webhooks:write`.
 
@@ -5188,7 +5188,7 @@ class EventsKinds:
     def list(self, *, timeout: float | None = None) -> models.ListEventKindsResponse:
         """List event kinds.
 
-        Returns every kind with the JSON Schema of its envelope.
+        Returns every event kind with the JSON Schema of its envelope.
 
         `GET /v1/events/kinds`, scope `webhooks:read`.
 
@@ -5219,7 +5219,7 @@ class Events(EventStreams):
     ) -> Pages[Event]:
         """List events.
 
-        The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.
+        The account's events of the last 30 days, unless the installation sets another retention. Newest first, with `sequence`. With `after_sequence`, events with a greater number, in ascending order: pass `next` as `after_sequence` to get the following page. `after_sequence` and `starting_after` exclude each other.
 
         Iterate over it for all entries, or take one page with `page()`.
 
@@ -5252,12 +5252,12 @@ class Events(EventStreams):
     def get(self, event_id: str, *, timeout: float | None = None) -> Event:
         """Retrieve an event.
 
-        Returns the event as it is sent, with its `sequence`.
+        Returns the event as in a webhook, with its `sequence`, for as long as `GET /v1/events` lists it.
 
         `GET /v1/events/{event_id}`, scope `webhooks:read`.
 
         Args:
-            event_id: Id of an event, which the header `webhook-id` has.
+            event_id: Id of an event, as in the header `webhook-id`.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """
         return self._api.call(
@@ -5275,13 +5275,13 @@ class Events(EventStreams):
     ) -> Event:
         """Trigger an example event.
 
-        Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
+        Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. Nothing else in the sandbox changes: resources in the event do not exist, unless `data` names existing ones. Needs a test key; a live key gets 404.
 
         `POST /v1/events/trigger`, scope `webhooks:write`.
 
         Args:
-            type: Kind of the event whose example is sent.
-            data: The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has.
+            type: Kind of the event to send.
+            data: Values that replace those in the example's `data`. In a resource, only the given fields are replaced. The result must match the schema of the kind.
             idempotency_key: Under the same key the write happens once, for 24 hours. Default: a new UUID.
             timeout: Seconds in which the response of each attempt must be there. Default: the client's.
         """

@@ -14,18 +14,18 @@ AccountMode: TypeAlias = Literal["live", "test"]
 class AddTeamMemberBody(TypedDict):
     name: str
     """
-    Name that bookings show; it replaces that of an existing member.
+    Name shown in bookings. It replaces the name of an existing member.
     """
     email: str
     """
-    Identifies the member throughout the API, such as in `staff`; kept in lower case.
+    Identifies the member in the whole API, such as in `staff`. Stored in lower case.
     """
 
 
 class AdvanceSandboxClockBody(TypedDict):
     advance_to: Time
     """
-    The time to advance to: ahead of the clock, by at most 366 days.
+    The time to advance to: later than the clock's time, by at most 366 days.
     """
 
 
@@ -47,25 +47,25 @@ ApprovalMode: TypeAlias = Literal["plan", "step", "none"]
 class ApprovePlanBody(TypedDict):
     note: NotRequired[str]
     """
-    Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+    Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
     """
 
 
 class ApprovePlanStepBody(TypedDict):
     note: NotRequired[str]
     """
-    Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+    Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
     """
 
 
 class AudienceRules(TypedDict):
     """
-    Rules that decide who is a member; at most 256 KiB as JSON.
+    Rules that decide which contacts are members; at most 256 KiB as JSON.
     """
 
     match: RuleMatch
     """
-    Whether all of the conditions must hold, or any one of them.
+    Whether all conditions must hold, or at least one of them.
     """
     conditions: list[AudienceCondition | NestedRules]
     """
@@ -75,35 +75,35 @@ class AudienceRules(TypedDict):
 
 class AutomaticMessagesChange(TypedDict):
     """
-    What to change; the rest stays as it is.
+    Settings to change; those left out stay as they are.
     """
 
     fallback: NotRequired[list[Channel] | None]
     """
-    Channels to try after the one of the booking or order, in order; null: `sms`, then `email`.
+    Channels to try, in order, after the channel of the booking or order. Null: `sms`, then `email`.
     """
     fallback_after_seconds: NotRequired[int]
     """
-    Seconds after which the next channel is tried if one accepted the message but did not reach anyone.
+    Seconds to wait for a delivery receipt before the next channel is tried. Without receipts, as with smtp, only a failure leads to the next channel.
     """
 
 
 class AutomaticTemplateInput(TypedDict):
     """
-    A template at Meta or Twilio, and what fills its placeholders.
+    A template at Meta or Twilio, with the values of its placeholders.
     """
 
     name: str
     """
-    Name of the template at Meta; with provider twilio its ContentSid: HX….
+    Name of the template at Meta; for twilio, its ContentSid (HX…).
     """
     language: str
     """
-    Language of the template, such as `de` or `en_US`; provider twilio ignores it.
+    Language of the template, such as `de` or `en_US`. The provider twilio ignores it.
     """
     parameters: NotRequired[list[str]]
     """
-    Values of the placeholders in its body, in their order. Default: empty.
+    Values of the placeholders in the template's body, in order. Default: empty.
     """
 
 
@@ -118,27 +118,27 @@ class BookAppointmentBody(TypedDict):
     """
     starts_at: Time
     """
-    A free start of the booking type, as `GET /v1/calendar/free-times` lists them.
+    A free start of the booking type, from `GET /v1/calendar/free-times`.
     """
     staff: NotRequired[str]
     """
-    Email address of the teammate. Default: the first free teammate, trying the default teammate first.
+    Email address of the teammate. Default: the first free one; the default teammate is tried first.
     """
     status: NotRequired[Literal["confirmed", "requested"]]
     """
-    Both hold the time; an appointment that is `requested` can be confirmed later. Default: `confirmed`.
+    Both keep the time booked. A `requested` appointment can be confirmed later. Default: `confirmed`.
     """
     mode: NotRequired[AppointmentMode]
     """
-    How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings.
+    How they meet, for a booking type of mode `either`; ignored for others. Default: the mode of the Calendar settings.
     """
     location: NotRequired[str]
     """
-    Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings.
+    Place of an in-person appointment. Default: the place of the booking type, otherwise of the teammate, otherwise of the Calendar settings.
     """
     meeting_link: NotRequired[str]
     """
-    Link of an online appointment. Default: that of the booking type, else of the teammate.
+    Link of an online appointment. Default: the link of the booking type, otherwise of the teammate.
     """
     notes: NotRequired[str]
     """
@@ -146,7 +146,7 @@ class BookAppointmentBody(TypedDict):
     """
     deal: NotRequired[str]
     """
-    Id of the deal that it belongs to; needs Pipelines.
+    Id of the deal of the appointment; needs Pipelines.
     """
 
 
@@ -163,7 +163,7 @@ class CancelAppointmentBody(TypedDict):
 class CancelPlanBody(TypedDict):
     note: NotRequired[str]
     """
-    Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+    Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
     """
 
 
@@ -192,7 +192,7 @@ class ConsentCondition(TypedDict):
     """
     op: NotRequired[Literal["granted", "not_granted"]]
     """
-    `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses. Default: `granted`.
+    `granted`: the latest statement grants consent. `not_granted`: consent was withdrawn or never granted. Always there in responses. Default: `granted`.
     """
 
 
@@ -202,27 +202,27 @@ ConsentState: TypeAlias = Literal["granted", "withdrawn"]
 class ContactEvent(TypedDict):
     id: NotRequired[str]
     """
-    Unique in the account: an event whose id is known is ignored. Default: a new id.
+    Id, unique in the account. An event with a known id is ignored. Default: a new id.
     """
     contact: NotRequired[str]
     """
-    Id of the contact; either this or `external_id` is required.
+    Id of the contact. Give either this or `external_id`.
     """
     external_id: NotRequired[str]
     """
-    Instead of `contact`: names the oldest contact with this external id.
+    Instead of `contact`: an external id. The oldest contact with it counts.
     """
     name: str
     """
-    Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+    Name of the event. Events of the platform have their kind as the name, such as `order.created`.
     """
     at: NotRequired[Time]
     """
-    When it happened; default: now, at most 5 minutes ahead.
+    When the event happened, at most 5 minutes ahead; default: now.
     """
     properties: NotRequired[dict[str, Any]]
     """
-    Details of the event, of any shape. Audience rules do not read them. Default: empty.
+    Details of the event, in any form. Audience rules do not read them. Default: empty.
     """
 
 
@@ -232,46 +232,46 @@ CrawlMode: TypeAlias = Literal["page", "sitemap"]
 class CreateAgentBody(TypedDict):
     name: str
     """
-    Shown in plans, and part of every prompt.
+    Name of the agent, shown in plans and part of every prompt.
     """
     role: str
     """
-    Who the agent is to customers and what it should do; part of every prompt.
+    Who the agent is to customers and what it does; part of every prompt.
     """
     model: NotRequired[str]
     """
-    Model of its own; empty: the one in the settings. Default: empty.
+    The agent's own model; empty: the model in the settings. Default: empty.
     """
     daily_limit: NotRequired[int | None]
     """
-    Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. Default: `null`.
+    Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. Default: `null`.
     """
     approval_mode: NotRequired[ApprovalMode]
     """
-    `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. Default: `plan`.
+    `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval. Default: `plan`.
     """
     approval_timeout_seconds: NotRequired[int]
     """
-    Seconds, counted from when the plan was made, after which it expires if undecided. Default: `259200`.
+    Seconds from the making of a plan until it expires if nobody has decided. Default: `259200`.
     """
     pipelines: NotRequired[list[int]]
     """
-    Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. Default: empty.
+    Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request. Default: empty.
     """
     actions: NotRequired[list[AgentAction]]
     """
-    Actions that its plans may have. Default: `["send_message","add_note","follow_up","move_stage"]`.
+    Actions that plans of the agent can contain. Default: `["send_message","add_note","follow_up","move_stage"]`.
     """
     collections: NotRequired[list[int]]
     """
-    Ids of the knowledge collections that it uses; empty: all. Default: empty.
+    Ids of the knowledge collections that the agent uses; empty: all. Default: empty.
     """
 
 
 class CreateApiKeyBody(TypedDict):
     name: str
     """
-    Your own name for the key, such as that of the program that uses it.
+    Your name for the key, such as the program that uses it.
     """
     mode: AccountMode
     """
@@ -307,15 +307,15 @@ class CreateApiKeyBody(TypedDict):
         ]
     ]
     """
-    What the key may do: the scopes of operations; `*` is every scope.
+    Scopes of the operations that the key may call. `*` is every scope, including later ones.
     """
     allowed_addresses: NotRequired[list[str]]
     """
-    Addresses and CIDR ranges that may use the key; empty: any address. Default: empty.
+    IP addresses and CIDR ranges that may use the key; empty: any address. Default: empty.
     """
     expires_at: NotRequired[Time]
     """
-    When the key expires; default: never.
+    When the key expires. Default: never.
     """
 
 
@@ -334,11 +334,11 @@ class CreateAudienceBody(TypedDict):
 class CreateBookingTypeBody(TypedDict):
     name: str
     """
-    Name of the booking type: the title of new appointments.
+    Name of the booking type, and title of new appointments.
     """
     active: NotRequired[bool]
     """
-    True if it can be booked. Existing appointments stay when it is switched off. Default: `true`.
+    True if the booking type can be booked. If it is switched off, existing appointments stay. Default: `true`.
     """
     duration_minutes: int
     """
@@ -346,11 +346,11 @@ class CreateBookingTypeBody(TypedDict):
     """
     prep_minutes: NotRequired[int]
     """
-    Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. Default: `0`.
+    Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours. Default: `0`.
     """
     slot_interval_minutes: NotRequired[int]
     """
-    Minutes between possible starts, counted from local midnight; a divisor of 1,440. Default: the duration, at most 30, or the next smaller divisor.
+    Minutes between possible starts, from local midnight; a divisor of 1,440. Default: the duration or 30, whichever is smaller, rounded down to a divisor.
     """
     min_notice_minutes: NotRequired[int]
     """
@@ -358,45 +358,45 @@ class CreateBookingTypeBody(TypedDict):
     """
     window_days: NotRequired[int]
     """
-    How far ahead it can be booked, in days of 24 hours. Default: `60`.
+    How far ahead an appointment can be booked, in days of 24 hours. Default: `60`.
     """
     mode: NotRequired[BookingTypeMode]
     """
-    Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. Default: `online`.
+    Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings. Default: `online`.
     """
     location: NotRequired[str]
     """
-    Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Default: empty.
+    Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Default: empty.
     """
     meeting_link: NotRequired[str]
     """
-    Link of online appointments; empty: the teammate's. Default: empty.
+    Link of online appointments; empty: the teammate's link. Default: empty.
     """
     staff: NotRequired[list[str]]
     """
-    Email addresses of the teammates who take it, in the order in which they are tried. Default: empty.
+    Email addresses of the teammates who take the booking type, in the order in which they are tried. Default: empty.
     """
     default_staff: NotRequired[str]
     """
-    Email address of the teammate who is tried first; one of `staff`.
+    Email address of the teammate to try first, who must be in `staff`.
     """
     reminders: NotRequired[list[Reminder]]
     """
-    Reminders of its appointments, at most 10; empty: those of the Calendar settings. Default: empty.
+    Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Default: empty.
     """
 
 
 class CreateCollectionBody(TypedDict):
     name: str
     """
-    Unique in the account, ignoring case; spaces around it are removed.
+    Unique in the account, ignoring case. Spaces around it are removed.
     """
 
 
 class CreateContactBody(TypedDict):
     external_id: NotRequired[str]
     """
-    The contact's id in your own system; it need not be unique.
+    The contact's id in your own system, not necessarily unique.
     """
     name: NotRequired[str]
     """
@@ -404,15 +404,15 @@ class CreateContactBody(TypedDict):
     """
     phone: NotRequired[str]
     """
-    Phone number; without a country code it is read as a number of the account's country. Responses show E.164.
+    Phone number. Without a country code, it is a number of the account's country. Responses show E.164.
     """
     email: NotRequired[str | Literal[""]]
     """
-    Email address, stored in lower case; it need not be unique.
+    Email address, stored in lowercase, not necessarily unique.
     """
     tags: NotRequired[list[str]]
     """
-    Tags; repeated tags are stored once. Default: empty.
+    Tags; duplicates are stored once. Default: empty.
     """
     fields: NotRequired[dict[str, str | int | float | bool]]
     """
@@ -427,7 +427,7 @@ class CreateDealBody(TypedDict):
     """
     pipeline: NotRequired[int]
     """
-    Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline.
+    Id of a pipeline; default: that of `stage`, otherwise the account's first pipeline.
     """
     stage: NotRequired[int]
     """
@@ -443,7 +443,7 @@ class CreateDealBody(TypedDict):
     """
     contact: NotRequired[str]
     """
-    Id of the contact; a deal need not have one.
+    Id of the contact, if the deal has one.
     """
     notes: NotRequired[str]
     """
@@ -454,30 +454,30 @@ class CreateDealBody(TypedDict):
 class CreateEndpointBody(TypedDict):
     url: str
     """
-    A public https URL; http is accepted only for address ranges that the operator has allowed.
+    A public https URL; http and private addresses only in ranges that the operator allows.
     """
     description: NotRequired[str]
     """
-    Your own note of what the endpoint is for. Default: empty.
+    Your note about the endpoint. Default: empty.
     """
     events: NotRequired[list[EventFilter]]
     """
-    Event kinds, families such as `order.*`, or `*` for all. Default: `["*"]`.
+    Event kinds, families such as `order.*`, or `*` for all kinds, including later ones. Default: `["*"]`.
     """
     active: NotRequired[bool]
     """
-    Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. Default: `true`.
+    Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped. Default: `true`.
     """
 
 
 class CreateOrderBody(TypedDict):
     contact: str
     """
-    Id of the contact who orders.
+    Id of the customer.
     """
     items: list[OrderItem]
     """
-    Name and price default to those of the product with this SKU; without such a product, both are required.
+    Name and price default to those of the product with the SKU. Without a product, both are required.
     """
     channel: NotRequired[Channel]
     """
@@ -496,7 +496,7 @@ class CreateOrderBody(TypedDict):
 class CreatePipelineBody(TypedDict):
     name: str
     """
-    Name of the pipeline; it need not be unique.
+    Name of the pipeline, not necessarily unique.
     """
     stages: list[NewStage]
     """
@@ -507,11 +507,11 @@ class CreatePipelineBody(TypedDict):
 class CreateProductBody(TypedDict):
     sku: str
     """
-    Stock keeping unit: the product's code in your own system, unique in the account. Case matters.
+    Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive.
     """
     name: str
     """
-    Name of the product, as new orders show it.
+    Name of the product in new orders.
     """
     price_minor: int
     """
@@ -530,15 +530,15 @@ class CreateProductBody(TypedDict):
 class CreateSourceBody(TypedDict):
     kind: Literal["article", "faq", "website"]
     """
-    Decides which other fields count: those of other kinds are ignored.
+    Kind of the source. Fields of other kinds are ignored.
     """
     collection: NotRequired[int]
     """
-    Id of a collection; default: the collection General.
+    Id of the collection; default: General.
     """
     active: NotRequired[bool]
     """
-    Whether agents use it, and searches find it. Default: `true`.
+    Whether agents use the source and searches find it. Default: `true`.
     """
     title: NotRequired[str]
     """
@@ -546,7 +546,7 @@ class CreateSourceBody(TypedDict):
     """
     body: NotRequired[str]
     """
-    Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters.
+    Article: Markdown, required; its headings split it into passages. FAQ: the answer, required, at most 2,000 characters.
     """
     alternates: NotRequired[list[str]]
     """
@@ -558,7 +558,7 @@ class CreateSourceBody(TypedDict):
     """
     url: NotRequired[str]
     """
-    Website: required. A public URL; each website can be added once.
+    Website: a public URL, required. Each website can be added once.
     """
     pages: NotRequired[list[str]]
     """
@@ -566,7 +566,7 @@ class CreateSourceBody(TypedDict):
     """
     crawl: NotRequired[CrawlMode]
     """
-    Website: a note of where the list of pages came from, one page (the default) or the site's sitemap. It changes nothing.
+    Website: a note on the origin of the list of pages, one page (the default) or the site's sitemap. It has no effect.
     """
     refresh: NotRequired[KnowledgeRefresh]
     """
@@ -589,15 +589,15 @@ class CreateStaffBody(TypedDict):
     """
     overrides: NotRequired[dict[str, list[list[str]]]]
     """
-    Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty.
+    Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. Default: empty.
     """
     location: NotRequired[str]
     """
-    The teammate's place, for appointments in person whose booking type has none. Default: empty.
+    The teammate's place for in-person appointments whose booking type has none. Default: empty.
     """
     meeting_link: NotRequired[str]
     """
-    The teammate's link, for online appointments whose booking type has none. Default: empty.
+    The teammate's link for online appointments whose booking type has none. Default: empty.
     """
 
 
@@ -608,31 +608,31 @@ class CreateStaffBodyHours(TypedDict):
 
     mon: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     tue: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     wed: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     thu: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     fri: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     sat: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     sun: NotRequired[list[list[str]]]
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
 
 
@@ -657,7 +657,7 @@ DealStatus: TypeAlias = Literal["open", "won", "lost"]
 class DeclineOrderBody(TypedDict):
     reason: NotRequired[str]
     """
-    Sent to the customer as it is, on the order's channel. Nothing is sent without one. Default: empty.
+    Sent to the customer word for word, on the order's channel. Without it, nothing is sent. Default: empty.
     """
 
 
@@ -674,11 +674,11 @@ class EventCondition(TypedDict):
     """
     op: Literal["did", "did_not"]
     """
-    `did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never.
+    `did`: the event happened at least `at_least` times in the window. `did_not`: it happened fewer times, or never.
     """
     name: str
     """
-    Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+    Name of the event. Events of the platform have their kind as the name, such as `order.created`.
     """
     days: int | None
     """
@@ -686,7 +686,7 @@ class EventCondition(TypedDict):
     """
     at_least: NotRequired[int]
     """
-    Number of times that `did` requires. Always there in responses. Default: `1`.
+    Number of events that `did` requires. Always there in responses. Default: `1`.
     """
 
 
@@ -806,15 +806,15 @@ class FieldCondition(TypedDict):
     """
     name: str
     """
-    `name`, `phone`, `email` or `external_id`; any other name is that of a custom field.
+    `name`, `phone`, `email` or `external_id`. Any other name means a custom field.
     """
     op: Literal["is", "is_not", "contains", "starts_with", "is_set", "is_not_set", "gt", "gte", "lt", "lte"]
     """
-    How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.
+    How to compare the field. `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.
     """
     value: NotRequired[str | int | float | bool]
     """
-    Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.
+    Value to compare with. Leave it out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.
     """
 
 
@@ -827,7 +827,7 @@ KnowledgeRefresh: TypeAlias = Literal["never", "daily", "weekly"]
 class LoseDealBody(TypedDict):
     reason: NotRequired[str]
     """
-    Why it was lost. It is sent with `deal.lost`; the deal does not keep it. Default: empty.
+    Why the deal was lost. It is sent with `deal.lost`, but not stored in the deal. Default: empty.
     """
 
 
@@ -855,20 +855,20 @@ MessageStatus: TypeAlias = Literal[
 
 class MessageStep(TypedDict):
     """
-    A channel to try, with what to send on it.
+    A channel to try, with the content to send on it.
     """
 
     channel: Channel
     """
-    Must be set up; in a sandbox all are.
+    It must be set up, except in a sandbox, which has all channels.
     """
     body: NotRequired[str]
     """
-    Text; left out where `template` is given. Default: empty.
+    Text of the message. Leave it out if you give a `template`. Default: empty.
     """
     template: NotRequired[WhatsAppTemplateToSend]
     """
-    WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else.
+    WhatsApp only, instead of `body`: a template that Meta approved. Unless the recipient wrote within the last 24 hours, WhatsApp delivers only templates.
     """
     subject: NotRequired[str]
     """
@@ -876,32 +876,32 @@ class MessageStep(TypedDict):
     """
     fallback_after_seconds: NotRequired[int]
     """
-    Seconds after which the next channel is tried if this one accepted the message but did not reach anyone. Default: `300`.
+    Seconds to wait for a delivery receipt before the next channel is tried. They begin when the provider accepts the message or fails to respond. Default: `300`.
     """
 
 
 class MessageTemplateChange(TypedDict):
     """
-    What to change of a text; the rest stays as it is.
+    Fields of a text to change; those left out stay as they are.
     """
 
     subject: NotRequired[str | None]
     """
-    Subject of the email, with placeholders such as `{{date}}`. Null: the default.
+    Subject of the email, with placeholders such as `{{date}}`. Null restores the default.
     """
     body: NotRequired[str | None]
     """
-    The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. Null: the default.
+    Text of the message. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. Null restores the default.
     """
     whatsapp: NotRequired[AutomaticTemplateInput | None]
     """
-    Template that WhatsApp sends it by; null: as text.
+    Template for WhatsApp. Null: the text is sent.
     """
 
 
 class ModelPrice(TypedDict):
     """
-    What a model costs at the AI provider.
+    Price of a model at the AI provider.
     """
 
     prompt: int | float
@@ -924,7 +924,7 @@ class MoveDealBody(TypedDict):
 class NestedRules(TypedDict):
     match: RuleMatch
     """
-    Whether all of the conditions must hold, or any one of them.
+    Whether all conditions must hold, or at least one of them.
     """
     conditions: list[AudienceCondition]
     """
@@ -942,7 +942,7 @@ class NewStage(TypedDict):
 class OrderItem(TypedDict):
     sku: str
     """
-    SKU of a product; one that the catalogue lacks needs a name and a price.
+    SKU of a product. Without a product for it, name and price are required.
     """
     quantity: int
     """
@@ -950,11 +950,11 @@ class OrderItem(TypedDict):
     """
     name: NotRequired[str]
     """
-    Name on the order; default: the product's.
+    Name on the order; default: the product's name.
     """
     unit_price_minor: NotRequired[int]
     """
-    Price of one piece, in the minor unit of the order's currency; default: the product's.
+    Price per piece, in the minor unit of the order's currency; default: the product's price.
     """
 
 
@@ -971,18 +971,18 @@ class PreviewAudienceBody(TypedDict):
 class PublishWorkflowBody(TypedDict):
     note: NotRequired[str]
     """
-    What is new in this version, for people who look at the list. Default: empty.
+    What is new in this version, shown in the list of versions. Default: empty.
     """
 
 
 class PutChannelBody(TypedDict):
     provider: str
     """
-    smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+    Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
     """
     settings: dict[str, Any]
     """
-    smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.
+    Settings by provider. smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret.
     """
 
 
@@ -993,26 +993,26 @@ class PutContactByExternalIdBody(TypedDict):
     """
     phone: NotRequired[str]
     """
-    Phone number; without a country code it is read as a number of the account's country. Responses show E.164. An empty string removes it.
+    Phone number. Without a country code, it is a number of the account's country. Responses show E.164. An empty string removes it.
     """
     email: NotRequired[str | Literal[""]]
     """
-    Email address, stored in lower case; it need not be unique. An empty string removes it.
+    Email address, stored in lowercase, not necessarily unique. An empty string removes it.
     """
     tags: NotRequired[list[str]]
     """
-    All tags, in place of the former ones; an empty list removes them.
+    All tags, replacing the current tags. An empty list removes all.
     """
     fields: NotRequired[dict[str, str | int | float | bool | None]]
     """
-    Custom fields to change, by name. Those left out stay, and null removes one.
+    Custom fields to change, by name. Fields that are left out stay; null removes a field.
     """
 
 
 class PutWorkflowDraftBody(TypedDict):
     blocks: list[WorkflowBlock]
     """
-    The whole workflow, in order. What the blocks name is checked when a version is rolled back.
+    The whole workflow, in order. References in blocks are checked only on a rollback.
     """
 
 
@@ -1031,47 +1031,47 @@ class RecordConsentBody(TypedDict):
     """
     source: NotRequired[str]
     """
-    Where the contact said it, such as a form. Default: empty.
+    Where the contact made the statement, such as a form. Default: empty.
     """
     at: NotRequired[Time]
     """
-    When the contact said it; default: now. Up to 5 minutes ahead counts as now.
+    When the statement was made; default: now. Up to 5 minutes ahead counts as now.
     """
 
 
 class RecordEventsBody(TypedDict):
     events: list[ContactEvent]
     """
-    The events to record, each by itself: one that is rejected rejects no other.
+    The events to record. Each is accepted or rejected separately.
     """
 
 
 class RejectPlanBody(TypedDict):
     note: NotRequired[str]
     """
-    Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+    Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
     """
 
 
 class RejectPlanStepBody(TypedDict):
     note: NotRequired[str]
     """
-    Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step.
+    Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step.
     """
 
 
 class Reminder(TypedDict):
     """
-    A message that reminds the contact before the start.
+    A message to the contact before the start.
     """
 
     minutes_before: int
     """
-    Minutes before the start. A reminder that would be due before the booking is left out.
+    Minutes before the start. A reminder that is already due at the booking is not sent.
     """
     channel: Channel
     """
-    Channel that is tried first; the `fallback` channels of the message settings follow.
+    Channel to try first. The `fallback` channels of the message settings follow.
     """
 
 
@@ -1082,11 +1082,11 @@ class ReplayDeliveriesBody(TypedDict):
     """
     until: NotRequired[Time]
     """
-    End of the period, exclusive; default: now.
+    End of the period, exclusive. Default: now.
     """
     status: NotRequired[Literal["failed", "all"]]
     """
-    failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery. Default: `failed`.
+    `failed`: deliveries that failed, were skipped, or wait for a retry. `all`: every delivery. Default: `failed`.
     """
 
 
@@ -1097,25 +1097,25 @@ class RequestPlanBody(TypedDict):
     """
     goal: NotRequired[str]
     """
-    What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself.
+    Goal of the plan; default: what the conversation asks for. In a sandbox, a JSON object with `steps` is used as the plan.
     """
 
 
 class RescheduleAppointmentBody(TypedDict):
     starts_at: Time
     """
-    A free start of the booking type; the time of the appointment itself counts as free.
+    A free start of the booking type. The time of the appointment itself counts as free.
     """
     staff: NotRequired[str]
     """
-    Email address of a teammate who takes the booking type, to hand the appointment to.
+    Email address of the new teammate, who must take the booking type.
     """
 
 
 class ResendMessagesBody(TypedDict):
     since: Time
     """
-    Start of the period in which they failed: at most 7 days ago.
+    Start of the period in which the messages failed, at most 7 days ago.
     """
     until: NotRequired[Time]
     """
@@ -1123,21 +1123,21 @@ class ResendMessagesBody(TypedDict):
     """
     code: NotRequired[str]
     """
-    Only messages whose `error.code` is this.
+    Only messages with this `error.code`.
     """
 
 
 class RotateApiKeyBody(TypedDict):
     overlap_seconds: NotRequired[int]
     """
-    How long the old key keeps working, in seconds; 0 ends it immediately. Default: `86400`.
+    How long the old key keeps working, in seconds; with 0 it ends immediately. Default: `86400`.
     """
 
 
 class RotateEndpointSecretBody(TypedDict):
     overlap_seconds: NotRequired[int]
     """
-    How long the replaced secret signs beside the new one, in seconds. Default: `86400`.
+    How long the replaced secret also signs, in seconds. Default: `86400`.
     """
 
 
@@ -1147,7 +1147,7 @@ RuleMatch: TypeAlias = Literal["all", "any"]
 class SearchKnowledgeBody(TypedDict):
     query: str
     """
-    What to look for: words or a question, in any case. Word forms match in the account's language.
+    Words or a question to search for, ignoring case. Word forms match in the account's language.
     """
     collection: NotRequired[int]
     """
@@ -1162,19 +1162,19 @@ class SearchKnowledgeBody(TypedDict):
 class SendMessageBody(TypedDict):
     contact: NotRequired[str]
     """
-    Id of the recipient; give this or `to`.
+    Id of the contact to send to. Give either this or `to`.
     """
     to: NotRequired[str]
     """
-    Phone number or email address of the recipient; give this or `contact`.
+    Phone number or email address of the recipient. Give either this or `contact`.
     """
     channels: list[MessageStep]
     """
-    Channels to try, in order; each channel at most once.
+    Channels to try, in order. Each channel can be given once.
     """
     reference: NotRequired[str]
     """
-    Your own id or word for the message, to find it by.
+    Your own id for the message, to find it by.
     """
     purpose: NotRequired[MessagePurpose]
     """
@@ -1182,7 +1182,7 @@ class SendMessageBody(TypedDict):
     """
     send_at: NotRequired[Time]
     """
-    When to send it; default: now.
+    When to send the message; default: now.
     """
 
 
@@ -1197,7 +1197,7 @@ class SimulateInboundBody(TypedDict):
     """
     name: NotRequired[str]
     """
-    Name of the sender; a new contact gets it. Default: empty.
+    Name of the sender, which a new contact gets. Default: empty.
     """
     type: NotRequired[
         Literal[
@@ -1217,11 +1217,11 @@ class SimulateInboundBody(TypedDict):
         ]
     ]
     """
-    What was written. `unsupported` is something that WhatsApp does not pass on. Default: `text`.
+    Type of the message. `unsupported`: WhatsApp does not pass on the content. Default: `text`.
     """
     text: NotRequired[str]
     """
-    `body` of the message: what was written, a caption, a title or an emoji. Default: empty.
+    `body` of the message: its text, a caption, a title or an emoji. Default: empty.
     """
     media: NotRequired[SimulateInboundBodyMedia]
     """
@@ -1229,7 +1229,7 @@ class SimulateInboundBody(TypedDict):
     """
     reaction_to: NotRequired[str]
     """
-    Id of the message of this account that a reaction is to; refused for any other type.
+    Id of this account's message that a reaction refers to. Refused for any other type.
     """
 
 
@@ -1248,18 +1248,18 @@ class SimulateInboundBodyMedia(TypedDict):
     """
     provider_id: str
     """
-    Any id: there is no file behind it.
+    Any id; no file needs to exist.
     """
 
 
 class StageChange(TypedDict):
     id: NotRequired[int]
     """
-    Id of a stage to keep; left out for a new stage.
+    Id of a stage to keep. Leave it out for a new stage.
     """
     name: NotRequired[str]
     """
-    Name of the stage; required for a new one. A stage that is kept has its old name by default.
+    Name of the stage; required for a new stage. An existing stage keeps its name by default.
     """
 
 
@@ -1270,11 +1270,11 @@ class TagCondition(TypedDict):
     """
     op: Literal["has", "has_not"]
     """
-    Whether the contact must have the tag, or must not have it.
+    Whether the contact must have the tag or must not have it.
     """
     tag: str
     """
-    The tag; case matters.
+    The tag, case-sensitive.
     """
 
 
@@ -1291,22 +1291,22 @@ class TestChannelBody(TypedDict):
 class TriggerEventBody(TypedDict):
     type: EventKind
     """
-    Kind of the event whose example is sent.
+    Kind of the event to send.
     """
     data: NotRequired[dict[str, Any]]
     """
-    The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has.
+    Values that replace those in the example's `data`. In a resource, only the given fields are replaced. The result must match the schema of the kind.
     """
 
 
 class UpdateAgentBody(TypedDict):
     name: NotRequired[str]
     """
-    Shown in plans, and part of every prompt.
+    Name of the agent, shown in plans and part of every prompt.
     """
     role: NotRequired[str]
     """
-    Who the agent is to customers and what it should do; part of every prompt.
+    Who the agent is to customers and what it does; part of every prompt.
     """
     model: NotRequired[str | None]
     """
@@ -1314,38 +1314,38 @@ class UpdateAgentBody(TypedDict):
     """
     daily_limit: NotRequired[int | None]
     """
-    Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
+    Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit.
     """
     approval_mode: NotRequired[ApprovalMode]
     """
-    `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.
+    `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval.
     """
     approval_timeout_seconds: NotRequired[int]
     """
-    Seconds, counted from when the plan was made, after which it expires if undecided.
+    Seconds from the making of a plan until it expires if nobody has decided.
     """
     pipelines: NotRequired[list[int] | None]
     """
-    Ids of the pipelines that it plans for, replaced whole; null: none.
+    Ids of the pipelines that the agent plans for. Replaces the whole list; null: none.
     """
     actions: NotRequired[list[AgentAction] | None]
     """
-    Actions that its plans may have, replaced whole; null: all.
+    Actions that plans of the agent can contain. Replaces the whole list; null: all.
     """
     collections: NotRequired[list[int] | None]
     """
-    Ids of the knowledge collections that it uses, replaced whole; null or empty: all.
+    Ids of the knowledge collections that the agent uses. Replaces the whole list; null or empty: all.
     """
 
 
 class UpdateAgentSettingsBody(TypedDict):
     provider: NotRequired[AiProvider]
     """
-    Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does.
+    Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI.
     """
     base_url: NotRequired[str | None]
     """
-    Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given.
+    Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. A different origin (scheme, host or port), or none, removes the API key unless the request gives a new one.
     """
     api_key: NotRequired[str | None]
     """
@@ -1353,30 +1353,30 @@ class UpdateAgentSettingsBody(TypedDict):
     """
     model: NotRequired[str | None]
     """
-    Model of agents that have none of their own; null or an empty string removes it.
+    Model of agents without their own model; null or an empty string removes it.
     """
     daily_budget: NotRequired[int | None]
     """
-    Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.
+    Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget.
     """
     pipeline_budgets: NotRequired[dict[str, int | None] | None]
     """
-    Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them.
+    Maximum AI tokens per day, by pipeline id; at most 1,000 entries. The object merges by key; null removes a key, or all keys.
     """
     prices: NotRequired[dict[str, ModelPrice | None] | None]
     """
-    Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them.
+    Prices, by name of the model; at most 1,000 entries. The object merges by key; null removes a key, or all keys.
     """
 
 
 class UpdateAppointmentBody(TypedDict):
     notes: NotRequired[str]
     """
-    The team's notes. A change of them alone sends no event.
+    The team's notes. Changing only the notes sends no event.
     """
     location: NotRequired[str]
     """
-    Place of an appointment in person; an empty string removes it.
+    Place of an in-person appointment; an empty string removes it.
     """
     meeting_link: NotRequired[str]
     """
@@ -1384,7 +1384,7 @@ class UpdateAppointmentBody(TypedDict):
     """
     mode: NotRequired[AppointmentMode]
     """
-    How they meet; `physical` is in person. Place and link stay as they are.
+    How they meet; `physical` is in person. The place and link do not change.
     """
 
 
@@ -1403,11 +1403,11 @@ class UpdateAudienceBody(TypedDict):
 class UpdateBookingTypeBody(TypedDict):
     name: NotRequired[str]
     """
-    Name of the booking type: the title of new appointments.
+    Name of the booking type, and title of new appointments.
     """
     active: NotRequired[bool]
     """
-    True if it can be booked. Existing appointments stay when it is switched off.
+    True if the booking type can be booked. If it is switched off, existing appointments stay.
     """
     duration_minutes: NotRequired[int]
     """
@@ -1415,11 +1415,11 @@ class UpdateBookingTypeBody(TypedDict):
     """
     prep_minutes: NotRequired[int]
     """
-    Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.
+    Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours.
     """
     slot_interval_minutes: NotRequired[int]
     """
-    Minutes between possible starts, counted from local midnight; a divisor of 1,440.
+    Minutes between possible starts, from local midnight; a divisor of 1,440.
     """
     min_notice_minutes: NotRequired[int]
     """
@@ -1427,31 +1427,31 @@ class UpdateBookingTypeBody(TypedDict):
     """
     window_days: NotRequired[int]
     """
-    How far ahead it can be booked, in days of 24 hours.
+    How far ahead an appointment can be booked, in days of 24 hours.
     """
     mode: NotRequired[BookingTypeMode]
     """
-    Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.
+    Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings.
     """
     location: NotRequired[str | None]
     """
-    Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Null is an empty string.
+    Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Null sets an empty string.
     """
     meeting_link: NotRequired[str | None]
     """
-    Link of online appointments; empty: the teammate's. Null is an empty string.
+    Link of online appointments; empty: the teammate's link. Null sets an empty string.
     """
     staff: NotRequired[list[str] | None]
     """
-    Email addresses of the teammates who take it, in the order in which they are tried. Null or an empty list removes all.
+    Email addresses of the teammates who take the booking type, in the order in which they are tried. Null or an empty list removes all teammates.
     """
     default_staff: NotRequired[str | Literal[""] | None]
     """
-    Email address of the teammate who is tried first; one of `staff`. Null or an empty string removes it.
+    Email address of the teammate to try first, who must be in `staff`. Null or an empty string removes it.
     """
     reminders: NotRequired[list[Reminder] | None]
     """
-    Reminders of its appointments, at most 10; empty: those of the Calendar settings. Null is an empty list.
+    Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Null sets an empty list.
     """
 
 
@@ -1466,19 +1466,19 @@ class UpdateContactBody(TypedDict):
     """
     phone: NotRequired[str | None]
     """
-    Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it.
+    Phone number. Without a country code, it is a number of the account's country. Responses show E.164. Null or an empty string removes it.
     """
     email: NotRequired[str | Literal[""] | None]
     """
-    Email address, stored in lower case; it need not be unique. Null or an empty string removes it.
+    Email address, stored in lowercase, not necessarily unique. Null or an empty string removes it.
     """
     tags: NotRequired[list[str] | None]
     """
-    All tags, in place of the former ones; null or an empty list removes them.
+    All tags, replacing the current tags. Null or an empty list removes all.
     """
     fields: NotRequired[dict[str, str | int | float | bool | None] | None]
     """
-    Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all.
+    Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all.
     """
 
 
@@ -1508,23 +1508,23 @@ class UpdateDealBody(TypedDict):
 class UpdateEndpointBody(TypedDict):
     url: NotRequired[str]
     """
-    A public https URL; http is accepted only for address ranges that the operator has allowed.
+    A public https URL; http and private addresses only in ranges that the operator allows.
     """
     description: NotRequired[str | None]
     """
-    Your own note of what the endpoint is for; null removes it.
+    Your note about the endpoint; null removes it.
     """
     events: NotRequired[list[EventFilter]]
     """
-    Event kinds, families such as `order.*`, or `*` for all.
+    Event kinds, families such as `order.*`, or `*` for all kinds, including later ones.
     """
     active: NotRequired[bool]
     """
-    Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail.
+    Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped.
     """
     paused: NotRequired[bool]
     """
-    Whether deliveries wait: they are created and stay pending, and none is tried.
+    Whether deliveries wait: they are created and stay pending, without any attempt.
     """
 
 
@@ -1535,45 +1535,45 @@ class UpdateMessageSettingsBody(TypedDict):
 class UpdatePipelineBody(TypedDict):
     name: NotRequired[str]
     """
-    Name of the pipeline; it need not be unique.
+    Name of the pipeline, not necessarily unique.
     """
     stages: NotRequired[list[StageChange]]
     """
-    The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed.
+    The whole list, in order. A stage with an id is kept or renamed, a stage without an id is added, and a stage left out is removed.
     """
 
 
 class UpdatePlanStepBody(TypedDict):
     body: NotRequired[str]
     """
-    Text of a message, or of a note: up to 2,000 characters.
+    Text of a message, or of a note of at most 2,000 characters.
     """
     channel: NotRequired[Channel]
     """
-    Channel of the message: one that is set up and reaches the contact.
+    Channel of the message. It must be set up and reach the contact.
     """
     channel_locked: NotRequired[bool]
     """
-    Whether it replies to a message received on this channel, which then cannot be changed.
+    True if the channel cannot be changed, because the step replies to a message received on it.
     """
     goal: NotRequired[str]
     """
-    Goal of the plan that the agent then makes.
+    Goal of the next plan.
     """
     stage: NotRequired[int]
     """
-    Id of the stage to move the deal to, one of its pipeline's.
+    Id of the stage to move the deal to, in the deal's pipeline.
     """
 
 
 class UpdateProductBody(TypedDict):
     sku: NotRequired[str]
     """
-    Stock keeping unit: the product's code in your own system, unique in the account. Case matters.
+    Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive.
     """
     name: NotRequired[str]
     """
-    Name of the product, as new orders show it.
+    Name of the product in new orders.
     """
     price_minor: NotRequired[int]
     """
@@ -1592,29 +1592,29 @@ class UpdateProductBody(TypedDict):
 class UpdateSettingsBody(TypedDict):
     enabled: NotRequired[bool]
     """
-    True if appointments can be booked. Existing ones stay when it is switched off.
+    True if appointments can be booked. If it is switched off, existing appointments stay.
     """
     mode: NotRequired[AppointmentMode]
     """
-    Mode of appointments whose booking type has the mode `either`, unless the booking gives one.
+    Mode of appointments with a booking type of mode `either`, unless the booking gives a mode.
     """
     location: NotRequired[str | None]
     """
-    Place of appointments in person where neither booking type nor teammate has one. Null is an empty string.
+    Place of in-person appointments if neither the booking type nor the teammate has one. Null sets an empty string.
     """
     confirmation: NotRequired[UpdateSettingsBodyConfirmation]
     """
-    The message that tells the contact of a booked or rescheduled appointment.
+    The message that confirms a booked or rescheduled appointment to the contact.
     """
     reminders: NotRequired[list[Reminder] | None]
     """
-    Reminders of appointments whose booking type has none of its own, at most 10. Null is an empty list.
+    Reminders of appointments whose booking type has none, at most 10. Null sets an empty list.
     """
 
 
 class UpdateSettingsBodyConfirmation(TypedDict):
     """
-    The message that tells the contact of a booked or rescheduled appointment.
+    The message that confirms a booked or rescheduled appointment to the contact.
     """
 
     enabled: NotRequired[bool]
@@ -1623,7 +1623,7 @@ class UpdateSettingsBodyConfirmation(TypedDict):
     """
     channel: NotRequired[Channel]
     """
-    Channel that is tried first; the `fallback` channels of the message settings follow.
+    Channel to try first. The `fallback` channels of the message settings follow.
     """
 
 
@@ -1634,7 +1634,7 @@ class UpdateSourceBody(TypedDict):
     """
     active: NotRequired[bool]
     """
-    Whether agents use it, and searches find it.
+    Whether agents use the source and searches find it.
     """
     title: NotRequired[str]
     """
@@ -1642,11 +1642,11 @@ class UpdateSourceBody(TypedDict):
     """
     body: NotRequired[str]
     """
-    Article: Markdown. FAQ: the answer, up to 2,000 characters. The source is read again.
+    Article: Markdown. FAQ: the answer, at most 2,000 characters. The source is read again.
     """
     alternates: NotRequired[list[str] | None]
     """
-    FAQ: other ways to ask the question, replaced whole; null: none. The source is read again.
+    FAQ: other ways to ask the question. Replaces the whole list; null: none. The source is read again.
     """
     answer_exactly: NotRequired[bool]
     """
@@ -1654,11 +1654,11 @@ class UpdateSourceBody(TypedDict):
     """
     pages: NotRequired[list[str]]
     """
-    Website: pages of the same site to read, replaced whole. The source is read again.
+    Website: pages of the same site to read. Replaces the whole list. The source is read again.
     """
     refresh: NotRequired[KnowledgeRefresh]
     """
-    Website: how often it is read again on its own.
+    Website: how often it is read again automatically.
     """
 
 
@@ -1669,25 +1669,25 @@ class UpdateStaffBody(TypedDict):
     """
     hours: NotRequired[UpdateStaffBodyHours]
     """
-    Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
+    Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is; null closes the day.
     """
     overrides: NotRequired[dict[str, list[list[str]] | None] | None]
     """
-    Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them.
+    Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all dates.
     """
     location: NotRequired[str | None]
     """
-    The teammate's place, for appointments in person whose booking type has none. Null is an empty string.
+    The teammate's place for in-person appointments whose booking type has none. Null sets an empty string.
     """
     meeting_link: NotRequired[str | None]
     """
-    The teammate's link, for online appointments whose booking type has none. Null is an empty string.
+    The teammate's link for online appointments whose booking type has none. Null sets an empty string.
     """
 
 
 class UpdateStaffBodyHours(TypedDict):
     """
-    Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
+    Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is; null closes the day.
     """
 
     mon: NotRequired[list[list[str]] | None]
@@ -1723,34 +1723,34 @@ class UpdateStaffBodyHours(TypedDict):
 class UpdateTemplatesBody(TypedDict):
     appointment_booked: NotRequired[MessageTemplateChange | None]
     """
-    What to change of this text; null restores its defaults.
+    Changes of this text; null restores its defaults.
     """
     appointment_rescheduled: NotRequired[MessageTemplateChange | None]
     """
-    What to change of this text; null restores its defaults.
+    Changes of this text; null restores its defaults.
     """
     appointment_reminder: NotRequired[MessageTemplateChange | None]
     """
-    What to change of this text; null restores its defaults.
+    Changes of this text; null restores its defaults.
     """
 
 
 class UploadFileBody(TypedDict):
     file: File
     """
-    A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content.
+    A pdf, docx, txt, md, csv or html file of at most 20 MiB. Its type is detected from the content.
     """
     title: NotRequired[str]
     """
-    Default: the file's name.
+    Title of the source; default: the file's name.
     """
     collection: NotRequired[int]
     """
-    Id of a collection; default: the collection General.
+    Id of the collection; default: General.
     """
     active: NotRequired[bool]
     """
-    Whether agents use it, and searches find it. Default: `true`.
+    Whether agents use the source and searches find it. Default: `true`.
     """
 
 
@@ -1761,21 +1761,21 @@ class WhatsAppTemplateToSend(TypedDict):
 
     name: str
     """
-    Name of the template at Meta; with provider twilio its ContentSid: HX….
+    Name of the template at Meta; for twilio, its ContentSid (HX…).
     """
     language: str
     """
-    Language of the template, such as `de` or `en_US`; provider twilio ignores it.
+    Language of the template, such as `de` or `en_US`. The provider twilio ignores it.
     """
     parameters: NotRequired[list[str]]
     """
-    Values of the placeholders in its body, in their order. Default: empty.
+    Values of the placeholders in the template's body, in order. Default: empty.
     """
 
 
 class WorkflowBlock(TypedDict):
     """
-    A step of an agent's workflow, as its prompt has it.
+    A step of an agent's workflow, as it appears in the prompt.
     """
 
     id: str
@@ -1784,11 +1784,11 @@ class WorkflowBlock(TypedDict):
     """
     kind: WorkflowBlockKind
     """
-    What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`.
+    Kind of block. The AI reads the workflow as guidance. An `action` block names its `action`.
     """
     action: NotRequired[AgentAction]
     """
-    Action of an action block; required there.
+    Action of an `action` block, which requires it.
     """
     teammate: NotRequired[str]
     """
@@ -1800,7 +1800,7 @@ class WorkflowBlock(TypedDict):
     """
     stage: NotRequired[int]
     """
-    Id of the stage that the block names, one of `pipeline` if given.
+    Id of the stage that the block names; it belongs to `pipeline` if that is given.
     """
     collection: NotRequired[int]
     """
@@ -1808,7 +1808,7 @@ class WorkflowBlock(TypedDict):
     """
     params: NotRequired[dict[str, Any]]
     """
-    Anything else to tell the AI, such as `goal`. Always there in responses. Default: empty.
+    Further information for the AI, such as `goal`. Always there in responses. Default: empty.
     """
 
 
@@ -1818,7 +1818,7 @@ WorkflowBlockKind: TypeAlias = Literal["ai", "condition", "action"]
 class WriteContactsBody(TypedDict):
     contacts: list[WrittenContact]
     """
-    The contacts to write, each by itself: one that is refused refuses no other.
+    The contacts to write. Each entry succeeds or fails separately.
     """
 
 
@@ -1833,17 +1833,17 @@ class WrittenContact(TypedDict):
     """
     phone: NotRequired[str | None]
     """
-    Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it.
+    Phone number. Without a country code, it is a number of the account's country. Responses show E.164. Null or an empty string removes it.
     """
     email: NotRequired[str | Literal[""] | None]
     """
-    Email address, stored in lower case; it need not be unique. Null or an empty string removes it.
+    Email address, stored in lowercase, not necessarily unique. Null or an empty string removes it.
     """
     tags: NotRequired[list[str] | None]
     """
-    All tags, in place of the former ones; null or an empty list removes them.
+    All tags, replacing the current tags. Null or an empty list removes all.
     """
     fields: NotRequired[dict[str, str | int | float | bool | None] | None]
     """
-    Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all.
+    Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all.
     """

@@ -20,7 +20,7 @@ class AddNoteParams(Model):
 
     body: str
     """
-    Text that is added to the notes of the deal.
+    Text to add to the notes of the deal.
     """
 
 
@@ -31,47 +31,47 @@ class Agent(Model):
 
     id: int
     """
-    Names the agent in paths and filters.
+    Id of the agent in paths and filters.
     """
     name: str
     """
-    Shown in plans, and part of every prompt.
+    Name of the agent, shown in plans and part of every prompt.
     """
     role: str
     """
-    Who the agent is to customers and what it should do; part of every prompt.
+    Who the agent is to customers and what it does; part of every prompt.
     """
     status: AgentStatus
     """
-    `draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live.
+    `draft`: it has never been live. `live`: it makes plans. `paused`: it makes no new plans. `archived`: it was deleted after it had been live.
     """
     model: str
     """
-    The agent's own model, or the one in the settings; empty if neither is set.
+    The agent's own model, or the model in the settings; empty if neither is set.
     """
     daily_limit: int | None
     """
-    Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
+    Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit.
     """
     approval_mode: ApprovalMode
     """
-    `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval.
+    `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval.
     """
     approval_timeout_seconds: int
     """
-    Seconds, counted from when the plan was made, after which it expires if undecided.
+    Seconds from the making of a plan until it expires if nobody has decided.
     """
     pipelines: list[int]
     """
-    Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request.
+    Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request.
     """
     actions: list[AgentAction]
     """
-    Actions that its plans may have.
+    Actions that plans of the agent can contain.
     """
     collections: list[int]
     """
-    Ids of the knowledge collections that it uses; empty: all.
+    Ids of the knowledge collections that the agent uses; empty: all.
     """
     live_version: int | None
     """
@@ -90,11 +90,11 @@ class AgentSettings(Model):
 
     provider: AiProvider
     """
-    Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does.
+    Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI.
     """
     base_url: str
     """
-    Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none.
+    Base URL of the AI provider; empty until it is set. Without it, plans fail, except in a sandbox.
     """
     api_key_set: bool
     """
@@ -102,15 +102,15 @@ class AgentSettings(Model):
     """
     model: str
     """
-    Model of agents that have none of their own; empty: none, and their plans fail.
+    Model of agents without their own model. If it is empty, their plans fail.
     """
     daily_budget: int | None
     """
-    Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.
+    Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget.
     """
     pipeline_budgets: dict[str, int]
     """
-    Maximum AI tokens per day, by pipeline id; other pipelines have no budget.
+    Maximum AI tokens per day, by pipeline id. Other pipelines have no budget.
     """
     prices: dict[str, ModelPrice]
     """
@@ -128,26 +128,26 @@ class AgentSummary(Model):
 
     id: int
     """
-    Names the agent in paths and filters.
+    Id of the agent in paths and filters.
     """
     name: str
     """
-    Shown in plans, and part of every prompt.
+    Name of the agent, shown in plans and part of every prompt.
     """
     role: str
     """
-    Who the agent is to customers and what it should do; part of every prompt.
+    Who the agent is to customers and what it does; part of every prompt.
     """
 
 
 class AgentUsage(Model):
     """
-    AI tokens that agents used, in the ways in which they can be summed.
+    AI tokens that agents used, by day, agent, pipeline, model and purpose.
     """
 
     range_days: int
     """
-    Days of the period, today included: 7, 14 or 30.
+    Number of days in the period, including today: 7, 14 or 30.
     """
     totals: AgentUsageTotals
     """
@@ -155,15 +155,15 @@ class AgentUsage(Model):
     """
     days: list[DailyUsage]
     """
-    One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id.
+    One entry per day in the account's timezone, oldest first; `by_agent` has the tokens by agent.
     """
     agents: list[UsageOfAgent]
     """
-    By id: agents that are not archived, and archived ones with usage in the period.
+    Agents by id. Archived agents are listed if they were active in the period.
     """
     pipelines: list[UsageOfPipeline]
     """
-    By id: pipelines that agents work on, and those that tokens were used for.
+    Pipelines of agents, and pipelines that tokens were used for, ordered by id.
     """
     models: list[UsageOfModel]
     """
@@ -171,17 +171,17 @@ class AgentUsage(Model):
     """
     uses: list[UsageOfPurpose]
     """
-    Purposes of the tokens, largest first.
+    Tokens by agent and purpose, most tokens first.
     """
     account: AgentUsageAccount
     """
-    All agents together, and the budget that they share.
+    Tokens of all agents today, and their shared budget.
     """
 
 
 class AgentUsageAccount(Model):
     """
-    All agents together, and the budget that they share.
+    Tokens of all agents today, and their shared budget.
     """
 
     tokens_today: int
@@ -190,7 +190,7 @@ class AgentUsageAccount(Model):
     """
     daily_budget: int | None
     """
-    Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget.
+    Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget.
     """
 
 
@@ -201,27 +201,27 @@ class AgentUsageTotals(Model):
 
     tokens: int
     """
-    AI tokens of the period, of prompts and completions.
+    AI tokens of prompts and completions in the period.
     """
     prompt_tokens: int
     """
-    Those of `tokens` that prompts had.
+    AI tokens of prompts.
     """
     completion_tokens: int
     """
-    Those of `tokens` that completions had, reasoning included.
+    AI tokens of completions, including reasoning.
     """
     calls: int
     """
-    Calls of the AI provider.
+    Number of calls of the AI provider.
     """
     plans: int
     """
-    Plans that were requested or triggered in the period, failed ones included.
+    Number of plans that were requested or triggered in the period, including failed ones.
     """
     estimated_cost_usd: int | float | None
     """
-    USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.
+    Cost in USD, from the prices in the settings; null if the price of a model is missing. 0 in a sandbox.
     """
 
 
@@ -239,11 +239,11 @@ class Appointment(Model):
     """
     title: str
     """
-    Name of the booking type when it was booked.
+    Name of the booking type when the appointment was booked.
     """
     status: AppointmentStatus
     """
-    `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it.
+    `requested`, `confirmed` and `completed` keep the time booked; `cancelled` and `no_show` release it.
     """
     booking_type: BookingTypeSummary | None
     """
@@ -259,7 +259,7 @@ class Appointment(Model):
     """
     starts_at: datetime
     """
-    Start; prep time lies before it.
+    Start, after the prep time.
     """
     ends_at: datetime
     """
@@ -271,7 +271,7 @@ class Appointment(Model):
     """
     location: str
     """
-    Place of an appointment in person; empty if there is none.
+    Place of an in-person appointment; empty if there is none.
     """
     meeting_link: str
     """
@@ -283,19 +283,19 @@ class Appointment(Model):
     """
     source: AppointmentSource
     """
-    Where it was booked; `link` is online booking. Bookings through the API have `api`.
+    Where the appointment was booked. `link`: by online booking. `api`: through the API.
     """
     deal: str | None
     """
-    Id of the deal that it belongs to; null if there is none, or no longer.
+    Id of the deal of the appointment; null if there is none, or if it was deleted.
     """
     created_at: datetime
     """
-    When it was booked.
+    When the appointment was booked.
     """
     updated_at: datetime
     """
-    When it last changed, notes included.
+    When the appointment or its notes last changed.
     """
 
 
@@ -306,19 +306,19 @@ class AppointmentBookedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.booked"]
     """
@@ -344,24 +344,24 @@ class AppointmentBookedEventData(Model):
 
 class AppointmentCancelledEvent(Model):
     """
-    An appointment was cancelled: its time is free again.
+    An appointment was canceled. Its time is free again.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.cancelled"]
     """
@@ -396,19 +396,19 @@ class AppointmentCompletedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.completed"]
     """
@@ -443,19 +443,19 @@ class AppointmentConfirmedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.confirmed"]
     """
@@ -486,11 +486,11 @@ class AppointmentConfirmedEventData(Model):
 class AppointmentHistoryEntry(Model):
     kind: Literal["booked", "rescheduled", "edited", "confirmed", "completed", "cancelled", "no_show"] | str
     """
-    What happened. `edited`: mode, location or meeting link changed.
+    What happened. `edited`: the mode, location or meeting link changed.
     """
     summary: str
     """
-    One sentence that names the old and the new value.
+    The change as one sentence, with the old and new values.
     """
     at: datetime
     """
@@ -508,19 +508,19 @@ class AppointmentNoShowEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.no_show"]
     """
@@ -550,24 +550,24 @@ class AppointmentNoShowEventData(Model):
 
 class AppointmentRescheduledEvent(Model):
     """
-    An appointment got another time or another teammate.
+    An appointment was moved to another time, another teammate, or both.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.rescheduled"]
     """
@@ -607,24 +607,24 @@ AppointmentStatus = TypeAliasType(
 
 class AppointmentUpdatedEvent(Model):
     """
-    Location, meeting link or mode of an appointment changed. Not sent for its notes alone.
+    The location, meeting link or mode of an appointment changed. A change of the notes alone sends no event.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["appointment.updated"]
     """
@@ -663,11 +663,11 @@ class AppointmentWithHistory(Model):
     """
     title: str
     """
-    Name of the booking type when it was booked.
+    Name of the booking type when the appointment was booked.
     """
     status: AppointmentStatus
     """
-    `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it.
+    `requested`, `confirmed` and `completed` keep the time booked; `cancelled` and `no_show` release it.
     """
     booking_type: BookingTypeSummary | None
     """
@@ -683,7 +683,7 @@ class AppointmentWithHistory(Model):
     """
     starts_at: datetime
     """
-    Start; prep time lies before it.
+    Start, after the prep time.
     """
     ends_at: datetime
     """
@@ -695,7 +695,7 @@ class AppointmentWithHistory(Model):
     """
     location: str
     """
-    Place of an appointment in person; empty if there is none.
+    Place of an in-person appointment; empty if there is none.
     """
     meeting_link: str
     """
@@ -707,19 +707,19 @@ class AppointmentWithHistory(Model):
     """
     source: AppointmentSource
     """
-    Where it was booked; `link` is online booking. Bookings through the API have `api`.
+    Where the appointment was booked. `link`: by online booking. `api`: through the API.
     """
     deal: str | None
     """
-    Id of the deal that it belongs to; null if there is none, or no longer.
+    Id of the deal of the appointment; null if there is none, or if it was deleted.
     """
     created_at: datetime
     """
-    When it was booked.
+    When the appointment was booked.
     """
     updated_at: datetime
     """
-    When it last changed, notes included.
+    When the appointment or its notes last changed.
     """
     history: list[AppointmentHistoryEntry]
     """
@@ -732,37 +732,37 @@ ApprovalMode = TypeAliasType("ApprovalMode", Literal["plan", "step", "none"] | s
 
 class ArticleSource(Model):
     """
-    A text that is split into passages by its headings.
+    A text. Its headings split it into passages.
     """
 
     id: str
     """
-    Names the source in paths, and in passages that a search finds.
+    Id of the source in paths and in search results.
     """
     title: str
     """
-    An article's or a file's title, an FAQ's question, a website's address without the scheme.
+    Title of an article or file, question of an FAQ, or address of a website without the scheme.
     """
     collection: KnowledgeCollection
     status: KnowledgeStatus
     """
-    `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile.
+    `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read.
     """
     error: str
     """
-    Why it failed, or why a ready source could not be read again; empty otherwise.
+    Why the source failed, or why a ready source could not be read again; otherwise empty.
     """
     active: bool
     """
-    Whether agents use it, and searches find it.
+    Whether agents use the source and searches find it.
     """
     updated_at: datetime
     """
-    When it was last changed, refreshed on request, or read with a new result.
+    When the source was last changed, refreshed by a request, or read with a new result.
     """
     kind: Literal["article"]
     """
-    The source is a text of yours.
+    The source is a text.
     """
     body: str
     """
@@ -798,7 +798,7 @@ AttemptStatus = TypeAliasType(
 
 class Audience(Model):
     """
-    A group of contacts that rules keep up to date.
+    A group of contacts, kept up to date by rules.
     """
 
     id: str
@@ -815,15 +815,15 @@ class Audience(Model):
     """
     status: AudienceStatus
     """
-    `building`: all members are being computed. `ready`: they are kept up to date. `failed`: `error` says why.
+    `building`: the members are being computed. `ready`: they are kept up to date. `failed`: `error` says why.
     """
     error: str
     """
-    Why it failed; empty otherwise.
+    Why the computation failed; otherwise empty.
     """
     members: int
     """
-    Number of members; while building, the previous number.
+    Number of members; while `building`, the previous number.
     """
     refreshed_at: datetime | None
     """
@@ -835,31 +835,31 @@ class Audience(Model):
     """
     updated_at: datetime
     """
-    When name, description or rules last changed.
+    When the name, description or rules last changed.
     """
     rules: AudienceRules
 
 
 class AudienceEnteredEvent(Model):
     """
-    A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it.
+    A contact became a member of an audience. Also sent for each member found by the first computation, and for a surviving contact that replaces a merged member.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["audience.entered"]
     """
@@ -907,24 +907,24 @@ class AudienceEnteredEventDataAudience(Model):
 
 class AudienceFailedEvent(Model):
     """
-    An audience's members could not be computed; `error` says why.
+    An audience's members could not be computed. Its `error` says why.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["audience.failed"]
     """
@@ -947,31 +947,31 @@ class AudienceFailedEventData(Model):
 
     audience: Audience
     """
-    The audience; its `error` says what went wrong.
+    The audience. Its `error` says what went wrong.
     """
     previous: PreviousValues | None = None
 
 
 class AudienceLeftEvent(Model):
     """
-    A contact is no longer a member of an audience, also because it was deleted or merged.
+    A contact is no longer a member of an audience, for example because it was deleted or merged.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["audience.left"]
     """
@@ -1024,7 +1024,7 @@ class AudienceMember(Model):
     """
     name: str
     """
-    Full name; empty if it is not known.
+    Full name; empty if unknown.
     """
     phone: str
     """
@@ -1032,30 +1032,30 @@ class AudienceMember(Model):
     """
     entered_at: datetime
     """
-    When the contact became a member; a later time if it left and entered again.
+    When the contact last became a member.
     """
 
 
 class AudienceReadyEvent(Model):
     """
-    An audience's members were computed: after its creation, a change of its rules, or a refresh.
+    An audience's members were computed after its creation, a change of its rules, or a refresh.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["audience.ready"]
     """
@@ -1085,12 +1085,12 @@ class AudienceReadyEventData(Model):
 
 class AudienceRules(Model):
     """
-    Rules that decide who is a member; at most 256 KiB as JSON.
+    Rules that decide which contacts are members; at most 256 KiB as JSON.
     """
 
     match: RuleMatch
     """
-    Whether all of the conditions must hold, or any one of them.
+    Whether all conditions must hold, or at least one of them.
     """
     conditions: list[AudienceCondition | NestedRules | UnknownObject]
     """
@@ -1103,16 +1103,16 @@ AudienceStatus = TypeAliasType("AudienceStatus", Literal["building", "ready", "f
 
 class AutomaticMessages(Model):
     """
-    How confirmations, reminders and declined orders are sent.
+    How confirmations, reminders and order declines are sent.
     """
 
     fallback: list[Channel]
     """
-    Channels that follow the one that the booking or the order names, in order; those that are not set up are passed over.
+    Channels to try, in order, after the channel of the booking or order. Channels that are not set up are left out.
     """
     fallback_after_seconds: int
     """
-    Seconds after which the next channel is tried if one accepted the message but did not reach anyone.
+    Seconds to wait for a delivery receipt before the next channel is tried. Without receipts, as with smtp, only a failure leads to the next channel.
     """
 
 
@@ -1128,7 +1128,7 @@ class BlockedStaff(Model):
     """
     code: BlockedReason
     """
-    Why not. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type.
+    Why the start is not free. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type.
     """
 
 
@@ -1143,11 +1143,11 @@ class BookingType(Model):
     """
     name: str
     """
-    Name of the booking type: the title of new appointments.
+    Name of the booking type, and title of new appointments.
     """
     active: bool
     """
-    True if it can be booked. Existing appointments stay when it is switched off.
+    True if the booking type can be booked. If it is switched off, existing appointments stay.
     """
     duration_minutes: int
     """
@@ -1155,11 +1155,11 @@ class BookingType(Model):
     """
     prep_minutes: int
     """
-    Minutes before the start in which the teammate has no other appointment. They may lie before opening hours.
+    Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours.
     """
     slot_interval_minutes: int
     """
-    Minutes between possible starts, counted from local midnight; a divisor of 1,440.
+    Minutes between possible starts, from local midnight; a divisor of 1,440.
     """
     min_notice_minutes: int
     """
@@ -1167,31 +1167,31 @@ class BookingType(Model):
     """
     window_days: int
     """
-    How far ahead it can be booked, in days of 24 hours.
+    How far ahead an appointment can be booked, in days of 24 hours.
     """
     mode: BookingTypeMode
     """
-    Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings.
+    Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings.
     """
     location: str
     """
-    Place of appointments in person; empty: the teammate's, or else that of the Calendar settings.
+    Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings.
     """
     meeting_link: str
     """
-    Link of online appointments; empty: the teammate's.
+    Link of online appointments; empty: the teammate's link.
     """
     staff: list[str]
     """
-    Email addresses of the teammates who take it, in the order in which they are tried.
+    Email addresses of the teammates who take the booking type, in the order in which they are tried.
     """
     default_staff: str | None
     """
-    Email address of the teammate who is tried first; one of `staff`. Null if there is none.
+    Email address of the teammate to try first, who must be in `staff`. Null if there is none.
     """
     reminders: list[Reminder]
     """
-    Reminders of its appointments, at most 10; empty: those of the Calendar settings.
+    Reminders of appointments, at most 10; empty: the reminders of the Calendar settings.
     """
 
 
@@ -1200,7 +1200,7 @@ BookingTypeMode = TypeAliasType("BookingTypeMode", Literal["online", "physical",
 
 class BookingTypeSummary(Model):
     """
-    A booking type in short.
+    A booking type, with its id and name.
     """
 
     id: int
@@ -1209,36 +1209,36 @@ class BookingTypeSummary(Model):
     """
     name: str
     """
-    Name of the booking type; in an appointment, its name at the booking.
+    Name of the booking type; in an appointment, its name when it was booked.
     """
 
 
 class CalendarSettings(Model):
     enabled: bool
     """
-    True if appointments can be booked. Existing ones stay when it is switched off.
+    True if appointments can be booked. If it is switched off, existing appointments stay.
     """
     mode: AppointmentMode
     """
-    Mode of appointments whose booking type has the mode `either`, unless the booking gives one.
+    Mode of appointments with a booking type of mode `either`, unless the booking gives a mode.
     """
     location: str
     """
-    Place of appointments in person where neither booking type nor teammate has one.
+    Place of in-person appointments if neither the booking type nor the teammate has one.
     """
     confirmation: CalendarSettingsConfirmation
     """
-    The message that tells the contact of a booked or rescheduled appointment.
+    The message that confirms a booked or rescheduled appointment to the contact.
     """
     reminders: list[Reminder]
     """
-    Reminders of appointments whose booking type has none of its own, at most 10.
+    Reminders of appointments whose booking type has none, at most 10.
     """
 
 
 class CalendarSettingsConfirmation(Model):
     """
-    The message that tells the contact of a booked or rescheduled appointment.
+    The message that confirms a booked or rescheduled appointment to the contact.
     """
 
     enabled: bool
@@ -1247,7 +1247,7 @@ class CalendarSettingsConfirmation(Model):
     """
     channel: Channel
     """
-    Channel that is tried first; the `fallback` channels of the message settings follow.
+    Channel to try first. The `fallback` channels of the message settings follow.
     """
 
 
@@ -1256,24 +1256,24 @@ Channel = TypeAliasType("Channel", Literal["whatsapp", "sms", "email"] | str)
 
 class ChannelFailingEvent(Model):
     """
-    A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one.
+    A provider refused the credentials of a channel. Messages wait until the channel is set up again or the provider accepts one.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["channel.failing"]
     """
@@ -1296,42 +1296,42 @@ class ChannelFailingEventData(Model):
 
     channel: Channel
     """
-    Each channel of an account has one provider.
+    The channel. An account has one provider for each channel.
     """
     provider: str
     """
-    smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+    Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
     """
     error: str | None
     """
-    What the provider responded; null while ready.
+    The provider's response; null while the channel is ready.
     """
     since: datetime
     """
-    Since when the channel has been failing, or ready again.
+    When the channel began to fail, or became ready again.
     """
 
 
 class ChannelRecoveredEvent(Model):
     """
-    A channel that was failing is ready again, and what waited on it is sent.
+    A failing channel is ready again. The messages that waited on it are sent.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["channel.recovered"]
     """
@@ -1354,19 +1354,19 @@ class ChannelRecoveredEventData(Model):
 
     channel: Channel
     """
-    Each channel of an account has one provider.
+    The channel. An account has one provider for each channel.
     """
     provider: str
     """
-    smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+    Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
     """
     error: str | None
     """
-    What the provider responded; null while ready.
+    The provider's response; null while the channel is ready.
     """
     since: datetime
     """
-    Since when the channel has been failing, or ready again.
+    When the channel began to fail, or became ready again.
     """
 
 
@@ -1389,15 +1389,15 @@ class Consent(Model):
     """
     source: str
     """
-    Where the contact said it; empty if not given. `keyword` (such as STOP) and `unsubscribe` come from the platform.
+    Where the contact made the statement; empty if not given. The platform sets `keyword` (such as STOP) and `unsubscribe`.
     """
     at: datetime
     """
-    When the contact said it.
+    When the contact made the statement.
     """
     created_at: datetime
     """
-    When it was recorded.
+    When the statement was recorded.
     """
 
 
@@ -1416,7 +1416,7 @@ class ConsentCondition(Model):
     """
     op: Literal["granted", "not_granted"] | str | None = None
     """
-    `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses. Default: `granted`.
+    `granted`: the latest statement grants consent. `not_granted`: consent was withdrawn or never granted. Always there in responses. Default: `granted`.
     """
 
 
@@ -1430,19 +1430,19 @@ class Contact(Model):
 
     id: str
     """
-    Id of the contact. After a merge it finds the surviving contact.
+    Id of the contact. After a merge, it refers to the surviving contact.
     """
     number: int
     """
-    Number of the contact, counting up within the account; shown as its id in agent plans.
+    Number of the contact, counting up within the account; its id in agent plans.
     """
     external_id: str | None
     """
-    The contact's id in your own system; null if there is none. It need not be unique.
+    The contact's id in your own system, not necessarily unique; null if there is none.
     """
     name: str
     """
-    Full name; empty if it is not known.
+    Full name; empty if unknown.
     """
     phone: str | None
     """
@@ -1450,19 +1450,19 @@ class Contact(Model):
     """
     email: str | None
     """
-    Email address in lower case; null if there is none.
+    Email address in lowercase; null if there is none.
     """
     tags: list[str]
     """
-    Tags, each once.
+    Tags, without duplicates.
     """
     fields: dict[str, int | str | float | bool]
     """
-    Custom fields by name: texts, numbers and booleans.
+    Custom fields by name: strings, numbers and booleans.
     """
     merged_into: str | None
     """
-    Always null: the id of a merged contact returns the contact it was merged into.
+    Always null, because the id of a merged contact returns the surviving contact.
     """
     created_at: datetime
     """
@@ -1476,24 +1476,24 @@ class Contact(Model):
 
 class ContactCreatedEvent(Model):
     """
-    A contact was created: through the API, or because an unknown person wrote.
+    A contact was created through the API, or because an unknown person wrote.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["contact.created"]
     """
@@ -1519,24 +1519,24 @@ class ContactCreatedEventData(Model):
 
 class ContactDeletedEvent(Model):
     """
-    A contact was deleted, with all that customer data knew of it.
+    A contact was deleted with all its customer data.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["contact.deleted"]
     """
@@ -1570,38 +1570,38 @@ class ContactDeletedEventDataContact(Model):
 
     id: str
     """
-    Id of the contact. After a merge it finds the surviving contact.
+    Id of the contact. After a merge, it refers to the surviving contact.
     """
     number: int
     """
-    Number of the contact, counting up within the account; shown as its id in agent plans.
+    Number of the contact, counting up within the account; its id in agent plans.
     """
     external_id: str | None
     """
-    The contact's id in your own system; null if there is none. It need not be unique.
+    The contact's id in your own system, not necessarily unique; null if there is none.
     """
 
 
 class ContactMergedEvent(Model):
     """
-    Two contacts were merged into one: the id of `merged` refers to `contact` from now on.
+    Two contacts were merged into one. The id of `merged` now refers to `contact`.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["contact.merged"]
     """
@@ -1628,7 +1628,7 @@ class ContactMergedEventData(Model):
     """
     merged: ContactSummary
     """
-    The contact that was merged into it, as it was before.
+    The contact that was merged into it, as it was before the merge.
     """
     previous: PreviousValues | None = None
 
@@ -1636,11 +1636,11 @@ class ContactMergedEventData(Model):
 class ContactOutcome(Model):
     index: int
     """
-    Place in the request, from 0.
+    Position in the request, from 0.
     """
     outcome: Literal["created", "updated", "unchanged", "failed"] | str
     """
-    What the entry did. `unchanged`: the contact had all these values already.
+    Outcome of the entry. `unchanged`: the contact already had all these values.
     """
     id: str | None
     """
@@ -1654,7 +1654,7 @@ class ContactOutcome(Model):
 
 class ContactSummary(Model):
     """
-    A contact in short, as resources of other modules show it.
+    A contact in resources of other modules, with id, name and phone.
     """
 
     id: str
@@ -1663,7 +1663,7 @@ class ContactSummary(Model):
     """
     name: str
     """
-    Full name; empty if it is not known.
+    Full name; empty if unknown.
     """
     phone: str
     """
@@ -1673,24 +1673,24 @@ class ContactSummary(Model):
 
 class ContactUnmergedEvent(Model):
     """
-    A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again.
+    A merge was undone. `contact` lost the values that it got from the merge, and `restored` is a separate contact again.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["contact.unmerged"]
     """
@@ -1713,34 +1713,34 @@ class ContactUnmergedEventData(Model):
 
     contact: Contact
     """
-    The surviving contact, without what the merge gave it.
+    The surviving contact, without the values that it got from the merge.
     """
     restored: Contact
     """
-    The contact that was merged into it.
+    The contact that had been merged into it.
     """
 
 
 class ContactUpdatedEvent(Model):
     """
-    Fields of a contact changed.
+    Values of a contact changed.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["contact.updated"]
     """
@@ -1779,11 +1779,11 @@ class ContactsWritten(Model):
     """
     unchanged: int
     """
-    Number of entries whose contact had all these values already.
+    Number of entries whose contact already had all these values.
     """
     failed: int
     """
-    Number of entries that were refused.
+    Number of entries that failed.
     """
     data: list[ContactOutcome]
     """
@@ -1805,7 +1805,7 @@ class DailyUsage(Model):
     """
     by_agent: dict[str, int]
     """
-    Tokens by the id of the agent; agents that used none are left out.
+    Tokens by agent id. Agents that used none are left out.
     """
 
 
@@ -1828,11 +1828,11 @@ class Deal(Model):
     """
     stage: DealStage
     """
-    The stage of the pipeline that the deal is in. A closed deal keeps it.
+    Stage of the deal in its pipeline. A closed deal keeps its stage.
     """
     status: DealStatus
     """
-    `open`, or how the deal was closed. The operations win, lose and reopen change it.
+    `open`, or how the deal was closed. Only the operations win, lose and reopen change it.
     """
     value_minor: int
     """
@@ -1844,7 +1844,7 @@ class Deal(Model):
     """
     contact: ContactSummary | None
     """
-    The contact, or the surviving contact after a merge; null if the deal has none.
+    The contact; after a merge, the surviving contact. Null if the deal has none.
     """
     notes: str
     """
@@ -1852,11 +1852,11 @@ class Deal(Model):
     """
     stage_entered_at: datetime
     """
-    When the deal reached its stage.
+    When the deal entered its stage.
     """
     closed_at: datetime | None
     """
-    When the deal was won or lost; null while open.
+    When the deal was won or lost; null while it is open.
     """
     created_at: datetime
     """
@@ -1875,19 +1875,19 @@ class DealCreatedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.created"]
     """
@@ -1918,19 +1918,19 @@ class DealDeletedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.deleted"]
     """
@@ -1974,24 +1974,24 @@ class DealDeletedEventDataDeal(Model):
 
 class DealLostEvent(Model):
     """
-    An open deal was lost, with the reason that was given.
+    An open deal was lost. The event has the reason, if one was given.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.lost"]
     """
@@ -2019,7 +2019,7 @@ class DealLostEventData(Model):
     previous: PreviousValues | None = None
     reason: str
     """
-    The reason that was given; empty if none was.
+    The given reason; empty if there was none.
     """
 
 
@@ -2034,30 +2034,30 @@ class DealPipeline(Model):
     """
     name: str
     """
-    Name of the pipeline; it need not be unique.
+    Name of the pipeline, not necessarily unique.
     """
 
 
 class DealReopenedEvent(Model):
     """
-    A won or lost deal was opened again.
+    A won or lost deal was reopened.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.reopened"]
     """
@@ -2087,12 +2087,12 @@ class DealReopenedEventData(Model):
 
 class DealStage(Model):
     """
-    The stage of the pipeline that the deal is in. A closed deal keeps it.
+    Stage of the deal in its pipeline. A closed deal keeps its stage.
     """
 
     id: int
     """
-    Id of the stage, which stays when it is renamed or moved.
+    Id of the stage. It stays the same when the stage is renamed or moved.
     """
     name: str
     """
@@ -2107,19 +2107,19 @@ class DealStageChangedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.stage_changed"]
     """
@@ -2152,24 +2152,24 @@ DealStatus = TypeAliasType("DealStatus", Literal["open", "won", "lost"] | str)
 
 class DealUpdatedEvent(Model):
     """
-    Title, value, currency, contact or notes of a deal changed.
+    The title, value, currency, contact or notes of a deal changed.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.updated"]
     """
@@ -2204,19 +2204,19 @@ class DealWonEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["deal.won"]
     """
@@ -2247,18 +2247,18 @@ class DealWonEventData(Model):
 class DeleteAgentResponse(Model):
     outcome: Literal["deleted", "archived"] | str
     """
-    `deleted`: it had never been live, and is gone. `archived`: its history can still be read.
+    `deleted`: the agent had never been live. `archived`: its history can still be read.
     """
 
 
 class Delivery(Model):
     """
-    The sending of an event to an endpoint, with its tries.
+    The delivery of an event to an endpoint, with its attempts.
     """
 
     id: str
     """
-    Names the delivery in paths.
+    Id of the delivery.
     """
     event: str
     """
@@ -2266,11 +2266,11 @@ class Delivery(Model):
     """
     event_id: str
     """
-    Id of the event, which the header `webhook-id` has.
+    Id of the event, the same as in the header `webhook-id`.
     """
     status: DeliveryStatus
     """
-    `pending`: it waits for its next try. `delivered`: a try got 2xx. `failed`: given up. `skipped`: the endpoint was switched off.
+    `pending`: waits for its next attempt. `delivered`: an attempt got 2xx. `failed`: no more attempts follow. `skipped`: the endpoint was disabled.
     """
     reason: DeliveryReason | None
     """
@@ -2278,20 +2278,20 @@ class Delivery(Model):
     """
     url: str
     """
-    URL of the latest try; before the first, the endpoint's.
+    URL of the last attempt; before the first attempt, the endpoint's URL.
     """
     payload: GenericEvent
     response: DeliveryResponse | None
     """
-    The latest response; null if there was none.
+    The last response; null if there was none.
     """
     tries: list[DeliveryTry]
     """
-    The last 100 tries, oldest first.
+    The last 100 attempts, oldest first.
     """
     next_try_at: datetime | None
     """
-    When it is due to be tried; null unless pending.
+    When the next attempt is due; null unless `pending`.
     """
     created_at: datetime
 
@@ -2306,7 +2306,7 @@ DeliveryReason = TypeAliasType("DeliveryReason", Literal["exhausted", "endpoint_
 
 class DeliveryResponse(Model):
     """
-    A response of the endpoint.
+    A response from the endpoint.
     """
 
     status: int
@@ -2319,7 +2319,7 @@ class DeliveryResponse(Model):
     """
     duration_ms: int
     """
-    Milliseconds from the call to the last byte of the response.
+    Milliseconds from the start to the last byte of the response.
     """
 
 
@@ -2328,32 +2328,32 @@ DeliveryStatus = TypeAliasType("DeliveryStatus", Literal["pending", "delivered",
 
 class DeliveryTry(Model):
     """
-    A POST to the endpoint.
+    One attempt: a POST to the endpoint.
     """
 
     number: int
     """
-    Counts up from 1, on after a redelivery or a replay.
+    Counts from 1; redeliveries and replays continue the count.
     """
     at: datetime
     """
-    When the try began.
+    When the attempt began.
     """
     status: int | None
     """
-    HTTP status of the response; null if none came.
+    HTTP status of the response; null if there was none.
     """
     error: DeliveryError | None
     """
-    Why there was no whole response; null if there was one, whatever its status.
+    Why there was no complete response; null if there was one, whatever its status.
     """
     duration_ms: int
     """
-    Milliseconds from the call to the last byte of the response.
+    Milliseconds from the start to the last byte of the response.
     """
     trigger: Literal["scheduled", "manual"] | str
     """
-    `manual`: the first try after a redelivery or a replay. `scheduled`: any other.
+    `manual`: the first attempt after a redelivery or a replay. `scheduled`: any other attempt.
     """
 
 
@@ -2364,11 +2364,11 @@ class DescribedEventKind(Model):
 
     kind: str
     """
-    `type` of its events, such as `order.created`.
+    The `type` of its events, such as `order.created`.
     """
     schema_: Annotated[dict[str, Any], Field(alias="schema")]
     """
-    JSON Schema of the whole event, as it is sent.
+    JSON Schema of the whole event in a webhook.
     """
 
 
@@ -2383,11 +2383,11 @@ class DuplicatePair(Model):
     """
     reason: DuplicateReason
     """
-    What the two contacts share; the strongest reason if there are several. `name` is name and email domain.
+    What the two contacts share; if there are several reasons, the strongest. `name`: the name and the email domain.
     """
     detail: str
     """
-    The value they share.
+    The shared value.
     """
     score: int
     """
@@ -2427,15 +2427,15 @@ class ErrorDetails(Model):
 
     code: ErrorCode
     """
-    What kind of error it is: programs decide by it.
+    Kind of error. Programs decide by it.
     """
     message: str
     """
-    What was wrong, and what would be right.
+    What is wrong and what would be right, for people.
     """
     field: str | None = None
     """
-    The input at fault, if there is one.
+    The wrong field, parameter or header, if any.
     """
 
 
@@ -2446,11 +2446,11 @@ class EventCondition(Model):
     """
     op: Literal["did", "did_not"] | str
     """
-    `did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never.
+    `did`: the event happened at least `at_least` times in the window. `did_not`: it happened fewer times, or never.
     """
     name: str
     """
-    Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+    Name of the event. Events of the platform have their kind as the name, such as `order.created`.
     """
     days: int | None
     """
@@ -2458,7 +2458,7 @@ class EventCondition(Model):
     """
     at_least: int | None = None
     """
-    Number of times that `did` requires. Always there in responses. Default: `1`.
+    Number of events that `did` requires. Always there in responses. Default: `1`.
     """
 
 
@@ -2469,18 +2469,18 @@ class ExplainAudienceResponse(Model):
     """
     conditions: list[ExplainedCondition]
     """
-    Each condition of the rules, in their order.
+    The conditions of the rules, in the same order.
     """
 
 
 class ExplainedCondition(Model):
     condition: AudienceCondition | NestedRules | UnknownObject
     """
-    A condition of the rules, or a nested list of them.
+    A condition of the rules, or a nested list of conditions.
     """
     holds: bool
     """
-    True if the contact meets it now.
+    True if the contact meets the condition now.
     """
     because: str
     """
@@ -2495,32 +2495,32 @@ class FaqSource(Model):
 
     id: str
     """
-    Names the source in paths, and in passages that a search finds.
+    Id of the source in paths and in search results.
     """
     title: str
     """
-    An article's or a file's title, an FAQ's question, a website's address without the scheme.
+    Title of an article or file, question of an FAQ, or address of a website without the scheme.
     """
     collection: KnowledgeCollection
     status: KnowledgeStatus
     """
-    `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile.
+    `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read.
     """
     error: str
     """
-    Why it failed, or why a ready source could not be read again; empty otherwise.
+    Why the source failed, or why a ready source could not be read again; otherwise empty.
     """
     active: bool
     """
-    Whether agents use it, and searches find it.
+    Whether agents use the source and searches find it.
     """
     updated_at: datetime
     """
-    When it was last changed, refreshed on request, or read with a new result.
+    When the source was last changed, refreshed by a request, or read with a new result.
     """
     kind: Literal["faq"]
     """
-    The source is a question, in `title`, with its answer.
+    The source is a question (`title`) with its answer (`body`).
     """
     body: str
     """
@@ -2543,15 +2543,15 @@ class FieldCondition(Model):
     """
     name: str
     """
-    `name`, `phone`, `email` or `external_id`; any other name is that of a custom field.
+    `name`, `phone`, `email` or `external_id`. Any other name means a custom field.
     """
     op: Literal["is", "is_not", "contains", "starts_with", "is_set", "is_not_set", "gt", "gte", "lt", "lte"] | str
     """
-    How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.
+    How to compare the field. `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`.
     """
     value: str | int | float | bool | None = None
     """
-    Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.
+    Value to compare with. Leave it out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first.
     """
 
 
@@ -2562,36 +2562,36 @@ class FileSource(Model):
 
     id: str
     """
-    Names the source in paths, and in passages that a search finds.
+    Id of the source in paths and in search results.
     """
     title: str
     """
-    An article's or a file's title, an FAQ's question, a website's address without the scheme.
+    Title of an article or file, question of an FAQ, or address of a website without the scheme.
     """
     collection: KnowledgeCollection
     status: KnowledgeStatus
     """
-    `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile.
+    `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read.
     """
     error: str
     """
-    Why it failed, or why a ready source could not be read again; empty otherwise.
+    Why the source failed, or why a ready source could not be read again; otherwise empty.
     """
     active: bool
     """
-    Whether agents use it, and searches find it.
+    Whether agents use the source and searches find it.
     """
     updated_at: datetime
     """
-    When it was last changed, refreshed on request, or read with a new result.
+    When the source was last changed, refreshed by a request, or read with a new result.
     """
     kind: Literal["file"]
     """
-    The source is a file, from `POST /v1/agents/knowledge/files`.
+    The source is a file from `POST /v1/agents/knowledge/files`.
     """
     file_type: KnowledgeFileType
     """
-    Detected from the file's content; among plain texts, from its name.
+    Type of the file, detected from its content; for plain text, from its name.
     """
     size_bytes: int
     """
@@ -2610,7 +2610,7 @@ class FollowUpParams(Model):
 
     goal: str
     """
-    Goal of the plan that the agent then makes.
+    Goal of the next plan.
     """
 
 
@@ -2636,18 +2636,18 @@ class FreeTimeExplanation(Model):
     """
     reasons: list[BlockedStaff]
     """
-    All reasons why teammates cannot take it; a teammate who can has none.
+    All reasons why teammates cannot take this start. A teammate who can take it has none.
     """
 
 
 class FreeTimes(Model):
     booking_type: BookingTypeSummary
     """
-    The booking type that was asked for.
+    The requested booking type.
     """
     timezone: str
     """
-    IANA timezone whose offset the times show.
+    IANA timezone whose offset the times have.
     """
     data: list[FreeTime]
     """
@@ -2670,7 +2670,7 @@ class GenericEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     type: str
     """
@@ -2678,19 +2678,19 @@ class GenericEvent(Model):
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     data: dict[str, Any]
     """
-    The resource under its name, such as `order`, as it is after the change, and what else the kind has.
+    The resource after the change, under its name, such as `order`, and other fields of the kind.
     """
     sequence: int | None = None
     """
@@ -2700,7 +2700,7 @@ class GenericEvent(Model):
 
 class InboundMedia(Model):
     """
-    A file that stays with the provider: fetch it there.
+    A file that only the provider stores; fetch it there.
     """
 
     mime_type: str
@@ -2713,26 +2713,26 @@ class InboundMedia(Model):
     """
     provider_id: str
     """
-    The provider's id of the file; twilio's is its URL.
+    The provider's id of the file; for twilio, its URL.
     """
 
 
 class InboundMessage(Model):
     """
-    What somebody wrote to the account.
+    A message that a person sent to the account.
     """
 
     id: str
     """
-    The same however often the provider reports the message.
+    Id of the message, the same each time the provider reports it.
     """
     channel: Channel
     """
-    Channel on which it came.
+    Channel on which the message arrived.
     """
     from_: Annotated[str, Field(alias="from")]
     """
-    The sender's address, or the provider's id of somebody who shows none.
+    The sender's address, or the provider's id of a sender who shows none.
     """
     type: (
         Literal[
@@ -2753,11 +2753,11 @@ class InboundMessage(Model):
         | str
     )
     """
-    What was written. `unsupported` is something that WhatsApp does not pass on.
+    Type of the message. `unsupported`: WhatsApp does not pass on the content.
     """
     body: str
     """
-    All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji.
+    All text of the message. For other types: a caption, an order's text, a place's name and address, a button's title or a reaction's emoji.
     """
     media: InboundMedia | None
     """
@@ -2765,26 +2765,26 @@ class InboundMessage(Model):
     """
     reaction_to: str | None
     """
-    Id of the message of this account that a reaction is to; null if it is unknown, or for any other type.
+    Id of this account's message that a reaction refers to. Null if it is unknown, or for any other type.
     """
     at: datetime
     """
-    When it was written, by the clock of the provider.
+    When it was written, by the provider's clock.
     """
 
 
 class Key(Model):
     """
-    An API key, without the key itself.
+    An API key, without the secret.
     """
 
     id: str
     """
-    Names the key in paths; it is not the key itself.
+    Id of the key, for paths; not the secret key.
     """
     name: str
     """
-    Your own name for the key, such as that of the program that uses it.
+    Your name for the key, such as the program that uses it.
     """
     mode: AccountMode
     """
@@ -2792,32 +2792,32 @@ class Key(Model):
     """
     scopes: list[str]
     """
-    What the key may do: the scopes of operations; `*` is every scope.
+    Scopes of the operations that the key may call. `*` is every scope, including later ones.
     """
     allowed_addresses: list[str]
     """
-    Addresses and CIDR ranges that may use the key; empty: any address.
+    IP addresses and CIDR ranges that may use the key; empty: any address.
     """
     rate_limit: RateLimit | None
     """
-    A limit of its own, which an operator sets; null: the account's.
+    The key's own rate limit, set by an operator; null: the account's applies.
     """
     last4: str
     """
-    Last four characters of the key, to recognize it by.
+    Last four characters of the key, to recognize it.
     """
     created_at: datetime
     last_used_at: datetime | None
     """
-    When it was last used, accurate to 60 seconds; null if never.
+    When the key was last used, accurate to 60 seconds; null if never.
     """
     expires_at: datetime | None
     """
-    When it ends: its expiry, or the end of the overlap after its rotation. Null: never.
+    When the key ends: its expiry, or the end of the overlap after a rotation; null: never.
     """
     revoked_at: datetime | None
     """
-    When it was revoked; null if it was not.
+    When the key was revoked; null if it was not.
     """
 
 
@@ -2828,11 +2828,11 @@ class KeyWithSecret(Model):
 
     id: str
     """
-    Names the key in paths; it is not the key itself.
+    Id of the key, for paths; not the secret key.
     """
     name: str
     """
-    Your own name for the key, such as that of the program that uses it.
+    Your name for the key, such as the program that uses it.
     """
     mode: AccountMode
     """
@@ -2840,47 +2840,47 @@ class KeyWithSecret(Model):
     """
     scopes: list[str]
     """
-    What the key may do: the scopes of operations; `*` is every scope.
+    Scopes of the operations that the key may call. `*` is every scope, including later ones.
     """
     allowed_addresses: list[str]
     """
-    Addresses and CIDR ranges that may use the key; empty: any address.
+    IP addresses and CIDR ranges that may use the key; empty: any address.
     """
     rate_limit: RateLimit | None
     """
-    A limit of its own, which an operator sets; null: the account's.
+    The key's own rate limit, set by an operator; null: the account's applies.
     """
     last4: str
     """
-    Last four characters of the key, to recognize it by.
+    Last four characters of the key, to recognize it.
     """
     created_at: datetime
     last_used_at: datetime | None
     """
-    When it was last used, accurate to 60 seconds; null if never.
+    When the key was last used, accurate to 60 seconds; null if never.
     """
     expires_at: datetime | None
     """
-    When it ends: its expiry, or the end of the overlap after its rotation. Null: never.
+    When the key ends: its expiry, or the end of the overlap after a rotation; null: never.
     """
     revoked_at: datetime | None
     """
-    When it was revoked; null if it was not.
+    When the key was revoked; null if it was not.
     """
     key: str
     """
-    The secret key, shown only in this response.
+    The secret key; only this response contains it.
     """
 
 
 class KnowledgeCollection(Model):
     """
-    A group of knowledge sources, to which agents can be limited.
+    A group of knowledge sources. Agents can be limited to it.
     """
 
     id: int
     """
-    Names the collection in paths, in filters and in `collections` of agents.
+    Id of the collection in paths, in filters and in `collections` of agents.
     """
     name: str
     """
@@ -2890,24 +2890,24 @@ class KnowledgeCollection(Model):
 
 class KnowledgeFailedEvent(Model):
     """
-    A knowledge source could not be read; `error` says why.
+    A knowledge source could not be read. Its `error` says why.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["knowledge.failed"]
     """
@@ -2940,66 +2940,66 @@ KnowledgeKind = TypeAliasType("KnowledgeKind", Literal["article", "faq", "file",
 
 class KnowledgePassage(Model):
     """
-    A piece of a source, as agents get it.
+    A part of a source, as agents receive it.
     """
 
     text: str
     """
-    The passage; of an FAQ, its answer.
+    Text of the passage; for an FAQ, its answer.
     """
     score: int | float
     """
-    Higher is better; comparable only within one response.
+    Relevance; higher is better. Compare it only within one response.
     """
     heading_path: list[str]
     """
-    The headings above the passage, outermost first.
+    Headings above the passage, outermost first.
     """
     source: KnowledgePassageSource
     """
-    The source that has the passage.
+    The source of the passage.
     """
 
 
 class KnowledgePassageSource(Model):
     """
-    The source that has the passage.
+    The source of the passage.
     """
 
     id: str
     """
-    Names the source in paths, and in passages that a search finds.
+    Id of the source in paths and in search results.
     """
     kind: KnowledgeKind
     """
-    What the source is: an `article`, an `faq` (one question and its answer), a `file` or a `website`.
+    Kind of source: an `article`, an `faq` (one question and its answer), a `file` or a `website`.
     """
     title: str
     """
-    An article's or a file's title, an FAQ's question, a website's address without the scheme.
+    Title of an article or file, question of an FAQ, or address of a website without the scheme.
     """
 
 
 class KnowledgeReadyEvent(Model):
     """
-    A knowledge source was read: agents use it from now on.
+    A knowledge source was read. Agents use it from now on.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["knowledge.ready"]
     """
@@ -3039,7 +3039,7 @@ class ListEventKindsResponse(Model):
 
 class Me(Model):
     """
-    What a key is and may do.
+    A key, its account and its rights.
     """
 
     account: MeAccount
@@ -3052,11 +3052,11 @@ class Me(Model):
     """
     scopes: list[str]
     """
-    What the key may do: the scopes of operations; `*` is every scope.
+    Scopes of the operations that the key may call. `*` is every scope, including later ones.
     """
     modules: list[ModuleName]
     """
-    Modules in the plan and switched on.
+    Modules that are in the plan and switched on.
     """
     rate_limit: RateLimit
     tzdata: str
@@ -3072,15 +3072,15 @@ class MeAccount(Model):
 
     id: str
     """
-    Id of the account, which events have as `account`.
+    Id of the account; the field `account` of events.
     """
     name: str
     """
-    Name of the account, which templates have as `{{account_name}}`.
+    Name of the account; `{{account_name}}` in templates.
     """
     timezone: str
     """
-    IANA timezone, by which days begin and timestamps are shown.
+    IANA timezone of timestamps and of day boundaries.
     """
     currency: str
     """
@@ -3095,66 +3095,66 @@ class Member(Model):
 
     id: str
     """
-    Names the member in paths of this resource.
+    Id of the member, for paths of this resource.
     """
     name: str
     """
-    Name that bookings show.
+    Name shown in bookings.
     """
     email: str
     """
-    Identifies the member throughout the API, such as in `staff`.
+    Identifies the member in the whole API, such as in `staff`.
     """
     active: bool
     """
-    Whether the member is on the team: false after a removal.
+    Whether the member is on the team; false after removal.
     """
 
 
 class Message(Model):
     """
-    A message to one person, on the first of its channels that works.
+    A message to one person, sent on the first of its channels that works.
     """
 
     id: str
     """
-    Names the message in paths and events.
+    Id of the message in paths and events.
     """
     reference: str | None
     """
-    Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none.
+    Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none.
     """
     status: MessageStatus
     """
-    `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent.
+    `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing.
     """
     contact: ContactSummary | None
     """
-    The recipient, the surviving contact if merged; null for a message to an address alone.
+    The recipient; after a merge, the surviving contact. Null if the message went to an address.
     """
     to: str
     """
-    Address on `channel`; empty until known.
+    The recipient's address on `channel`; empty until it is known.
     """
     channel: Channel
     """
-    Channel of the attempt that got furthest; of equals, the later one.
+    Channel of the attempt that got furthest; on a tie, of the later one.
     """
     purpose: MessagePurpose
     """
-    `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it.
+    `service` needs no consent. `marketing` is sent only on channels that the contact has consented to.
     """
     body: str
     """
-    Text of the message on `channel`; empty where it has a template.
+    Text of the message on `channel`; empty if a template is sent.
     """
     template: WhatsAppTemplate | None
     """
-    Template of the message on `channel`; null where it has a text.
+    Template of the message on `channel`; null if a text is sent.
     """
     send_at: datetime | None
     """
-    When it is to be sent; null: immediately.
+    When to send the message; null: immediately.
     """
     created_at: datetime
     sent_at: datetime | None
@@ -3163,30 +3163,30 @@ class Message(Model):
     """
     delivered_at: datetime | None
     """
-    When it reached a device or mailbox, by the receipt; null while no receipt says so.
+    When the message reached a device or mailbox, from its receipt; null until one arrives.
     """
     read_at: datetime | None
     """
-    When it was opened, by the receipt; not every channel reports it.
+    When the recipient opened the message, from its receipt. Not every channel reports this.
     """
     failed_at: datetime | None
     """
-    When it ended `failed` or `refused`; otherwise null.
+    When it became `failed` or `refused`; otherwise null.
     """
     error: MessageError | None
     """
-    Why it ended `failed` or `refused`; otherwise null.
+    Why it is `failed` or `refused`; otherwise null.
     """
 
 
 class MessageAttempt(Model):
     """
-    A message on one of its channels.
+    An attempt to send a message on one of its channels.
     """
 
     number: int
     """
-    Counts up from 1, in the order of the channels.
+    Number of the attempt, from 1, in the order of the channels.
     """
     channel: Channel
     """
@@ -3194,31 +3194,31 @@ class MessageAttempt(Model):
     """
     provider: str
     """
-    The channel's provider at that time; `simulated` in a sandbox, empty if there was none.
+    The channel's provider at the time; `simulated` in a sandbox, empty if there was none.
     """
     status: AttemptStatus
     """
-    `skipped` called no provider. `unknown`: the provider did not respond, and may have sent it; there is no retry.
+    `skipped`: no provider was called. `unknown`: the provider did not respond and may have sent the message, so there is no retry.
     """
     reason: AttemptReason | None
     """
-    Why it failed, was skipped, or has an unknown outcome; null otherwise.
+    Why the attempt failed, was skipped or has an unknown outcome; otherwise null.
     """
     provider_id: str | None
     """
-    The provider's id of the message.
+    The provider's id of the message; null if it gave none.
     """
     started_at: datetime
     """
-    When the provider was first called, or the channel skipped.
+    When the provider was first called, or when the channel was skipped.
     """
     finished_at: datetime | None
     """
-    When the provider responded, or the attempt ended without it.
+    When the provider responded, or when the attempt ended without a response.
     """
     receipts: list[MessageReceipt]
     """
-    Receipts in the order in which they arrived, one for each status.
+    Receipts in the order of their arrival, at most one for each status.
     """
 
 
@@ -3229,27 +3229,27 @@ class MessageChannel(Model):
 
     channel: Channel
     """
-    Each channel of an account has one provider.
+    The channel. An account has one provider for each channel.
     """
     provider: str
     """
-    smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+    Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
     """
     settings: dict[str, Any]
     """
-    Settings without secrets; a newly generated secret of provider http is returned once.
+    Settings without secrets. A generated secret of the provider http is returned once.
     """
     status: Literal["ready", "failing"] | str
     """
-    `failing` while the provider refuses the credentials: messages wait, and one a minute tries.
+    `failing`: the provider refuses the credentials. Messages wait; one per minute is attempted.
     """
     error: str | None
     """
-    What the provider responded; null while ready.
+    The provider's response; null while the channel is ready.
     """
     failing_since: datetime | None
     """
-    When the provider first refused the credentials; null while ready.
+    When the provider first refused the credentials; null while the channel is ready.
     """
     hook_url: str
     """
@@ -3266,19 +3266,19 @@ class MessageDeliveredEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["message.delivered"]
     """
@@ -3310,43 +3310,43 @@ class MessageDetail(Model):
 
     id: str
     """
-    Names the message in paths and events.
+    Id of the message in paths and events.
     """
     reference: str | None
     """
-    Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none.
+    Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none.
     """
     status: MessageStatus
     """
-    `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent.
+    `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing.
     """
     contact: ContactSummary | None
     """
-    The recipient, the surviving contact if merged; null for a message to an address alone.
+    The recipient; after a merge, the surviving contact. Null if the message went to an address.
     """
     to: str
     """
-    Address on `channel`; empty until known.
+    The recipient's address on `channel`; empty until it is known.
     """
     channel: Channel
     """
-    Channel of the attempt that got furthest; of equals, the later one.
+    Channel of the attempt that got furthest; on a tie, of the later one.
     """
     purpose: MessagePurpose
     """
-    `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it.
+    `service` needs no consent. `marketing` is sent only on channels that the contact has consented to.
     """
     body: str
     """
-    Text of the message on `channel`; empty where it has a template.
+    Text of the message on `channel`; empty if a template is sent.
     """
     template: WhatsAppTemplate | None
     """
-    Template of the message on `channel`; null where it has a text.
+    Template of the message on `channel`; null if a text is sent.
     """
     send_at: datetime | None
     """
-    When it is to be sent; null: immediately.
+    When to send the message; null: immediately.
     """
     created_at: datetime
     sent_at: datetime | None
@@ -3355,23 +3355,23 @@ class MessageDetail(Model):
     """
     delivered_at: datetime | None
     """
-    When it reached a device or mailbox, by the receipt; null while no receipt says so.
+    When the message reached a device or mailbox, from its receipt; null until one arrives.
     """
     read_at: datetime | None
     """
-    When it was opened, by the receipt; not every channel reports it.
+    When the recipient opened the message, from its receipt. Not every channel reports this.
     """
     failed_at: datetime | None
     """
-    When it ended `failed` or `refused`; otherwise null.
+    When it became `failed` or `refused`; otherwise null.
     """
     error: MessageError | None
     """
-    Why it ended `failed` or `refused`; otherwise null.
+    Why it is `failed` or `refused`; otherwise null.
     """
     attempts: list[MessageAttempt]
     """
-    The channels that were tried or skipped, first to last.
+    Attempts that have begun or were skipped, in order.
     """
     webhooks: list[MessageWebhook]
     """
@@ -3379,45 +3379,45 @@ class MessageDetail(Model):
     """
     webhooks_unavailable: bool
     """
-    True if the webhook deliveries could not be read; everything else is complete.
+    True if the webhook deliveries could not be read. All other fields are complete.
     """
 
 
 class MessageError(Model):
     """
-    Why a message reached nobody.
+    Why a message failed or was refused.
     """
 
     code: str
     """
-    Reason of the attempt that ended the message.
+    Reason of the attempt that ended the message, such as `rejected`.
     """
     message: str
     """
-    The same in words, those of the provider if it gave any.
+    The reason as a sentence, in the words of the provider if it gave any.
     """
 
 
 class MessageFailedEvent(Model):
     """
-    A message reached nobody on any of its channels (status failed), or no channel had consent (refused).
+    A message did not arrive on any of its channels (`failed`), or no channel had consent (`refused`).
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["message.failed"]
     """
@@ -3452,19 +3452,19 @@ class MessageReadEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["message.read"]
     """
@@ -3491,16 +3491,16 @@ class MessageReadEventData(Model):
 
 class MessageReceipt(Model):
     """
-    What a provider reported about an attempt.
+    A report from a provider about an attempt.
     """
 
     status: ReceiptStatus
     """
-    What the provider reported.
+    Status that the provider reported.
     """
     at: datetime
     """
-    When it happened, by the clock of the provider.
+    When it happened, by the provider's clock.
     """
     applied: bool
     """
@@ -3510,24 +3510,24 @@ class MessageReceipt(Model):
 
 class MessageReceivedEvent(Model):
     """
-    Somebody wrote to the account; an unknown sender becomes a contact first.
+    A person sent a message to the account. An unknown sender becomes a contact first.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["message.received"]
     """
@@ -3552,11 +3552,11 @@ class MessageReceivedEventData(Model):
     contact: ContactSummary
     opt_out: Literal[True] | None = None
     """
-    Present if the text was a word such as STOP: the consent for marketing is withdrawn.
+    Present if the text was a word such as STOP, which withdraws consent for marketing.
     """
     opt_in: Literal[True] | None = None
     """
-    Present if the text was a word such as START, which grants what such a word withdrew.
+    Present if the text was a word such as START, which restores consent after such a word.
     """
 
 
@@ -3567,19 +3567,19 @@ class MessageSentEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["message.sent"]
     """
@@ -3606,7 +3606,7 @@ class MessageSentEventData(Model):
 
 class MessageSettings(Model):
     """
-    How messages go out that the platform sends on its own.
+    How the platform sends automatic messages.
     """
 
     automatic: AutomaticMessages
@@ -3620,7 +3620,7 @@ MessageStatus = TypeAliasType(
 
 class MessageTemplate(Model):
     """
-    A text that the platform sends on its own.
+    A text that the platform sends automatically.
     """
 
     subject: str
@@ -3629,11 +3629,11 @@ class MessageTemplate(Model):
     """
     body: str
     """
-    The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`.
+    Text of the message. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`.
     """
     whatsapp: WhatsAppTemplate | None
     """
-    Template that WhatsApp sends it by; null: as text, which reaches only who wrote within 24 hours.
+    Template for WhatsApp. Null: the text, which reaches only people who wrote within 24 hours.
     """
     is_default: bool
     """
@@ -3643,7 +3643,7 @@ class MessageTemplate(Model):
 
 class MessageTemplates(Model):
     """
-    Texts for the booking and the move of an appointment, sent if confirmations are on, and for its reminders.
+    Texts for booked and rescheduled appointments, sent if confirmations are on, and for reminders.
     """
 
     appointment_booked: MessageTemplate
@@ -3674,7 +3674,7 @@ class MessageWebhook(Model):
     """
     at: datetime
     """
-    When it was last tried, or created if it has not been.
+    When it was last attempted, or created if there was no attempt.
     """
     response_status: int | None
     """
@@ -3689,43 +3689,43 @@ class MessageWithAttempts(Model):
 
     id: str
     """
-    Names the message in paths and events.
+    Id of the message in paths and events.
     """
     reference: str | None
     """
-    Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none.
+    Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none.
     """
     status: MessageStatus
     """
-    `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent.
+    `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing.
     """
     contact: ContactSummary | None
     """
-    The recipient, the surviving contact if merged; null for a message to an address alone.
+    The recipient; after a merge, the surviving contact. Null if the message went to an address.
     """
     to: str
     """
-    Address on `channel`; empty until known.
+    The recipient's address on `channel`; empty until it is known.
     """
     channel: Channel
     """
-    Channel of the attempt that got furthest; of equals, the later one.
+    Channel of the attempt that got furthest; on a tie, of the later one.
     """
     purpose: MessagePurpose
     """
-    `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it.
+    `service` needs no consent. `marketing` is sent only on channels that the contact has consented to.
     """
     body: str
     """
-    Text of the message on `channel`; empty where it has a template.
+    Text of the message on `channel`; empty if a template is sent.
     """
     template: WhatsAppTemplate | None
     """
-    Template of the message on `channel`; null where it has a text.
+    Template of the message on `channel`; null if a text is sent.
     """
     send_at: datetime | None
     """
-    When it is to be sent; null: immediately.
+    When to send the message; null: immediately.
     """
     created_at: datetime
     sent_at: datetime | None
@@ -3734,29 +3734,29 @@ class MessageWithAttempts(Model):
     """
     delivered_at: datetime | None
     """
-    When it reached a device or mailbox, by the receipt; null while no receipt says so.
+    When the message reached a device or mailbox, from its receipt; null until one arrives.
     """
     read_at: datetime | None
     """
-    When it was opened, by the receipt; not every channel reports it.
+    When the recipient opened the message, from its receipt. Not every channel reports this.
     """
     failed_at: datetime | None
     """
-    When it ended `failed` or `refused`; otherwise null.
+    When it became `failed` or `refused`; otherwise null.
     """
     error: MessageError | None
     """
-    Why it ended `failed` or `refused`; otherwise null.
+    Why it is `failed` or `refused`; otherwise null.
     """
     attempts: list[MessageAttempt]
     """
-    The channels that were tried or skipped, first to last.
+    Attempts that have begun or were skipped, in order.
     """
 
 
 class ModelPrice(Model):
     """
-    What a model costs at the AI provider.
+    Price of a model at the AI provider.
     """
 
     prompt: int | float
@@ -3779,14 +3779,14 @@ class MoveStageParams(Model):
 
     stage: int
     """
-    Id of the stage to move the deal to, one of its pipeline's.
+    Id of the stage to move the deal to, in the deal's pipeline.
     """
 
 
 class NestedRules(Model):
     match: RuleMatch
     """
-    Whether all of the conditions must hold, or any one of them.
+    Whether all conditions must hold, or at least one of them.
     """
     conditions: list[AudienceCondition]
     """
@@ -3805,19 +3805,19 @@ class Order(Model):
     """
     number: int
     """
-    Order number, counting up within the account without gaps.
+    Order number, which counts up within the account without gaps.
     """
     status: OrderStatus
     """
-    An order begins as `new`, and is confirmed before it is fulfilled. `declined`, `fulfilled` and `cancelled` are final.
+    An order begins as `new` and must be `confirmed` before it is `fulfilled`. `declined`, `fulfilled` and `cancelled` are final.
     """
     source: OrderSource
     """
-    Where it was made. `cart`: in a chat; `agent`: an agent's draft that a person approved; `person`: by hand; `api`: through the API.
+    Where the order was created. `cart`: in a chat; `agent`: from an agent's draft that a person approved; `person`: manually; `api`: through the API.
     """
     channel: Channel
     """
-    Channel on which replies about it are sent.
+    Channel for replies about the order.
     """
     contact: ContactSummary
     """
@@ -3825,7 +3825,7 @@ class Order(Model):
     """
     items: list[OrderLine]
     """
-    The lines, in the order in which they were given.
+    Lines, in the order in which they were given.
     """
     total_minor: int
     """
@@ -3851,24 +3851,24 @@ class Order(Model):
 
 class OrderCancelledEvent(Model):
     """
-    An order was cancelled.
+    An order was canceled.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["order.cancelled"]
     """
@@ -3903,19 +3903,19 @@ class OrderConfirmedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["order.confirmed"]
     """
@@ -3950,19 +3950,19 @@ class OrderCreatedEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["order.created"]
     """
@@ -3988,24 +3988,24 @@ class OrderCreatedEventData(Model):
 
 class OrderDeclinedEvent(Model):
     """
-    An order was declined.
+    A new or confirmed order was declined.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["order.declined"]
     """
@@ -4040,19 +4040,19 @@ class OrderFulfilledEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["order.fulfilled"]
     """
@@ -4083,7 +4083,7 @@ class OrderFulfilledEventData(Model):
 class OrderLine(Model):
     product: str | None
     """
-    Product id; null if the catalogue did not have the SKU.
+    Product id; null if there was no product with the SKU.
     """
     sku: str
     """
@@ -4091,7 +4091,7 @@ class OrderLine(Model):
     """
     name: str
     """
-    Name when it was ordered.
+    Name when the product was ordered.
     """
     quantity: int
     """
@@ -4099,7 +4099,7 @@ class OrderLine(Model):
     """
     unit_price_minor: int
     """
-    Price of one piece when it was ordered, in the minor unit of the order's currency.
+    Price per piece at the time of the order, in the minor unit of its currency.
     """
 
 
@@ -4120,18 +4120,18 @@ class Pipeline(Model):
     """
     name: str
     """
-    Name of the pipeline; it need not be unique.
+    Name of the pipeline, not necessarily unique.
     """
     stages: list[PipelineStage]
     """
-    Stages in order, from 1.
+    Stages in order.
     """
 
 
 class PipelineStage(Model):
     id: int
     """
-    Id of the stage, which stays when it is renamed or moved.
+    Id of the stage. It stays the same when the stage is renamed or moved.
     """
     name: str
     """
@@ -4139,18 +4139,18 @@ class PipelineStage(Model):
     """
     order: int
     """
-    Place in the pipeline, from 1.
+    Position in the pipeline, from 1.
     """
 
 
 class Plan(Model):
     """
-    What an agent is going to do for a contact, step by step.
+    Steps that an agent plans for a contact.
     """
 
     id: int
     """
-    Names the plan in paths; its messages have the reference `plan-{id}`.
+    Id of the plan in paths. Its messages have the reference `plan-{id}`.
     """
     agent: AgentSummary
     scope: Literal["contact"]
@@ -4172,15 +4172,15 @@ class Plan(Model):
     """
     trigger: PlanTrigger
     """
-    `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`.
+    What started the plan. `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`.
     """
     trigger_excerpt: str
     """
-    First 200 characters of what the contact wrote, or of the goal that was given; may be empty.
+    First 200 characters of the contact's message or of the given goal; may be empty.
     """
     goal: str
     """
-    What the plan is to reach, in the words of the AI. Until it is made: the goal that was given, if any.
+    Goal of the plan, in the words of the AI. Until the plan is made: the given goal, if any.
     """
     rationale: str
     """
@@ -4188,27 +4188,27 @@ class Plan(Model):
     """
     status: PlanStatus
     """
-    `running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time.
+    `running`: the steps run; without steps, the agent is still making the plan. `expired`: nobody decided in time.
     """
     approval_mode: ApprovalMode
     """
-    How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan.
+    How the plan is decided, `plan`, `step` or `none`: the agent's setting when the plan was made.
     """
     approval_reasons: list[str]
     """
-    What a person should look at before approving it, in the words of the AI if it gave any.
+    What a person should check before approving the plan, in the words of the AI if it gave any.
     """
     created: datetime
     """
-    When it was requested or triggered.
+    When the plan was requested or triggered.
     """
     expires_at: datetime | None
     """
-    When the plan expires if undecided; null if it needs no approval, or is still being made.
+    When the plan expires if nobody decides. Null if it needs no approval, or is still being made.
     """
     next_run_at: datetime | None
     """
-    Earliest `run_at` of its pending steps; null if none is pending.
+    Earliest `run_at` of the pending steps of an open plan; null if there is none.
     """
     tokens: int
     """
@@ -4216,23 +4216,23 @@ class Plan(Model):
     """
     model: str
     """
-    Model that made the plan; `simulated` in a sandbox, empty until one was asked.
+    Model that made the plan; `simulated` in a sandbox, empty until a model is called.
     """
     decided_by: str | None
     """
-    `api` where a request decided; null while nobody has.
+    `api` if a request decided; null if nobody has decided.
     """
     decision_note: str | None
     """
-    Note of the request that decided it, or why the platform cancelled it; null if there is none.
+    Note of the request that decided the plan, or why the platform canceled it; null if there is none.
     """
     last_error: str | None
     """
-    Why the plan failed; null unless it did.
+    Why the plan failed; otherwise null.
     """
     steps: list[PlanStep]
     """
-    In the order in which they run, 10 at most; empty until it is made.
+    Steps in the order in which they run, at most 10; empty until the plan is made.
     """
     audience: None
     """
@@ -4246,24 +4246,24 @@ class Plan(Model):
 
 class PlanApprovedEvent(Model):
     """
-    A plan was approved: as a whole, or the first of its steps.
+    A plan was approved, as a whole or with the first approval of one of its steps.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.approved"]
     """
@@ -4290,24 +4290,24 @@ class PlanApprovedEventData(Model):
 
 class PlanAwaitingApprovalEvent(Model):
     """
-    An agent made a plan that a person has to decide on, as a whole or a step of it.
+    An agent made a plan that needs a decision, on the whole plan or on its steps.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.awaiting_approval"]
     """
@@ -4334,24 +4334,24 @@ class PlanAwaitingApprovalEventData(Model):
 
 class PlanCompletedEvent(Model):
     """
-    Every step of a plan has ended, and none of them failed.
+    Every step of a plan has ended, and none failed.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.completed"]
     """
@@ -4378,7 +4378,7 @@ class PlanCompletedEventData(Model):
 
 class PlanContact(Model):
     """
-    The contact that the plan is for: the surviving one if it was merged.
+    The contact that the plan is for; after a merge, the surviving contact.
     """
 
     id: int
@@ -4387,7 +4387,7 @@ class PlanContact(Model):
     """
     uuid: str
     """
-    The contact's id, as other operations take it.
+    The contact's id, as in other operations.
     """
     name: str
     """
@@ -4425,19 +4425,19 @@ class PlanExpiredEvent(Model):
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.expired"]
     """
@@ -4464,24 +4464,24 @@ class PlanExpiredEventData(Model):
 
 class PlanFailedEvent(Model):
     """
-    A plan could not be made, or a step of it failed; `last_error` says why.
+    A plan could not be made, or one of its steps failed. Its `last_error` says why.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.failed"]
     """
@@ -4523,24 +4523,24 @@ class PlanPipeline(Model):
 
 class PlanRejectedEvent(Model):
     """
-    A plan was rejected, as a whole or step by step: nothing of it runs.
+    A plan was rejected, as a whole or step by step. None of its steps runs.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["plan.rejected"]
     """
@@ -4578,19 +4578,19 @@ class PlanStep(Model):
 
     id: int
     """
-    Names the step in paths.
+    Id of the step in paths.
     """
     order: int
     """
-    Position, from 1. A step starts when it is due and all earlier steps have ended.
+    Position, from 1. The step starts when it is due and all earlier steps have ended.
     """
     action: AgentAction
     """
-    `send_message` to the contact; `add_note` to the deal; `follow_up`: plan again later; `move_stage` of the deal.
+    `send_message` sends a message to the contact. `add_note` adds a note to the deal. `follow_up` makes another plan later. `move_stage` moves the deal.
     """
     title: str
     """
-    What the step does, in a few words of the AI.
+    What the step does, in a few words from the AI.
     """
     body: str | None
     """
@@ -4606,19 +4606,19 @@ class PlanStep(Model):
     """
     run_at: datetime
     """
-    When it is due: its delay after its approval, or after the planning where none is asked.
+    When the step is due. Its delay begins with its approval, or with the planning if none is needed.
     """
     requires_approval: bool
     """
-    Whether the step is decided on its own, which is so in plans with approval_mode `step`.
+    True if the step is decided separately, as in plans with approval_mode `step`.
     """
     status: PlanStepStatus
     """
-    `pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before it.
+    `pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before the step began.
     """
     result: PlanStepResult | None
     """
-    Ids of what it led to, {message}, {deal} or {plan}; or why it failed or expired, {error}. Null until then.
+    `message`, `deal` or `plan`: the id of what the step created or changed. `error`: why it failed or expired. Null until the step has ended.
     """
     editable: list[str]
     """
@@ -4626,7 +4626,7 @@ class PlanStep(Model):
     """
     params: SendMessageParams | AddNoteParams | FollowUpParams | MoveStageParams | UnknownObject
     """
-    What exactly the step does; the fields depend on `action`.
+    Parameters of the action; the fields depend on `action`.
     """
 
 
@@ -4651,7 +4651,7 @@ class PreviewAudienceResponse(Model):
     """
     sample: list[ContactSummary]
     """
-    Up to ten of them, newest contact first.
+    Up to ten of these contacts, newest first.
     """
 
 
@@ -4672,11 +4672,11 @@ class Product(Model):
     """
     sku: str
     """
-    Stock keeping unit: the product's code in your own system, unique in the account. Case matters.
+    Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive.
     """
     name: str
     """
-    Name of the product, as new orders show it.
+    Name of the product in new orders.
     """
     price_minor: int
     """
@@ -4694,16 +4694,16 @@ class Product(Model):
 
 class RateLimit(Model):
     """
-    How many requests a key may make; each key counts on its own.
+    How many requests a key may send. Each key has its own bucket.
     """
 
     per_minute: int
     """
-    Requests per minute in the long run.
+    Sustained rate in requests per minute.
     """
     burst: int
     """
-    Requests that may come at once after a quiet time.
+    Requests allowed at once after a quiet time.
     """
 
 
@@ -4728,7 +4728,7 @@ class RecordEventsResponse(Model):
 class RejectedEvent(Model):
     index: int
     """
-    Place of the event in the request, from 0.
+    Position of the event in the request, from 0.
     """
     code: Literal["invalid_request"]
     """
@@ -4742,64 +4742,64 @@ class RejectedEvent(Model):
 
 class Reminder(Model):
     """
-    A message that reminds the contact before the start.
+    A message to the contact before the start.
     """
 
     minutes_before: int
     """
-    Minutes before the start. A reminder that would be due before the booking is left out.
+    Minutes before the start. A reminder that is already due at the booking is not sent.
     """
     channel: Channel
     """
-    Channel that is tried first; the `fallback` channels of the message settings follow.
+    Channel to try first. The `fallback` channels of the message settings follow.
     """
 
 
 class Replay(Model):
     """
-    The repeated sending of an endpoint's deliveries of a period.
+    A replay of an endpoint's deliveries of a period.
     """
 
     id: str
     """
-    Names the replay in paths.
+    Id of the replay.
     """
     status: Literal["running", "completed", "failed"] | str
     """
-    `failed`: the endpoint was switched off before the end.
+    `failed`: the endpoint was disabled or deleted before the replay completed.
     """
     matched: int
     """
-    Number of deliveries of the period when the replay was requested.
+    Number of matching deliveries when the replay was requested.
     """
     done: int
     """
-    How many of them are on their way or sent again; `matched` once completed.
+    How many of them were scheduled again; equals `matched` once completed.
     """
 
 
 class ReplayDeliveriesResponse(Model):
     id: str
     """
-    Names the replay in paths.
+    Id of the replay.
     """
     matched: int
     """
-    Number of deliveries of the period when the replay was requested.
+    Number of matching deliveries when the replay was requested.
     """
 
 
 class ResendMessagesResponse(Model):
     matched: int
     """
-    Messages that will be sent again; 100,000 where there are more.
+    Number of messages that will be resent; 100,000 if there are more.
     """
 
 
 class RotateEndpointSecretResponse(Model):
     secret: str
     """
-    The new secret, `whsec_` and base64, shown only in this response.
+    The new secret: `whsec_` and base64. Only this response contains it.
     """
 
 
@@ -4813,15 +4813,15 @@ class SandboxClock(Model):
 
     now: datetime
     """
-    The time by which everything of the sandbox goes.
+    Current time of the sandbox.
     """
     status: Literal["ready", "advancing"] | str
     """
-    `advancing` until the clock is at `target` and what fell due has been done; then `ready`.
+    `advancing` until the clock has reached `target` and all due work is done; otherwise `ready`.
     """
     target: datetime | None
     """
-    The time that it is advancing to; null while it is ready.
+    Time that the clock is advancing to; null if `ready`.
     """
 
 
@@ -4839,7 +4839,7 @@ class SendMessageParams(Model):
 
     channel: Channel
     """
-    Channel of the message: one that is set up and reaches the contact.
+    Channel of the message. It must be set up and reach the contact.
     """
     body: str
     """
@@ -4847,7 +4847,7 @@ class SendMessageParams(Model):
     """
     channel_locked: bool
     """
-    Whether it replies to a message received on this channel, which then cannot be changed.
+    True if the channel cannot be changed, because the step replies to a message received on it.
     """
 
 
@@ -4869,7 +4869,7 @@ class Staff(Model):
     """
     email: str
     """
-    Email address, by which the API names the teammate.
+    Email address, which identifies the teammate.
     """
     active: bool
     """
@@ -4877,60 +4877,60 @@ class Staff(Model):
     """
     hours: StaffHours
     """
-    Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed.
+    Opening hours by weekday in the account's timezone, with overlapping ranges joined. A day that is left out is closed.
     """
     overrides: dict[str, list[list[str]]]
     """
-    Opening hours of single dates, in place of the weekly ones; an empty list is closed.
+    Opening hours of single dates, instead of the weekly hours. An empty list: closed.
     """
     location: str
     """
-    The teammate's place, for appointments in person whose booking type has none.
+    The teammate's place for in-person appointments whose booking type has none.
     """
     meeting_link: str
     """
-    The teammate's link, for online appointments whose booking type has none.
+    The teammate's link for online appointments whose booking type has none.
     """
 
 
 class StaffHours(Model):
     """
-    Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed.
+    Opening hours by weekday in the account's timezone, with overlapping ranges joined. A day that is left out is closed.
     """
 
     mon: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     tue: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     wed: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     thu: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     fri: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     sat: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
     sun: list[list[str]] | None = None
     """
-    Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00".
+    Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00".
     """
 
 
 class StaffSummary(Model):
     """
-    A teammate in short.
+    A teammate, with name and email address.
     """
 
     name: str
@@ -4950,11 +4950,11 @@ class TagCondition(Model):
     """
     op: Literal["has", "has_not"] | str
     """
-    Whether the contact must have the tag, or must not have it.
+    Whether the contact must have the tag or must not have it.
     """
     tag: str
     """
-    The tag; case matters.
+    The tag, case-sensitive.
     """
 
 
@@ -4965,7 +4965,7 @@ class TimeOff(Model):
 
     id: str
     """
-    Id of the time off.
+    Id of the period.
     """
     from_: Annotated[datetime, Field(alias="from")]
     """
@@ -5001,7 +5001,7 @@ class UsageOfAgent(Model):
     agent: AgentSummary
     model: str
     """
-    The agent's own model, or the one in the settings; empty if neither is set.
+    The agent's own model, or the model in the settings; empty if neither is set.
     """
     tokens_today: int
     """
@@ -5009,19 +5009,19 @@ class UsageOfAgent(Model):
     """
     daily_limit: int | None
     """
-    Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit.
+    Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit.
     """
     tokens: int
     """
-    AI tokens of the period, of prompts and completions.
+    AI tokens of prompts and completions in the period.
     """
     calls: int
     """
-    Calls of the AI provider.
+    Number of calls of the AI provider.
     """
     plans: int
     """
-    Plans that were requested or triggered in the period, failed ones included.
+    Number of plans that were requested or triggered in the period, including failed ones.
     """
 
 
@@ -5036,25 +5036,25 @@ class UsageOfModel(Model):
     """
     model: str
     """
-    Name of the model; from the 101st of a day on `other models`.
+    Name of the model. From the 101st model of a day on, it is `other models`.
     """
     tokens: int
     """
-    AI tokens of the period, of prompts and completions.
+    AI tokens of prompts and completions in the period.
     """
     calls: int
     """
-    Calls of the AI provider.
+    Number of calls of the AI provider.
     """
     estimated_cost_usd: int | float | None
     """
-    USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox.
+    Cost in USD, from the prices in the settings; null if the price of a model is missing. 0 in a sandbox.
     """
 
 
 class UsageOfPipeline(Model):
     """
-    AI tokens that were used for deals of a pipeline.
+    AI tokens used for deals of a pipeline.
     """
 
     id: int
@@ -5063,7 +5063,7 @@ class UsageOfPipeline(Model):
     """
     name: str
     """
-    The pipeline's current name, or the last one that is known.
+    The pipeline's current name, or its last known name.
     """
     tokens_today: int
     """
@@ -5075,7 +5075,7 @@ class UsageOfPipeline(Model):
     """
     tokens: int
     """
-    AI tokens of the period, of prompts and completions.
+    AI tokens of prompts and completions in the period.
     """
 
 
@@ -5094,38 +5094,38 @@ class UsageOfPurpose(Model):
     """
     label: str
     """
-    `kind` in words to show.
+    `kind` as a label to show.
     """
     tokens: int
     """
-    AI tokens of the period, of prompts and completions.
+    AI tokens of prompts and completions in the period.
     """
     calls: int
     """
-    Calls of the AI provider.
+    Number of calls of the AI provider.
     """
 
 
 class WebhookDisabledEvent(Model):
     """
-    The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints.
+    The platform disabled an endpoint: it responded with 410, or every delivery failed for five days. Your other endpoints get the event.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["webhook.disabled"]
     """
@@ -5160,31 +5160,31 @@ class WebhookDisabledEventDataWebhook(Model):
 
     id: str
     """
-    Names the endpoint in paths.
+    Id of the endpoint.
     """
     url: str
     """
-    URL to which events are sent by POST.
+    URL that receives events by POST.
     """
     description: str
     """
-    Your own note of what the endpoint is for; may be empty.
+    Your note about the endpoint; may be empty.
     """
     events: list[str]
     """
-    Kinds of events that it gets, families such as `order.*`, or `*` for all.
+    Event kinds that the endpoint receives, families such as `order.*`, or `*` for all.
     """
     active: bool
     """
-    Whether events are sent to it; while it is switched off, deliveries are skipped.
+    Whether the endpoint receives events; while it is disabled, new deliveries are skipped.
     """
     disabled_reason: str | None
     """
-    Why the platform switched the endpoint off, as a sentence; null if it did not.
+    Why the platform disabled the endpoint, as a sentence; null if it did not.
     """
     paused: bool | None = None
     """
-    Whether deliveries wait: they are created and stay pending, and none is tried.
+    Whether deliveries wait: they are created and stay pending, without any attempt.
     """
     created_at: datetime
     updated_at: datetime
@@ -5192,36 +5192,36 @@ class WebhookDisabledEventDataWebhook(Model):
 
 class WebhookEndpoint(Model):
     """
-    A URL of yours to which events are sent.
+    A URL of yours that receives events.
     """
 
     id: str
     """
-    Names the endpoint in paths.
+    Id of the endpoint.
     """
     url: str
     """
-    URL to which events are sent by POST.
+    URL that receives events by POST.
     """
     description: str
     """
-    Your own note of what the endpoint is for; may be empty.
+    Your note about the endpoint; may be empty.
     """
     events: list[str]
     """
-    Kinds of events that it gets, families such as `order.*`, or `*` for all.
+    Event kinds that the endpoint receives, families such as `order.*`, or `*` for all.
     """
     active: bool
     """
-    Whether events are sent to it; while it is switched off, deliveries are skipped.
+    Whether the endpoint receives events; while it is disabled, new deliveries are skipped.
     """
     disabled_reason: str | None
     """
-    Why the platform switched the endpoint off, as a sentence; null if it did not.
+    Why the platform disabled the endpoint, as a sentence; null if it did not.
     """
     paused: bool
     """
-    Whether deliveries wait: they are created and stay pending, and none is tried.
+    Whether deliveries wait: they are created and stay pending, without any attempt.
     """
     created_at: datetime
     updated_at: datetime
@@ -5234,60 +5234,60 @@ class WebhookEndpointWithSecret(Model):
 
     id: str
     """
-    Names the endpoint in paths.
+    Id of the endpoint.
     """
     url: str
     """
-    URL to which events are sent by POST.
+    URL that receives events by POST.
     """
     description: str
     """
-    Your own note of what the endpoint is for; may be empty.
+    Your note about the endpoint; may be empty.
     """
     events: list[str]
     """
-    Kinds of events that it gets, families such as `order.*`, or `*` for all.
+    Event kinds that the endpoint receives, families such as `order.*`, or `*` for all.
     """
     active: bool
     """
-    Whether events are sent to it; while it is switched off, deliveries are skipped.
+    Whether the endpoint receives events; while it is disabled, new deliveries are skipped.
     """
     disabled_reason: str | None
     """
-    Why the platform switched the endpoint off, as a sentence; null if it did not.
+    Why the platform disabled the endpoint, as a sentence; null if it did not.
     """
     paused: bool
     """
-    Whether deliveries wait: they are created and stay pending, and none is tried.
+    Whether deliveries wait: they are created and stay pending, without any attempt.
     """
     created_at: datetime
     updated_at: datetime
     secret: str
     """
-    Secret that signs deliveries (Standard Webhooks), shown only in this response.
+    Secret that signs deliveries as in Standard Webhooks; only this response contains it.
     """
 
 
 class WebhookTestEvent(Model):
     """
-    You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter.
+    You called POST /v1/webhooks/{endpoint_id}/test. Only that endpoint gets it, regardless of its filter.
     """
 
     id: str
     """
-    Id of the event: the same in each try of each delivery.
+    Id of the event, the same in every attempt of every delivery.
     """
     timestamp: datetime
     """
-    When it happened.
+    Time of the event.
     """
     account: str
     """
-    The account's id.
+    Id of the account or the sandbox.
     """
     mode: AccountMode
     """
-    Whether it happened in the live account or in its sandbox.
+    Whether the event is from the live account or from its sandbox.
     """
     type: Literal["webhook.test"]
     """
@@ -5321,31 +5321,31 @@ class WebhookTestEventDataWebhook(Model):
 
     id: str
     """
-    Names the endpoint in paths.
+    Id of the endpoint.
     """
     url: str
     """
-    URL to which events are sent by POST.
+    URL that receives events by POST.
     """
     description: str
     """
-    Your own note of what the endpoint is for; may be empty.
+    Your note about the endpoint; may be empty.
     """
     events: list[str]
     """
-    Kinds of events that it gets, families such as `order.*`, or `*` for all.
+    Event kinds that the endpoint receives, families such as `order.*`, or `*` for all.
     """
     active: bool
     """
-    Whether events are sent to it; while it is switched off, deliveries are skipped.
+    Whether the endpoint receives events; while it is disabled, new deliveries are skipped.
     """
     disabled_reason: str | None
     """
-    Why the platform switched the endpoint off, as a sentence; null if it did not.
+    Why the platform disabled the endpoint, as a sentence; null if it did not.
     """
     paused: bool | None = None
     """
-    Whether deliveries wait: they are created and stay pending, and none is tried.
+    Whether deliveries wait: they are created and stay pending, without any attempt.
     """
     created_at: datetime
     updated_at: datetime
@@ -5353,53 +5353,53 @@ class WebhookTestEventDataWebhook(Model):
 
 class WebsiteSource(Model):
     """
-    Pages of a website, read as its robots.txt allows.
+    Pages of a website, as far as its robots.txt allows.
     """
 
     id: str
     """
-    Names the source in paths, and in passages that a search finds.
+    Id of the source in paths and in search results.
     """
     title: str
     """
-    An article's or a file's title, an FAQ's question, a website's address without the scheme.
+    Title of an article or file, question of an FAQ, or address of a website without the scheme.
     """
     collection: KnowledgeCollection
     status: KnowledgeStatus
     """
-    `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile.
+    `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read.
     """
     error: str
     """
-    Why it failed, or why a ready source could not be read again; empty otherwise.
+    Why the source failed, or why a ready source could not be read again; otherwise empty.
     """
     active: bool
     """
-    Whether agents use it, and searches find it.
+    Whether agents use the source and searches find it.
     """
     updated_at: datetime
     """
-    When it was last changed, refreshed on request, or read with a new result.
+    When the source was last changed, refreshed by a request, or read with a new result.
     """
     kind: Literal["website"]
     """
-    The source is one or more pages of a website.
+    The source consists of pages of a website.
     """
     url: str
     """
-    URL of the website, as it was given.
+    URL of the website, as given.
     """
     refresh: KnowledgeRefresh
     """
-    How often the website is read again on its own; only pages that have changed are.
+    How often the website is read again automatically. Only changed pages are read.
     """
     crawl: CrawlMode
     """
-    A note of where the list of pages came from: one page, or the site's sitemap. It changes nothing.
+    A note on the origin of the list of pages: one page, or the site's sitemap. It has no effect.
     """
     pages: int
     """
-    Number of pages that are read, 50 at most.
+    Number of pages that are read, at most 50.
     """
 
 
@@ -5407,7 +5407,7 @@ KnowledgeSource = TypeAliasType(
     "KnowledgeSource", ArticleSource | FaqSource | FileSource | WebsiteSource | UnknownObject
 )
 """
-Something that agents know: its fields depend on its `kind`.
+Something that agents know. Its fields depend on its `kind`.
 """
 
 
@@ -5418,21 +5418,21 @@ class WhatsAppTemplate(Model):
 
     name: str
     """
-    Name of the template at Meta; with provider twilio its ContentSid: HX….
+    Name of the template at Meta; for twilio, its ContentSid (HX…).
     """
     language: str
     """
-    Language of the template, such as `de` or `en_US`; provider twilio ignores it.
+    Language of the template, such as `de` or `en_US`. The provider twilio ignores it.
     """
     parameters: list[str]
     """
-    Values of the placeholders in its body, in their order.
+    Values of the placeholders in the template's body, in order.
     """
 
 
 class WorkflowBlock(Model):
     """
-    A step of an agent's workflow, as its prompt has it.
+    A step of an agent's workflow, as it appears in the prompt.
     """
 
     id: str
@@ -5441,11 +5441,11 @@ class WorkflowBlock(Model):
     """
     kind: WorkflowBlockKind
     """
-    What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`.
+    Kind of block. The AI reads the workflow as guidance. An `action` block names its `action`.
     """
     action: AgentAction | None = None
     """
-    Action of an action block; required there.
+    Action of an `action` block, which requires it.
     """
     teammate: str | None = None
     """
@@ -5457,7 +5457,7 @@ class WorkflowBlock(Model):
     """
     stage: int | None = None
     """
-    Id of the stage that the block names, one of `pipeline` if given.
+    Id of the stage that the block names; it belongs to `pipeline` if that is given.
     """
     collection: int | None = None
     """
@@ -5465,7 +5465,7 @@ class WorkflowBlock(Model):
     """
     params: dict[str, Any] | None = None
     """
-    Anything else to tell the AI, such as `goal`. Always there in responses. Default: empty.
+    Further information for the AI, such as `goal`. Always there in responses. Default: empty.
     """
 
 
@@ -5498,11 +5498,11 @@ class WorkflowVersion(Model):
     """
     note: str
     """
-    What its publication said of it; of a rollback, the version that it restores. May be empty.
+    Note given when it was published; for a rollback, the restored version. May be empty.
     """
     by: str | None
     """
-    Who published it; null if published through the API.
+    Who published it; null if it was published through the API.
     """
     at: datetime
     """
@@ -5510,19 +5510,19 @@ class WorkflowVersion(Model):
     """
     blocks: int
     """
-    Number of its blocks.
+    Number of blocks.
     """
     ai_blocks: int
     """
-    Number of its blocks of kind `ai`.
+    Number of blocks of kind `ai`.
     """
     live: bool
     """
-    Whether it is the one that the agent plans by.
+    Whether the agent uses this version for new plans.
     """
     running: int
     """
-    Number of open plans made with this version.
+    Number of open plans that were made with this version.
     """
 
 
@@ -5537,11 +5537,11 @@ class WorkflowVersionDetail(Model):
     """
     note: str
     """
-    What its publication said of it; of a rollback, the version that it restores. May be empty.
+    Note given when it was published; for a rollback, the restored version. May be empty.
     """
     by: str | None
     """
-    Who published it; null if published through the API.
+    Who published it; null if it was published through the API.
     """
     at: datetime
     """
@@ -5549,21 +5549,21 @@ class WorkflowVersionDetail(Model):
     """
     blocks: int
     """
-    Number of its blocks.
+    Number of blocks.
     """
     ai_blocks: int
     """
-    Number of its blocks of kind `ai`.
+    Number of blocks of kind `ai`.
     """
     live: bool
     """
-    Whether it is the one that the agent plans by.
+    Whether the agent uses this version for new plans.
     """
     running: int
     """
-    Number of open plans made with this version.
+    Number of open plans that were made with this version.
     """
     definition: list[WorkflowBlock]
     """
-    Blocks of this version; PUT them as the draft to edit them.
+    Blocks of this version. To edit them, PUT them as the draft.
     """

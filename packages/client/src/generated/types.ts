@@ -22,7 +22,7 @@ export interface Resources {
 export interface MeApi {
   /**
    * Retrieve the key's account.
-   * Returns the account, scopes, modules and rate limit of the key. Any key may call it; a test key returns the sandbox account.
+   * Returns the account, scopes, modules and rate limit of the key. Any key may call it. For a test key, the account is the sandbox.
    *
    * `GET /v1/me`
    * Scope: any key
@@ -34,7 +34,7 @@ export interface MeApi {
 export interface MembersApi {
   /**
    * Add a team member.
-   * A member who was removed becomes active again. POST /v1/calendar/staff makes a member take bookings.
+   * A removed member becomes active again. To let a member take bookings, use `POST /v1/calendar/staff`.
    *
    * `POST /v1/members`
    * Scope: `account:write`
@@ -43,7 +43,7 @@ export interface MembersApi {
 
   /**
    * List team members.
-   * Newest first, including inactive members. A test key lists those of the sandbox.
+   * Newest first, including inactive members. A test key lists the members of the sandbox.
    *
    * `GET /v1/members`
    * Scope: `account:read`
@@ -52,7 +52,7 @@ export interface MembersApi {
 
   /**
    * Remove a team member.
-   * The member becomes inactive; none of their data is deleted.
+   * The member becomes inactive, and none of their data is deleted.
    *
    * `DELETE /v1/members/{member_id}`
    * Scope: `account:write`
@@ -65,7 +65,7 @@ export interface MembersApi {
 export interface KeysApi {
   /**
    * Create an API key.
-   * The key is shown only in this response. It has at most the scopes of the key that creates it, and a test key creates test keys only. An account makes keys until it has 1,000 of a mode that work.
+   * Only this response contains the key. The new key can have only scopes of the key that creates it, and gets the same rate limit. A test key creates only test keys. An account with 1,000 working keys of a mode gets 409 `invalid_state`.
    *
    * `POST /v1/keys`
    * Scope: `account:write`
@@ -75,7 +75,7 @@ export interface KeysApi {
 
   /**
    * List API keys.
-   * Newest first, revoked and expired ones included, without the keys themselves. A test key lists test keys only.
+   * Newest first, including revoked and expired keys, without the secret keys. A test key lists only test keys.
    *
    * `GET /v1/keys`
    * Scope: `account:read`
@@ -84,7 +84,7 @@ export interface KeysApi {
 
   /**
    * Revoke an API key.
-   * Takes effect immediately, on the key of the request as well. Revoking a revoked key returns 204 too. A key with fewer scopes cannot revoke one with more.
+   * The key stops working within a second. A key can revoke itself. Revoking a revoked key also returns 204. A key cannot revoke a key that has scopes it lacks.
    *
    * `DELETE /v1/keys/{key_id}`
    * Scope: `account:write`
@@ -94,7 +94,7 @@ export interface KeysApi {
 
   /**
    * Rotate an API key.
-   * Creates a successor, which is shown only in this response. The old key keeps working for `overlap_seconds`. A key with fewer scopes cannot rotate one with more.
+   * Creates a successor with the same name, scopes, addresses, rate limit and expiry; only this response contains it. The old key keeps working for `overlap_seconds`, and both count toward the limit of 1,000 working keys. A key cannot rotate a key that has scopes it lacks.
    *
    * `POST /v1/keys/{key_id}/rotate`
    * Scope: `account:write`
@@ -107,7 +107,7 @@ export interface KeysApi {
 export interface SandboxApi {
   /**
    * Simulate an inbound message.
-   * Makes an inbound message in a sandbox, as if a provider had sent it. A live key gets 404.
+   * Creates an inbound message in a sandbox, as if a provider had reported it. A live key gets 404.
    *
    * `POST /v1/sandbox/inbound`
    * Scope: `messages:write`
@@ -122,7 +122,7 @@ export interface SandboxApi {
 export interface SandboxClockApi {
   /**
    * Advance the sandbox's clock.
-   * Has everything that falls due on the way happen at its time, in the order of its time: the clock stops at each due moment until what it set off has been done. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another request gets 409.
+   * Runs everything that falls due until the new time, in order and each at its time. The clock stops at each due time until the resulting work is done. The clock advances in the background: poll it until its status is `ready`. Needs a test key with every scope; a live key gets 404. While the clock is advancing, another advance returns 409 `invalid_state`.
    *
    * `POST /v1/sandbox/clock`
    * Scope: any key
@@ -132,7 +132,7 @@ export interface SandboxClockApi {
 
   /**
    * Retrieve the sandbox's clock.
-   * Returns the time by which the sandbox goes: the real time until it is advanced, and running on from there afterwards. Any test key may call it; a live key gets 404.
+   * Returns the current time of the sandbox. The clock shows the real time until you advance it, and runs on from the new time afterwards. Any test key may call it; a live key gets 404.
    *
    * `GET /v1/sandbox/clock`
    * Scope: any key
@@ -154,7 +154,7 @@ export interface CalendarApi {
 export interface CalendarAppointmentsApi {
   /**
    * Book an appointment.
-   * Books a contact into a free time. A teammate has one appointment at a time, prep time included. The appointment gets source `api`.
+   * Books a contact into a free time. A teammate can have one appointment at a time, including its prep time. The source of the appointment is `api`.
    *
    * `POST /v1/calendar/appointments`
    * Scope: `calendar:write`
@@ -164,7 +164,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * List appointments.
-   * Latest start first, without history.
+   * Returns appointments without their history, latest start first.
    *
    * `GET /v1/calendar/appointments`
    * Scope: `calendar:read`
@@ -183,7 +183,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Update an appointment.
-   * Reschedule it to change its time or teammate. A change other than to notes is added to the history and sends `appointment.updated`.
+   * Changes mode, location, meeting link or notes. Every change except to notes is added to the history and sends `appointment.updated`. To change the time or teammate, reschedule the appointment.
    *
    * `PATCH /v1/calendar/appointments/{appointment_id}`
    * Scope: `calendar:write`
@@ -193,7 +193,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Cancel an appointment.
-   * Its time is free again immediately.
+   * Cancels a requested or confirmed appointment. Its time is free again immediately.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/cancel`
    * Scope: `calendar:write`
@@ -203,7 +203,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Complete an appointment.
-   * It can be completed before its start. It keeps its time, however early it is completed.
+   * Completes a requested or confirmed appointment, even before its start. The appointment keeps its time.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/complete`
    * Scope: `calendar:write`
@@ -213,7 +213,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Confirm a requested appointment.
-   * Only an appointment with the status `requested` can be confirmed; one that is confirmed already stays as it is.
+   * Confirms an appointment with the status `requested`. A confirmed appointment stays as it is.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/confirm`
    * Scope: `calendar:write`
@@ -223,7 +223,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Mark a no-show.
-   * Records that the contact did not come. Possible only after the start.
+   * Records that the contact did not come. The appointment must be confirmed and must have started.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/no_show`
    * Scope: `calendar:write`
@@ -233,7 +233,7 @@ export interface CalendarAppointmentsApi {
 
   /**
    * Reschedule an appointment.
-   * Moves it to another free time, to another teammate, or both.
+   * Moves a requested or confirmed appointment to another free time, to another teammate, or both.
    *
    * `POST /v1/calendar/appointments/{appointment_id}/reschedule`
    * Scope: `calendar:write`
@@ -246,7 +246,7 @@ export interface CalendarAppointmentsApi {
 export interface CalendarFreeTimesApi {
   /**
    * List free times.
-   * Returns bookable starts in ascending order, in [from, to). `from` defaults to now and `to` to 7 days after it; they are at most 31 days apart. Every listed time can be booked and every other time is refused. `timezone` changes only the offset that is shown.
+   * Returns the bookable starts in [from, to), earliest first. `from` and `to` are at most 31 days apart. Every listed time can be booked; any other time is refused. `timezone` changes only the offset that is shown.
    *
    * `GET /v1/calendar/free-times`
    * Scope: `calendar:read`
@@ -256,7 +256,7 @@ export interface CalendarFreeTimesApi {
 
   /**
    * Explain a free time.
-   * Returns why a start is free or not, by teammate.
+   * Returns whether a start is free, with the reasons against it for each teammate.
    *
    * `GET /v1/calendar/free-times/explain`
    * Scope: `calendar:read`
@@ -268,7 +268,7 @@ export interface CalendarFreeTimesApi {
 export interface CalendarBookingTypesApi {
   /**
    * Create a booking type.
-   * Its teammates need a staff profile first. Times can be booked as soon as one of them has opening hours.
+   * Its teammates need a staff profile first. It can be booked as soon as one of them has opening hours.
    *
    * `POST /v1/calendar/booking-types`
    * Scope: `calendar:write`
@@ -277,7 +277,7 @@ export interface CalendarBookingTypesApi {
 
   /**
    * List booking types.
-   * Newest first, inactive ones included.
+   * Returns booking types, newest first, including inactive ones.
    *
    * `GET /v1/calendar/booking-types`
    * Scope: `calendar:read`
@@ -286,7 +286,7 @@ export interface CalendarBookingTypesApi {
 
   /**
    * Retrieve a booking type.
-   * Returns inactive booking types too.
+   * Returns the booking type, even if it is inactive.
    *
    * `GET /v1/calendar/booking-types/{booking_type_id}`
    * Scope: `calendar:read`
@@ -296,7 +296,7 @@ export interface CalendarBookingTypesApi {
 
   /**
    * Update a booking type.
-   * Existing appointments do not change.
+   * Changes the booking type. Existing appointments do not change.
    *
    * `PATCH /v1/calendar/booking-types/{booking_type_id}`
    * Scope: `calendar:write`
@@ -306,7 +306,7 @@ export interface CalendarBookingTypesApi {
 
   /**
    * Delete a booking type.
-   * A booking type that has appointments is switched off instead, and kept.
+   * Deletes the booking type. If it has appointments, it is kept and switched off instead.
    *
    * `DELETE /v1/calendar/booking-types/{booking_type_id}`
    * Scope: `calendar:write`
@@ -319,7 +319,7 @@ export interface CalendarBookingTypesApi {
 export interface CalendarStaffApi {
   /**
    * Create a staff profile.
-   * Makes a team member a teammate who takes bookings.
+   * Creates the profile with which a team member takes bookings.
    *
    * `POST /v1/calendar/staff`
    * Scope: `calendar:write`
@@ -329,7 +329,7 @@ export interface CalendarStaffApi {
 
   /**
    * List staff profiles.
-   * Newest first. The cursor is an email address.
+   * Returns staff profiles, newest first. The cursor is an email address.
    *
    * `GET /v1/calendar/staff`
    * Scope: `calendar:read`
@@ -338,7 +338,7 @@ export interface CalendarStaffApi {
 
   /**
    * Retrieve a staff profile.
-   * Opening hours are in the account's timezone; `overrides` replace them on single dates: at most 1,000, and 64 KiB as JSON.
+   * Returns the profile. Opening hours are in the account's timezone, and `overrides` replace them on at most 1,000 single dates, with 64 KiB as JSON.
    *
    * `GET /v1/calendar/staff/{email}`
    * Scope: `calendar:read`
@@ -348,7 +348,7 @@ export interface CalendarStaffApi {
 
   /**
    * Update a staff profile.
-   * `hours` and `overrides` merge by key; null removes a key. Of overrides there are at most 1,000 dates, and 64 KiB as JSON.
+   * `hours` and `overrides` merge by key; null removes a key. `overrides` has at most 1,000 dates and 64 KiB as JSON.
    *
    * `PATCH /v1/calendar/staff/{email}`
    * Scope: `calendar:write`
@@ -373,7 +373,7 @@ export interface CalendarStaffTimeOffApi {
 
   /**
    * List a teammate's time off.
-   * Latest first.
+   * Returns the periods of time off, latest first.
    *
    * `GET /v1/calendar/staff/{email}/time-off`
    * Scope: `calendar:read`
@@ -383,7 +383,7 @@ export interface CalendarStaffTimeOffApi {
 
   /**
    * Delete time off.
-   * The teammate can be booked in this period again, within the opening hours.
+   * Deletes the period. The teammate can be booked in it again, within the opening hours.
    *
    * `DELETE /v1/calendar/staff/{email}/time-off/{time_off_id}`
    * Scope: `calendar:write`
@@ -396,7 +396,7 @@ export interface CalendarStaffTimeOffApi {
 export interface CalendarSettingsApi {
   /**
    * Retrieve the Calendar settings.
-   * They apply to all booking types that have no value of their own.
+   * Returns the settings, which apply to booking types without their own values.
    *
    * `GET /v1/calendar/settings`
    * Scope: `calendar:read`
@@ -405,7 +405,7 @@ export interface CalendarSettingsApi {
 
   /**
    * Update the Calendar settings.
-   * Objects merge by key, `reminders` is replaced whole. Switching `enabled` off stops bookings; existing appointments stay.
+   * Objects merge by key; `reminders` is replaced as a whole. Setting `enabled` to false stops bookings. Existing appointments stay.
    *
    * `PATCH /v1/calendar/settings`
    * Scope: `calendar:write`
@@ -417,7 +417,7 @@ export interface CalendarSettingsApi {
 export interface AgentsApi {
   /**
    * Create an agent.
-   * A new agent is a draft. An account has at most 200 agents that are not deleted, and 1,000 that were live and deleted within 31 days of their creation; one more is refused with 409 invalid_state.
+   * A new agent is a draft. An account has at most 200 agents that are not archived, and 1,000 archived agents created within the last 31 days. One more is refused with 409 invalid_state.
    *
    * `POST /v1/agents`
    * Scope: `agents:write`
@@ -427,7 +427,7 @@ export interface AgentsApi {
 
   /**
    * List agents.
-   * Newest first, without deleted and archived agents.
+   * Returns agents that are not archived, newest first.
    *
    * `GET /v1/agents`
    * Scope: `agents:read`
@@ -436,7 +436,7 @@ export interface AgentsApi {
 
   /**
    * Retrieve an agent.
-   * Returns archived agents too.
+   * Returns the agent, even if it is archived.
    *
    * `GET /v1/agents/{agent_id}`
    * Scope: `agents:read`
@@ -446,7 +446,7 @@ export interface AgentsApi {
 
   /**
    * Update an agent.
-   * A change applies to plans that are made from now on; lists are replaced whole.
+   * Changes apply to plans that are made from now on. Lists are replaced as a whole.
    *
    * `PATCH /v1/agents/{agent_id}`
    * Scope: `agents:write`
@@ -456,7 +456,7 @@ export interface AgentsApi {
 
   /**
    * Delete an agent.
-   * An agent that has been live is archived instead: it is switched off and leaves its pipelines, its open plans are cancelled, and its activity stays readable. One with more than 10,000 open plans is refused with 409 invalid_state.
+   * Deletes an agent that has never been live; any other is archived. Archiving stops it, removes it from its pipelines, cancels its open plans and keeps its history. With more than 10,000 open plans, archiving is refused with 409 invalid_state.
    *
    * `DELETE /v1/agents/{agent_id}`
    * Scope: `agents:write`
@@ -466,7 +466,7 @@ export interface AgentsApi {
 
   /**
    * Take an agent live.
-   * A live agent makes plans. Its workflow must be published first.
+   * Makes the agent `live`, so that it makes plans. Its workflow must be published first.
    *
    * `POST /v1/agents/{agent_id}/go-live`
    * Scope: `agents:write`
@@ -495,7 +495,7 @@ export interface AgentsApi {
 export interface AgentsPlansApi {
   /**
    * List plans.
-   * Newest first, with their steps. A plan is listed if it matches every filter given.
+   * Returns plans with their steps, newest first. A plan must match every filter given.
    *
    * `GET /v1/agents/plans`
    * Scope: `agents:read`
@@ -504,7 +504,7 @@ export interface AgentsPlansApi {
 
   /**
    * Retrieve a plan.
-   * Its steps are in the order in which they run, each with its own status and result.
+   * Returns the plan with its steps in order, each with its status and result.
    *
    * `GET /v1/agents/plans/{plan_id}`
    * Scope: `agents:read`
@@ -514,7 +514,7 @@ export interface AgentsPlansApi {
 
   /**
    * Request a plan.
-   * Asks a live agent to plan for a contact. The response is the plan before it has steps: its status is `running` until the agent has made them.
+   * Asks a live agent to make a plan for a contact. The response has no steps yet: the status is `running` until the agent has made them.
    *
    * `POST /v1/agents/{agent_id}/plans`
    * Scope: `agents.plans:write`
@@ -524,7 +524,7 @@ export interface AgentsPlansApi {
 
   /**
    * Approve a plan.
-   * Approves the plan with all its undecided steps.
+   * Approves the plan and all its undecided steps.
    *
    * `POST /v1/agents/plans/{plan_id}/approve`
    * Scope: `agents.plans:write`
@@ -534,7 +534,7 @@ export interface AgentsPlansApi {
 
   /**
    * Cancel a plan.
-   * Stops an open plan. Steps that have not started will not run.
+   * Ends an open plan. Steps that have not started will not run.
    *
    * `POST /v1/agents/plans/{plan_id}/cancel`
    * Scope: `agents.plans:write`
@@ -544,7 +544,7 @@ export interface AgentsPlansApi {
 
   /**
    * Reject a plan.
-   * None of its steps will run.
+   * Rejects a plan that awaits approval. None of its steps will run.
    *
    * `POST /v1/agents/plans/{plan_id}/reject`
    * Scope: `agents.plans:write`
@@ -559,7 +559,7 @@ export interface AgentsPlansApi {
 export interface AgentsPlansStepsApi {
   /**
    * Update a plan step.
-   * Changes params of an undecided step. Only the params listed in `editable` can be changed.
+   * Changes params of an undecided step. Only params listed in `editable` can be changed.
    *
    * `PATCH /v1/agents/plans/{plan_id}/steps/{step_id}`
    * Scope: `agents.plans:write`
@@ -569,7 +569,7 @@ export interface AgentsPlansStepsApi {
 
   /**
    * Approve a plan step.
-   * Only for plans with approval_mode `step`.
+   * Approves one step of a plan with approval_mode `step`.
    *
    * `POST /v1/agents/plans/{plan_id}/steps/{step_id}/approve`
    * Scope: `agents.plans:write`
@@ -579,7 +579,7 @@ export interface AgentsPlansStepsApi {
 
   /**
    * Reject a plan step.
-   * Only for plans with approval_mode `step`. The step is skipped.
+   * Rejects one step of a plan with approval_mode `step`. The step is skipped.
    *
    * `POST /v1/agents/plans/{plan_id}/steps/{step_id}/reject`
    * Scope: `agents.plans:write`
@@ -608,7 +608,7 @@ export interface AgentsKnowledgeApi {
 export interface AgentsKnowledgeSourcesApi {
   /**
    * Create a knowledge source.
-   * Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account keeps at most 1,000,000 passages; a source beyond them fails.
+   * Adds an article, an FAQ or a website. It is `processing` until it has been read, which takes seconds. An account has at most 1,000,000 passages; a source that would exceed them fails.
    *
    * `POST /v1/agents/knowledge/sources`
    * Scope: `agents.knowledge:write`
@@ -617,7 +617,7 @@ export interface AgentsKnowledgeSourcesApi {
 
   /**
    * List knowledge sources.
-   * Newest first, with those that are being read and those that failed. A source is listed if it matches every filter given.
+   * Returns sources, newest first, whatever their status. A source must match every filter given.
    *
    * `GET /v1/agents/knowledge/sources`
    * Scope: `agents.knowledge:read`
@@ -626,7 +626,7 @@ export interface AgentsKnowledgeSourcesApi {
 
   /**
    * Retrieve a knowledge source.
-   * Ask for it until its `status` is no longer `processing`; `knowledge.ready` and `knowledge.failed` say the same.
+   * Returns the source. Poll it until its `status` is no longer `processing`, or wait for `knowledge.ready` or `knowledge.failed`.
    *
    * `GET /v1/agents/knowledge/sources/{source_id}`
    * Scope: `agents.knowledge:read`
@@ -636,7 +636,7 @@ export interface AgentsKnowledgeSourcesApi {
 
   /**
    * Update a knowledge source.
-   * A source is read again if its text or pages change.
+   * Changes the source. It is read again if its title, text or pages change.
    *
    * `PATCH /v1/agents/knowledge/sources/{source_id}`
    * Scope: `agents.knowledge:write`
@@ -646,7 +646,7 @@ export interface AgentsKnowledgeSourcesApi {
 
   /**
    * Delete a knowledge source.
-   * Agents stop using it at once.
+   * Deletes the source. Agents stop using it immediately.
    *
    * `DELETE /v1/agents/knowledge/sources/{source_id}`
    * Scope: `agents.knowledge:write`
@@ -656,7 +656,7 @@ export interface AgentsKnowledgeSourcesApi {
 
   /**
    * Refresh a knowledge source.
-   * Reads the source again. Of a website, only pages that have changed are read.
+   * Reads the source again. For a website, only changed pages are read.
    *
    * `POST /v1/agents/knowledge/sources/{source_id}/refresh`
    * Scope: `agents.knowledge:write`
@@ -669,7 +669,7 @@ export interface AgentsKnowledgeSourcesApi {
 export interface AgentsKnowledgeFilesApi {
   /**
    * Upload a file as a source.
-   * The body is multipart/form-data. A file with the same bytes as an existing one is refused. The files of an account have at most 4,096 MiB, each counted in whole MiB; one more is refused with 409 invalid_state.
+   * The body is multipart/form-data. A file with the same bytes as an existing file is refused. The files of an account have at most 4,096 MiB, each rounded up to whole MiB. One more is refused with 409 invalid_state.
    *
    * `POST /v1/agents/knowledge/files`
    * Scope: `agents.knowledge:write`
@@ -682,7 +682,7 @@ export interface AgentsKnowledgeFilesApi {
 export interface AgentsKnowledgeCollectionsApi {
   /**
    * Create a collection.
-   * The name must be unique, ignoring case.
+   * Creates an empty collection. Its name must be unique, ignoring case.
    *
    * `POST /v1/agents/knowledge/collections`
    * Scope: `agents.knowledge:write`
@@ -691,7 +691,7 @@ export interface AgentsKnowledgeCollectionsApi {
 
   /**
    * List collections.
-   * Oldest first; the first is General.
+   * Returns collections, oldest first. The first is General.
    *
    * `GET /v1/agents/knowledge/collections`
    * Scope: `agents.knowledge:read`
@@ -700,7 +700,7 @@ export interface AgentsKnowledgeCollectionsApi {
 
   /**
    * Delete a collection.
-   * A collection that has sources cannot be deleted, nor can General.
+   * Deletes a collection without sources. The collection General cannot be deleted.
    *
    * `DELETE /v1/agents/knowledge/collections/{collection_id}`
    * Scope: `agents.knowledge:write`
@@ -713,7 +713,7 @@ export interface AgentsKnowledgeCollectionsApi {
 export interface AgentsWorkflowApi {
   /**
    * Publish the workflow draft.
-   * The draft becomes the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.
+   * Makes the draft the next version, which is live immediately. A workflow has at most 1,000 versions; one more is refused with 409 invalid_state.
    *
    * `POST /v1/agents/{agent_id}/workflow/publish`
    * Scope: `agents:write`
@@ -729,7 +729,7 @@ export interface AgentsWorkflowApi {
 export interface AgentsWorkflowDraftApi {
   /**
    * Retrieve the workflow draft.
-   * Returns 404 if the agent has no draft.
+   * Returns the draft, or 404 if the agent has none.
    *
    * `GET /v1/agents/{agent_id}/workflow/draft`
    * Scope: `agents:read`
@@ -739,7 +739,7 @@ export interface AgentsWorkflowDraftApi {
 
   /**
    * Replace the workflow draft.
-   * The draft has no effect until it is published. Its blocks have at most 256 KiB, and 20,000 commas and brackets, as JSON. An archived agent takes none.
+   * The draft has no effect until it is published. Its blocks have at most 256 KiB and 20,000 commas and brackets as JSON. An archived agent is refused with 409 invalid_state.
    *
    * `PUT /v1/agents/{agent_id}/workflow/draft`
    * Scope: `agents:write`
@@ -752,7 +752,7 @@ export interface AgentsWorkflowDraftApi {
 export interface AgentsWorkflowVersionsApi {
   /**
    * List workflow versions.
-   * Newest first, with the number of their blocks: retrieve a version for the blocks.
+   * Returns versions, newest first, with the number of their blocks. Retrieve a version to get its blocks.
    *
    * `GET /v1/agents/{agent_id}/workflow/versions`
    * Scope: `agents:read`
@@ -772,7 +772,7 @@ export interface AgentsWorkflowVersionsApi {
 
   /**
    * Roll a workflow back.
-   * Publishes an earlier version as the next one. The draft does not change.
+   * Publishes an earlier version as the next version. The draft does not change.
    *
    * `POST /v1/agents/{agent_id}/workflow/versions/{number}/rollback`
    * Scope: `agents:write`
@@ -785,7 +785,7 @@ export interface AgentsWorkflowVersionsApi {
 export interface AgentsUsageApi {
   /**
    * Report AI token usage.
-   * Days begin at midnight in the account's timezone, and the last one is today. Costs are known for models whose price is in the settings. Of more than 1,000 pipelines those with the most tokens are listed.
+   * Returns the usage of the last days, up to today. Days begin at midnight in the account's timezone. Costs need the model's price in the settings. At most 1,000 pipelines are listed: those with the most tokens.
    *
    * `GET /v1/agents/usage`
    * Scope: `agents:read`
@@ -797,7 +797,7 @@ export interface AgentsUsageApi {
 export interface AgentsSettingsApi {
   /**
    * Retrieve the agent settings.
-   * AI provider, budgets and prices of the account.
+   * Returns the AI provider, budgets and prices of the account.
    *
    * `GET /v1/agents/settings`
    * Scope: `agents:read`
@@ -806,7 +806,7 @@ export interface AgentsSettingsApi {
 
   /**
    * Update the agent settings.
-   * AI provider, budgets and prices of the account.
+   * Changes the AI provider, budgets and prices of the account.
    *
    * `PATCH /v1/agents/settings`
    * Scope: `agents:write`
@@ -826,7 +826,7 @@ export interface CdpApi {
 export interface CdpContactsApi {
   /**
    * Create a contact.
-   * Two contacts may have the same phone, email or external id; they are then listed as duplicates. To write one by your own id, use PUT with the external id.
+   * Creates a contact. Contacts with the same phone, email or external id are listed as duplicates. To create or update a contact by your own id, use PUT with the external id.
    *
    * `POST /v1/cdp/contacts`
    * Scope: `cdp.contacts:write`
@@ -835,7 +835,7 @@ export interface CdpContactsApi {
 
   /**
    * List contacts.
-   * Newest first, without those that were merged into another. A contact is listed if it matches every filter given.
+   * Returns contacts, newest first, without contacts that were merged into another. A contact must match every filter given.
    *
    * `GET /v1/cdp/contacts`
    * Scope: `cdp.contacts:read`
@@ -844,7 +844,7 @@ export interface CdpContactsApi {
 
   /**
    * Retrieve a contact.
-   * The id of a contact that was merged returns the contact that it was merged into.
+   * Returns the contact. The id of a merged contact returns the surviving contact.
    *
    * `GET /v1/cdp/contacts/{contact_id}`
    * Scope: `cdp.contacts:read`
@@ -854,7 +854,7 @@ export interface CdpContactsApi {
 
   /**
    * Update a contact.
-   * `fields` merges by key and null removes a key. An empty string removes external_id, phone or email.
+   * `fields` merges by key; null removes a key. Null or an empty string removes any other value.
    *
    * `PATCH /v1/cdp/contacts/{contact_id}`
    * Scope: `cdp.contacts:write`
@@ -864,7 +864,7 @@ export interface CdpContactsApi {
 
   /**
    * Delete a contact.
-   * It leaves its audiences. Appointments, orders and messages stay and keep its name.
+   * The contact leaves its audiences. Appointments, orders and messages stay and keep its name.
    *
    * `DELETE /v1/cdp/contacts/{contact_id}`
    * Scope: `cdp.contacts:write`
@@ -874,7 +874,7 @@ export interface CdpContactsApi {
 
   /**
    * Create or update many contacts.
-   * Takes up to 500 contacts, each by itself: one that is refused refuses no other. The oldest contact with its external id, else with its email, else with its phone is updated as by PATCH; where there is none, one is created. Two for the same contact apply in order. Counts as one request. More than 5,000 contacts that match, or 8 MiB of their tags and fields, are 400: send fewer.
+   * Writes up to 500 contacts. Each entry succeeds or fails separately. An entry updates the oldest contact with its external id, otherwise with its email, otherwise with its phone, like PATCH. If there is none, it creates a contact. Entries for the same contact apply in order. Counts as one request. If the entries match more than 5,000 contacts, or more than 8 MiB of tags and fields, the request gets 400: send fewer.
    *
    * `POST /v1/cdp/contacts/batch`
    * Scope: `cdp.contacts:write`
@@ -883,7 +883,7 @@ export interface CdpContactsApi {
 
   /**
    * Upsert a contact by external id.
-   * Creates the contact, or updates the oldest contact with this external id.
+   * Updates the oldest contact with this external id, or creates one. Null leaves a value as it is.
    *
    * `PUT /v1/cdp/contacts/by-external-id/{external_id}`
    * Scope: `cdp.contacts:write`
@@ -897,7 +897,7 @@ export interface CdpContactsApi {
 export interface CdpContactsConsentsApi {
   /**
    * Record a consent.
-   * Records that a contact granted or withdrew consent. The latest statement counts; of two at the same instant, the withdrawal.
+   * Records that a contact granted or withdrew consent. The latest statement counts; at the same instant, a withdrawal counts.
    *
    * `POST /v1/cdp/contacts/{contact_id}/consents`
    * Scope: `cdp.contacts:write`
@@ -907,7 +907,7 @@ export interface CdpContactsConsentsApi {
 
   /**
    * List a contact's consents.
-   * All statements, the last recorded first. The latest in time counts, of each channel and purpose.
+   * Returns all statements, last recorded first. The latest `at` counts, per channel and purpose.
    *
    * `GET /v1/cdp/contacts/{contact_id}/consents`
    * Scope: `cdp.contacts:read`
@@ -920,7 +920,7 @@ export interface CdpContactsConsentsApi {
 export interface CdpEventsApi {
   /**
    * Record contact events.
-   * Takes up to 500 events. Valid events are accepted even if others are rejected.
+   * Records up to 500 events. Valid events are accepted even if others are rejected.
    *
    * `POST /v1/cdp/events`
    * Scope: `cdp.events:write`
@@ -932,7 +932,7 @@ export interface CdpEventsApi {
 export interface CdpAudiencesApi {
   /**
    * Create an audience.
-   * Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.
+   * Creates an audience. Its members are computed in the background and kept up to date. An account has at most 1,000 audiences; one more is refused with 409 invalid_state.
    *
    * `POST /v1/cdp/audiences`
    * Scope: `cdp.audiences:write`
@@ -942,7 +942,7 @@ export interface CdpAudiencesApi {
 
   /**
    * List audiences.
-   * Newest first, each with the number of its members.
+   * Returns audiences, newest first, each with the number of its members.
    *
    * `GET /v1/cdp/audiences`
    * Scope: `cdp.audiences:read`
@@ -951,7 +951,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Retrieve an audience.
-   * `members` and `refreshed_at` are those of the last computation while `status` is `building`.
+   * While `status` is `building`, `members` and `refreshed_at` are from the last computation.
    *
    * `GET /v1/cdp/audiences/{audience_id}`
    * Scope: `cdp.audiences:read`
@@ -961,7 +961,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Update an audience.
-   * New rules are applied to all contacts in the background.
+   * Changes the audience. New rules are applied to all contacts in the background.
    *
    * `PATCH /v1/cdp/audiences/{audience_id}`
    * Scope: `cdp.audiences:write`
@@ -971,7 +971,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Delete an audience.
-   * Its members stay contacts. They leave the audience without an event.
+   * Deletes the audience. Its members stay contacts, and leave the audience without an event.
    *
    * `DELETE /v1/cdp/audiences/{audience_id}`
    * Scope: `cdp.audiences:write`
@@ -981,7 +981,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Preview an audience.
-   * Returns how many contacts match the rules, with up to ten of them.
+   * Returns how many contacts meet the rules, and up to ten of them.
    *
    * `POST /v1/cdp/audiences/preview`
    * Scope: `cdp.audiences:read`
@@ -990,7 +990,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Refresh an audience.
-   * Computes the members again. If a refresh is running, another one follows it.
+   * Computes the members again in the background. If a refresh is running, another one follows.
    *
    * `POST /v1/cdp/audiences/{audience_id}/refresh`
    * Scope: `cdp.audiences:write`
@@ -1000,7 +1000,7 @@ export interface CdpAudiencesApi {
 
   /**
    * Explain an audience membership.
-   * Returns why a contact is a member or not, by condition.
+   * Returns whether a contact meets the rules, with the reason for each condition.
    *
    * `GET /v1/cdp/audiences/{audience_id}/explain`
    * Scope: `cdp.audiences:read`
@@ -1015,7 +1015,7 @@ export interface CdpAudiencesApi {
 export interface CdpAudiencesMembersApi {
   /**
    * List audience members.
-   * Latest joiner first. The cursor is a contact id.
+   * Returns members, latest entry first. The cursor is a contact id.
    *
    * `GET /v1/cdp/audiences/{audience_id}/members`
    * Scope: `cdp.audiences:read`
@@ -1028,7 +1028,7 @@ export interface CdpAudiencesMembersApi {
 export interface CdpDuplicatesApi {
   /**
    * List duplicate pairs.
-   * Pairs of contacts that appear to be the same person, newest first.
+   * Returns pairs of contacts that seem to be the same person, newest first.
    *
    * `GET /v1/cdp/duplicates`
    * Scope: `cdp.contacts:read`
@@ -1037,7 +1037,7 @@ export interface CdpDuplicatesApi {
 
   /**
    * Find duplicates.
-   * Starts the search that otherwise runs every night.
+   * Starts the search for duplicates, which also runs every night.
    *
    * `POST /v1/cdp/duplicates/find`
    * Scope: `cdp.contacts:write`
@@ -1046,7 +1046,7 @@ export interface CdpDuplicatesApi {
 
   /**
    * Dismiss a duplicate pair.
-   * Marks the pair as two people. It is listed again only for a stronger reason.
+   * Marks the pair as two different people. It is listed again only for a stronger reason.
    *
    * `POST /v1/cdp/duplicates/{duplicate_id}/dismiss`
    * Scope: `cdp.contacts:write`
@@ -1056,7 +1056,7 @@ export interface CdpDuplicatesApi {
 
   /**
    * Merge a duplicate pair.
-   * Merges the pair into the contact in `keep` and returns it. Missing values of the kept contact are filled in, tags and fields are combined, a withdrawn consent wins, and events move to it. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.
+   * Merges the pair into the contact in `keep` and returns it. Its missing values are filled in, tags and fields are combined, and events move to it. A withdrawn consent wins. The other contact's id then refers to the kept contact. A merge can be undone for 30 days.
    *
    * `POST /v1/cdp/duplicates/{duplicate_id}/merge`
    * Scope: `cdp.contacts:write`
@@ -1066,7 +1066,7 @@ export interface CdpDuplicatesApi {
 
   /**
    * Undo a merge.
-   * Undoes the merge of the pair, within 30 days, and returns the surviving and the restored contact. The restored contact has its fields, tags, consents and events again, and in every module what belonged to it before the merge; what came later stays with the surviving contact, which gives back what the merge gave it unless it was changed since. The pair counts as dismissed. Merges that share a contact are undone latest first.
+   * Undoes a merge of the last 30 days and returns the surviving and the restored contact. The restored contact gets back its fields, tags, consents and events, and everything in other modules that belonged to it before the merge. Anything added later stays with the surviving contact. The surviving contact loses the values that it got from the merge, unless they changed since. The pair becomes dismissed. Undo merges that share a contact in reverse order.
    *
    * `POST /v1/cdp/duplicates/{duplicate_id}/undo`
    * Scope: `cdp.contacts:write`
@@ -1085,7 +1085,7 @@ export interface CatalogueApi {
 export interface CatalogueOrdersApi {
   /**
    * Create an order.
-   * The total is computed from the lines, which keep their own names and prices. An item whose SKU the catalogue lacks needs both.
+   * The total is the sum of the lines, which keep their own names and prices. An item without a product for its SKU needs a name and a price.
    *
    * `POST /v1/catalogue/orders`
    * Scope: `catalogue.orders:write`
@@ -1094,7 +1094,7 @@ export interface CatalogueOrdersApi {
 
   /**
    * List orders.
-   * Newest first, with their lines. An order is listed if it matches every filter given.
+   * Returns orders with their lines, newest first. An order must match every filter given.
    *
    * `GET /v1/catalogue/orders`
    * Scope: `catalogue.orders:read`
@@ -1103,7 +1103,7 @@ export interface CatalogueOrdersApi {
 
   /**
    * Retrieve an order.
-   * Its lines keep the names and prices of the time when it was placed.
+   * Returns the order. Its lines keep the names and prices from when it was placed.
    *
    * `GET /v1/catalogue/orders/{order_id}`
    * Scope: `catalogue.orders:read`
@@ -1113,7 +1113,7 @@ export interface CatalogueOrdersApi {
 
   /**
    * Cancel an order.
-   * The order must be new or confirmed.
+   * Cancels a new or confirmed order. A canceled order stays as it is.
    *
    * `POST /v1/catalogue/orders/{order_id}/cancel`
    * Scope: `catalogue.orders:write`
@@ -1123,7 +1123,7 @@ export interface CatalogueOrdersApi {
 
   /**
    * Confirm a new order.
-   * Only an order with the status `new` can be confirmed; one that is confirmed already stays as it is.
+   * Confirms an order with the status `new`. A confirmed order stays as it is.
    *
    * `POST /v1/catalogue/orders/{order_id}/confirm`
    * Scope: `catalogue.orders:write`
@@ -1133,7 +1133,7 @@ export interface CatalogueOrdersApi {
 
   /**
    * Decline an order.
-   * A reason, if given, is sent to the customer on the order's channel.
+   * Declines a new or confirmed order. A reason is sent to the customer on the order's channel.
    *
    * `POST /v1/catalogue/orders/{order_id}/decline`
    * Scope: `catalogue.orders:write`
@@ -1142,8 +1142,8 @@ export interface CatalogueOrdersApi {
   decline(input: { params: { order_id: string }; body?: DeclineOrderBody } & CallOptions): ApiCall<Order>;
 
   /**
-   * Fulfil a confirmed order.
-   * Only an order with the status `confirmed` can be fulfilled; one that is fulfilled already stays as it is.
+   * Fulfill a confirmed order.
+   * Fulfills an order with the status `confirmed`. A fulfilled order stays as it is.
    *
    * `POST /v1/catalogue/orders/{order_id}/fulfil`
    * Scope: `catalogue.orders:write`
@@ -1156,7 +1156,7 @@ export interface CatalogueOrdersApi {
 export interface CatalogueProductsApi {
   /**
    * Create a product.
-   * The SKU must not be that of another product. An inactive product cannot be ordered.
+   * Creates a product. No other product may have its SKU. An inactive product cannot be ordered.
    *
    * `POST /v1/catalogue/products`
    * Scope: `catalogue.products:write`
@@ -1165,7 +1165,7 @@ export interface CatalogueProductsApi {
 
   /**
    * List products.
-   * Newest first, inactive ones included.
+   * Returns products, newest first, including inactive ones.
    *
    * `GET /v1/catalogue/products`
    * Scope: `catalogue.products:read`
@@ -1174,7 +1174,7 @@ export interface CatalogueProductsApi {
 
   /**
    * Retrieve a product.
-   * Returns inactive products too.
+   * Returns the product, even if it is inactive.
    *
    * `GET /v1/catalogue/products/{product_id}`
    * Scope: `catalogue.products:read`
@@ -1184,7 +1184,7 @@ export interface CatalogueProductsApi {
 
   /**
    * Update a product.
-   * Existing orders keep their names and prices.
+   * Changes the product. Existing orders keep their names and prices.
    *
    * `PATCH /v1/catalogue/products/{product_id}`
    * Scope: `catalogue.products:write`
@@ -1194,7 +1194,7 @@ export interface CatalogueProductsApi {
 
   /**
    * Delete a product.
-   * Existing orders keep their lines.
+   * Deletes the product. Existing orders keep their lines.
    *
    * `DELETE /v1/catalogue/products/{product_id}`
    * Scope: `catalogue.products:write`
@@ -1213,7 +1213,7 @@ export interface CrmApi {
 export interface CrmDealsApi {
   /**
    * Create a deal.
-   * A new deal is open. Without `pipeline` and `stage` it begins in the first stage of the account's first pipeline.
+   * Creates an open deal. Without `pipeline` and `stage`, it begins in the first stage of the account's first pipeline.
    *
    * `POST /v1/crm/deals`
    * Scope: `crm.deals:write`
@@ -1222,7 +1222,7 @@ export interface CrmDealsApi {
 
   /**
    * List deals.
-   * Newest first. A deal is listed if it matches every filter given.
+   * Returns deals, newest first. A deal must match every filter given.
    *
    * `GET /v1/crm/deals`
    * Scope: `crm.deals:read`
@@ -1231,7 +1231,7 @@ export interface CrmDealsApi {
 
   /**
    * Retrieve a deal.
-   * `stage_entered_at` says since when it has been in its stage.
+   * Returns the deal. `stage_entered_at` is the time when it entered its stage.
    *
    * `GET /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:read`
@@ -1241,7 +1241,7 @@ export interface CrmDealsApi {
 
   /**
    * Update a deal.
-   * Its stage and its status change by move, win, lose and reopen; its pipeline never does.
+   * Use move, win, lose or reopen to change its stage or status. The pipeline never changes.
    *
    * `PATCH /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:write`
@@ -1251,7 +1251,7 @@ export interface CrmDealsApi {
 
   /**
    * Delete a deal.
-   * Appointments that name the deal stay, without it.
+   * Deletes the deal. Its appointments stay and no longer refer to it.
    *
    * `DELETE /v1/crm/deals/{deal_id}`
    * Scope: `crm.deals:write`
@@ -1261,7 +1261,7 @@ export interface CrmDealsApi {
 
   /**
    * Lose an open deal.
-   * The reason is sent with the event `deal.lost`.
+   * Marks an open deal as lost and sends the reason with `deal.lost`. A lost deal stays as it is.
    *
    * `POST /v1/crm/deals/{deal_id}/lose`
    * Scope: `crm.deals:write`
@@ -1281,7 +1281,7 @@ export interface CrmDealsApi {
 
   /**
    * Reopen a deal.
-   * Opens a won or lost deal again, in the stage it had.
+   * Opens a won or lost deal again, in its last stage. An open deal stays as it is.
    *
    * `POST /v1/crm/deals/{deal_id}/reopen`
    * Scope: `crm.deals:write`
@@ -1291,7 +1291,7 @@ export interface CrmDealsApi {
 
   /**
    * Win an open deal.
-   * The deal must be open; one that is won already stays as it is. It keeps its stage.
+   * Marks an open deal as won. The deal keeps its stage. A won deal stays as it is.
    *
    * `POST /v1/crm/deals/{deal_id}/win`
    * Scope: `crm.deals:write`
@@ -1304,7 +1304,7 @@ export interface CrmDealsApi {
 export interface CrmPipelinesApi {
   /**
    * Create a pipeline.
-   * Stages get their ids and their order from the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.
+   * Stages get new ids and keep the order of the list. An account has at most 1,000 pipelines; one more is refused with 409 invalid_state.
    *
    * `POST /v1/crm/pipelines`
    * Scope: `crm.deals:write`
@@ -1314,7 +1314,7 @@ export interface CrmPipelinesApi {
 
   /**
    * List pipelines.
-   * Oldest first; the first is the default for new deals. Every account starts with Sales: New, Qualified, Proposal.
+   * Returns pipelines, oldest first. The first is the default for new deals. Every account begins with the pipeline Sales: New, Qualified, Proposal.
    *
    * `GET /v1/crm/pipelines`
    * Scope: `crm.deals:read`
@@ -1323,7 +1323,7 @@ export interface CrmPipelinesApi {
 
   /**
    * Retrieve a pipeline.
-   * A stage keeps its id when it is renamed or moved.
+   * Returns the pipeline with its stages. A stage keeps its id when it is renamed or moved.
    *
    * `GET /v1/crm/pipelines/{pipeline_id}`
    * Scope: `crm.deals:read`
@@ -1333,7 +1333,7 @@ export interface CrmPipelinesApi {
 
   /**
    * Update a pipeline.
-   * Changes its name, its stages, or both. A stage that has deals cannot be removed.
+   * Changes the name, the stages, or both. A stage with deals cannot be removed.
    *
    * `PATCH /v1/crm/pipelines/{pipeline_id}`
    * Scope: `crm.deals:write`
@@ -1343,7 +1343,7 @@ export interface CrmPipelinesApi {
 
   /**
    * Delete a pipeline.
-   * A pipeline that has deals cannot be deleted.
+   * Deletes the pipeline with its stages. A pipeline with deals cannot be deleted.
    *
    * `DELETE /v1/crm/pipelines/{pipeline_id}`
    * Scope: `crm.deals:write`
@@ -1356,7 +1356,7 @@ export interface CrmPipelinesApi {
 export interface MessagesApi {
   /**
    * Send a message.
-   * Responds once the message is stored; it is sent immediately or at `send_at`. If a channel fails or does not reach anyone in time, the next one is tried.
+   * Stores the message and sends it immediately or at `send_at`. If a channel fails, or no receipt confirms delivery in time, the next channel is tried.
    *
    * `POST /v1/messages`
    * Scope: `messages:write`
@@ -1365,7 +1365,7 @@ export interface MessagesApi {
 
   /**
    * List messages.
-   * Newest first. A message is listed if it matches every filter given.
+   * Returns messages, newest first. A message must match every filter given.
    *
    * `GET /v1/messages`
    * Scope: `messages:read`
@@ -1384,7 +1384,7 @@ export interface MessagesApi {
 
   /**
    * Resend failed messages.
-   * Sends the messages again that failed in a period, each as a new message and at most once, in the background.
+   * Resends the messages that failed in a period, in the background. Each becomes a new message, unless it was resent before. At most 10 requests of an account run at once; one more is refused with 409 invalid_state.
    *
    * `POST /v1/messages/resend`
    * Scope: `messages:write`
@@ -1394,7 +1394,7 @@ export interface MessagesApi {
 
   /**
    * Cancel a message.
-   * The message must be scheduled or queued.
+   * Cancels a message that is `scheduled` or `queued`. A canceled message stays as it is.
    *
    * `POST /v1/messages/{message_id}/cancel`
    * Scope: `messages:write`
@@ -1404,7 +1404,7 @@ export interface MessagesApi {
 
   /**
    * Resend a message.
-   * Sends the content of a failed message again, as a new message to the same recipient.
+   * Sends a failed message again, as a new message with the same content and recipient. Every call sends another message, even if the message was resent before.
    *
    * `POST /v1/messages/{message_id}/resend`
    * Scope: `messages:write`
@@ -1430,7 +1430,7 @@ export interface MessagesChannelsApi {
 
   /**
    * Set up a channel.
-   * Replaces all settings. A secret that is left out is kept as long as the provider stays the same.
+   * Replaces all settings and sends waiting messages. A secret that is left out is kept if the provider and the login that it belongs to, such as `host` and `username`, stay the same.
    *
    * `PUT /v1/messages/channels/{channel}`
    * Scope: `messages:write`
@@ -1440,7 +1440,7 @@ export interface MessagesChannelsApi {
 
   /**
    * Delete a channel.
-   * Messages waiting on it continue on their next channel.
+   * Deletes the channel with its settings. Messages that wait on it continue on their next channel.
    *
    * `DELETE /v1/messages/channels/{channel}`
    * Scope: `messages:write`
@@ -1450,7 +1450,7 @@ export interface MessagesChannelsApi {
 
   /**
    * Send a test message.
-   * Sends a short text that says it is a test, in the account's language, on this channel alone. It is a message like any other, with its attempt, receipts and events. Set the channel up first; in a sandbox every channel is there.
+   * Sends a short test text in the account's language, on this channel only. It is a normal message with an attempt, receipts and events. Set the channel up first; a sandbox has every channel.
    *
    * `POST /v1/messages/channels/{channel}/test`
    * Scope: `messages:write`
@@ -1463,7 +1463,7 @@ export interface MessagesChannelsApi {
 export interface MessagesTemplatesApi {
   /**
    * Retrieve the message templates.
-   * The texts of messages that the platform sends on its own, and the templates that WhatsApp sends them by.
+   * Returns the texts of automatic messages, and their templates for WhatsApp.
    *
    * `GET /v1/messages/templates`
    * Scope: `messages:read`
@@ -1472,7 +1472,7 @@ export interface MessagesTemplatesApi {
 
   /**
    * Update the message templates.
-   * A text that is left out stays as it is; null restores its default.
+   * Texts that are left out stay as they are. Null restores the defaults of a text.
    *
    * `PATCH /v1/messages/templates`
    * Scope: `messages:write`
@@ -1484,7 +1484,7 @@ export interface MessagesTemplatesApi {
 export interface MessagesSettingsApi {
   /**
    * Retrieve the message settings.
-   * How messages go out that the platform sends on its own.
+   * Returns how the platform sends automatic messages.
    *
    * `GET /v1/messages/settings`
    * Scope: `messages:read`
@@ -1493,7 +1493,7 @@ export interface MessagesSettingsApi {
 
   /**
    * Update the message settings.
-   * Applies to messages that are made from now on.
+   * Changes how automatic messages are sent, but not messages that already exist.
    *
    * `PATCH /v1/messages/settings`
    * Scope: `messages:write`
@@ -1505,7 +1505,7 @@ export interface MessagesSettingsApi {
 export interface WebhooksApi {
   /**
    * Create a webhook endpoint.
-   * Its signing secret is shown only in this response. An account has at most 20 endpoints; one more is refused with 409 invalid_state.
+   * Only this response contains the signing secret. An account has at most 20 endpoints; another one returns 409 `invalid_state`.
    *
    * `POST /v1/webhooks`
    * Scope: `webhooks:write`
@@ -1515,7 +1515,7 @@ export interface WebhooksApi {
 
   /**
    * List webhook endpoints.
-   * Newest first, inactive and paused ones included, without their secrets.
+   * Newest first, including inactive and paused endpoints, without their secrets.
    *
    * `GET /v1/webhooks`
    * Scope: `webhooks:read`
@@ -1524,7 +1524,7 @@ export interface WebhooksApi {
 
   /**
    * Retrieve a webhook endpoint.
-   * Its secret is not shown again. `disabled_reason` says why the platform switched it off.
+   * Does not return the secret. `disabled_reason` says why the platform disabled the endpoint.
    *
    * `GET /v1/webhooks/{endpoint_id}`
    * Scope: `webhooks:read`
@@ -1534,7 +1534,7 @@ export interface WebhooksApi {
 
   /**
    * Update a webhook endpoint.
-   * Switching it on again clears `disabled_reason`. While it is `paused`, deliveries are created and stay pending; resumed, they go out oldest first. Switching it off ends them.
+   * Enabling an endpoint clears `disabled_reason`. While an endpoint is `paused`, deliveries are created and stay pending; when it resumes, they are sent oldest first. Disabling it fails its pending deliveries with the reason `endpoint_disabled`.
    *
    * `PATCH /v1/webhooks/{endpoint_id}`
    * Scope: `webhooks:write`
@@ -1544,7 +1544,7 @@ export interface WebhooksApi {
 
   /**
    * Delete a webhook endpoint.
-   * Its pending deliveries fail with reason endpoint_deleted.
+   * Its pending deliveries fail with the reason `endpoint_deleted`.
    *
    * `DELETE /v1/webhooks/{endpoint_id}`
    * Scope: `webhooks:write`
@@ -1554,7 +1554,7 @@ export interface WebhooksApi {
 
   /**
    * Replay webhook deliveries.
-   * Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays.
+   * Sends the deliveries of a period again, in the background and with the full retry schedule. An endpoint has at most 10 running replays; another one returns 409 `invalid_state`, and so does a disabled endpoint.
    *
    * `POST /v1/webhooks/{endpoint_id}/replay`
    * Scope: `webhooks:write`
@@ -1564,7 +1564,7 @@ export interface WebhooksApi {
 
   /**
    * Rotate the signing secret.
-   * Both secrets sign during the overlap. Earlier secrets whose overlap has not ended keep signing too, at most five in total. `overlap_seconds` 0 ends all former secrets immediately.
+   * Both secrets sign deliveries during the overlap. Earlier secrets also sign until their own overlap ends, at most five secrets in total. With `overlap_seconds` 0, all former secrets end immediately.
    *
    * `POST /v1/webhooks/{endpoint_id}/rotate-secret`
    * Scope: `webhooks:write`
@@ -1574,7 +1574,7 @@ export interface WebhooksApi {
 
   /**
    * Test a webhook endpoint.
-   * Sends webhook.test to it, regardless of its filter.
+   * Sends `webhook.test` to the endpoint, regardless of its filter. A disabled endpoint skips it.
    *
    * `POST /v1/webhooks/{endpoint_id}/test`
    * Scope: `webhooks:write`
@@ -1590,7 +1590,7 @@ export interface WebhooksApi {
 export interface WebhooksDeliveriesApi {
   /**
    * List webhook deliveries.
-   * Newest first. Each has the event, what was sent, the response and the tries.
+   * Newest first. Each delivery has its payload, the last response and the last 100 attempts.
    *
    * `GET /v1/webhooks/{endpoint_id}/deliveries`
    * Scope: `webhooks:read`
@@ -1600,7 +1600,7 @@ export interface WebhooksDeliveriesApi {
 
   /**
    * Retrieve a webhook delivery.
-   * Shows what was sent, the latest response and the last 100 tries, for 30 days or as long as the installation keeps them.
+   * Returns the payload, the last response and the last 100 attempts. A delivery is available for 30 days, unless the installation sets another retention.
    *
    * `GET /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}`
    * Scope: `webhooks:read`
@@ -1610,7 +1610,7 @@ export interface WebhooksDeliveriesApi {
 
   /**
    * Retry a webhook delivery.
-   * Tries the delivery again, whatever its status.
+   * Sends a delivery of any status again, with a new retry schedule. 409 if the endpoint is disabled.
    *
    * `POST /v1/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver`
    * Scope: `webhooks:write`
@@ -1623,7 +1623,7 @@ export interface WebhooksDeliveriesApi {
 export interface WebhooksReplaysApi {
   /**
    * Retrieve a replay.
-   * Returns a replay's status and progress.
+   * Returns a replay's status and progress, for as long as deliveries are available.
    *
    * `GET /v1/webhooks/{endpoint_id}/replays/{replay_id}`
    * Scope: `webhooks:read`
@@ -1636,7 +1636,7 @@ export interface WebhooksReplaysApi {
 export interface EventsApi {
   /**
    * List events.
-   * The account's events of the last 30 days, or as many as the installation keeps, as they are sent, with their `sequence`, newest first. With `after_sequence`, those with greater numbers in ascending order: `next` is then the next `after_sequence`.
+   * The account's events of the last 30 days, unless the installation sets another retention. Newest first, with `sequence`. With `after_sequence`, events with a greater number, in ascending order: pass `next` as `after_sequence` to get the following page. `after_sequence` and `starting_after` exclude each other.
    *
    * `GET /v1/events`
    * Scope: `webhooks:read`
@@ -1645,7 +1645,7 @@ export interface EventsApi {
 
   /**
    * Retrieve an event.
-   * Returns the event as it is sent, with its `sequence`.
+   * Returns the event as in a webhook, with its `sequence`, for as long as `GET /v1/events` lists it.
    *
    * `GET /v1/events/{event_id}`
    * Scope: `webhooks:read`
@@ -1655,7 +1655,7 @@ export interface EventsApi {
 
   /**
    * Trigger an example event.
-   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. What it names does not exist, unless `data` names it: nothing else in the sandbox changes. Test keys alone; a live key gets 404.
+   * Sends the example of a kind to the sandbox's endpoints and streams, and records it like any event. Nothing else in the sandbox changes: resources in the event do not exist, unless `data` names existing ones. Needs a test key; a live key gets 404.
    *
    * `POST /v1/events/trigger`
    * Scope: `webhooks:write`
@@ -1670,7 +1670,7 @@ export interface EventsApi {
 export interface EventsKindsApi {
   /**
    * List event kinds.
-   * Returns every kind with the JSON Schema of its envelope.
+   * Returns every event kind with the JSON Schema of its envelope.
    *
    * `GET /v1/events/kinds`
    * Scope: `webhooks:read`
@@ -1990,45 +1990,45 @@ export type AccountMode = "live" | "test";
 
 /** Params of `add_note`. */
 export interface AddNoteParams {
-  /** Text that is added to the notes of the deal. */
+  /** Text to add to the notes of the deal. */
   body: string;
 }
 
 export interface AddTeamMemberBody {
-  /** Name that bookings show; it replaces that of an existing member. */
+  /** Name shown in bookings. It replaces the name of an existing member. */
   name: string;
-  /** Identifies the member throughout the API, such as in `staff`; kept in lower case. */
+  /** Identifies the member in the whole API, such as in `staff`. Stored in lower case. */
   email: string;
 }
 
 export interface AdvanceSandboxClockBody {
-  /** The time to advance to: ahead of the clock, by at most 366 days. */
+  /** The time to advance to: later than the clock's time, by at most 366 days. */
   advance_to: string;
 }
 
 /** An AI agent that makes plans for the account's contacts. */
 export interface Agent {
-  /** Names the agent in paths and filters. */
+  /** Id of the agent in paths and filters. */
   id: number;
-  /** Shown in plans, and part of every prompt. */
+  /** Name of the agent, shown in plans and part of every prompt. */
   name: string;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
+  /** Who the agent is to customers and what it does; part of every prompt. */
   role: string;
-  /** `draft` until it first goes live. `live`: makes plans. `paused`: makes no new plans. `archived`: deleted after it had been live. */
+  /** `draft`: it has never been live. `live`: it makes plans. `paused`: it makes no new plans. `archived`: it was deleted after it had been live. */
   status: AgentStatus;
-  /** The agent's own model, or the one in the settings; empty if neither is set. */
+  /** The agent's own model, or the model in the settings; empty if neither is set. */
   model: string;
-  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
+  /** Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. */
   daily_limit: number | null;
-  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. */
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval. */
   approval_mode: ApprovalMode;
-  /** Seconds, counted from when the plan was made, after which it expires if undecided. */
+  /** Seconds from the making of a plan until it expires if nobody has decided. */
   approval_timeout_seconds: number;
-  /** Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. */
+  /** Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request. */
   pipelines: number[];
-  /** Actions that its plans may have. */
+  /** Actions that plans of the agent can contain. */
   actions: AgentAction[];
-  /** Ids of the knowledge collections that it uses; empty: all. */
+  /** Ids of the knowledge collections that the agent uses; empty: all. */
   collections: number[];
   /** Number of the live workflow version; null until one is published. */
   live_version: number | null;
@@ -2040,17 +2040,17 @@ export type AgentAction = "send_message" | "add_note" | "follow_up" | "move_stag
 
 /** AI provider, budgets and prices of the account. */
 export interface AgentSettings {
-  /** Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does. */
+  /** Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI. */
   provider: AiProvider;
-  /** Base URL of the AI provider; empty until it is set. Without it plans fail, except in a sandbox, which needs none. */
+  /** Base URL of the AI provider; empty until it is set. Without it, plans fail, except in a sandbox. */
   base_url: string;
   /** Whether an API key is stored; the key is never returned. */
   api_key_set: boolean;
-  /** Model of agents that have none of their own; empty: none, and their plans fail. */
+  /** Model of agents without their own model. If it is empty, their plans fail. */
   model: string;
-  /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
+  /** Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget. */
   daily_budget: number | null;
-  /** Maximum AI tokens per day, by pipeline id; other pipelines have no budget. */
+  /** Maximum AI tokens per day, by pipeline id. Other pipelines have no budget. */
   pipeline_budgets: {
     [key: string]: number;
   };
@@ -2064,48 +2064,48 @@ export type AgentStatus = "draft" | "live" | "paused" | "archived";
 
 /** The agent, with its current name and role. */
 export interface AgentSummary {
-  /** Names the agent in paths and filters. */
+  /** Id of the agent in paths and filters. */
   id: number;
-  /** Shown in plans, and part of every prompt. */
+  /** Name of the agent, shown in plans and part of every prompt. */
   name: string;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
+  /** Who the agent is to customers and what it does; part of every prompt. */
   role: string;
 }
 
-/** AI tokens that agents used, in the ways in which they can be summed. */
+/** AI tokens that agents used, by day, agent, pipeline, model and purpose. */
 export interface AgentUsage {
-  /** Days of the period, today included: 7, 14 or 30. */
+  /** Number of days in the period, including today: 7, 14 or 30. */
   range_days: number;
   /** Sums over all agents. */
   totals: {
-    /** AI tokens of the period, of prompts and completions. */
+    /** AI tokens of prompts and completions in the period. */
     tokens: number;
-    /** Those of `tokens` that prompts had. */
+    /** AI tokens of prompts. */
     prompt_tokens: number;
-    /** Those of `tokens` that completions had, reasoning included. */
+    /** AI tokens of completions, including reasoning. */
     completion_tokens: number;
-    /** Calls of the AI provider. */
+    /** Number of calls of the AI provider. */
     calls: number;
-    /** Plans that were requested or triggered in the period, failed ones included. */
+    /** Number of plans that were requested or triggered in the period, including failed ones. */
     plans: number;
-    /** USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox. */
+    /** Cost in USD, from the prices in the settings; null if the price of a model is missing. 0 in a sandbox. */
     estimated_cost_usd: number | null;
   };
-  /** One entry per day in the account's timezone, oldest first; by_agent has the tokens by agent id. */
+  /** One entry per day in the account's timezone, oldest first; `by_agent` has the tokens by agent. */
   days: DailyUsage[];
-  /** By id: agents that are not archived, and archived ones with usage in the period. */
+  /** Agents by id. Archived agents are listed if they were active in the period. */
   agents: UsageOfAgent[];
-  /** By id: pipelines that agents work on, and those that tokens were used for. */
+  /** Pipelines of agents, and pipelines that tokens were used for, ordered by id. */
   pipelines: UsageOfPipeline[];
   /** Models that were called, most tokens first. */
   models: UsageOfModel[];
-  /** Purposes of the tokens, largest first. */
+  /** Tokens by agent and purpose, most tokens first. */
   uses: UsageOfPurpose[];
-  /** All agents together, and the budget that they share. */
+  /** Tokens of all agents today, and their shared budget. */
   account: {
     /** AI tokens used today, in the account's timezone. */
     tokens_today: number;
-    /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
+    /** Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget. */
     daily_budget: number | null;
   };
 }
@@ -2116,9 +2116,9 @@ export type AiProvider = "openai_compatible";
 export interface Appointment {
   /** Id of the appointment. */
   id: string;
-  /** Name of the booking type when it was booked. */
+  /** Name of the booking type when the appointment was booked. */
   title: string;
-  /** `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it. */
+  /** `requested`, `confirmed` and `completed` keep the time booked; `cancelled` and `no_show` release it. */
   status: AppointmentStatus;
   /** The booking type that was booked. */
   booking_type: BookingTypeSummary | null;
@@ -2126,32 +2126,32 @@ export interface Appointment {
   contact: ContactSummary;
   /** The teammate who takes the appointment. */
   staff: StaffSummary;
-  /** Start; prep time lies before it. */
+  /** Start, after the prep time. */
   starts_at: Timestamp;
   /** End, exclusive. */
   ends_at: Timestamp;
   /** How they meet; `physical` is in person. */
   mode: AppointmentMode;
-  /** Place of an appointment in person; empty if there is none. */
+  /** Place of an in-person appointment; empty if there is none. */
   location: string;
   /** Link of an online appointment; empty if there is none. */
   meeting_link: string;
   /** The team's notes; empty if there are none. */
   notes: string;
-  /** Where it was booked; `link` is online booking. Bookings through the API have `api`. */
+  /** Where the appointment was booked. `link`: by online booking. `api`: through the API. */
   source: AppointmentSource;
-  /** Id of the deal that it belongs to; null if there is none, or no longer. */
+  /** Id of the deal of the appointment; null if there is none, or if it was deleted. */
   deal: string | null;
-  /** When it was booked. */
+  /** When the appointment was booked. */
   created_at: Timestamp;
-  /** When it last changed, notes included. */
+  /** When the appointment or its notes last changed. */
   updated_at: Timestamp;
 }
 
 export interface AppointmentHistoryEntry {
-  /** What happened. `edited`: mode, location or meeting link changed. */
+  /** What happened. `edited`: the mode, location or meeting link changed. */
   kind: "booked" | "rescheduled" | "edited" | "confirmed" | "completed" | "cancelled" | "no_show";
-  /** One sentence that names the old and the new value. */
+  /** The change as one sentence, with the old and new values. */
   summary: string;
   /** When it happened. */
   at: Timestamp;
@@ -2167,9 +2167,9 @@ export type AppointmentStatus = "requested" | "confirmed" | "completed" | "cance
 export interface AppointmentWithHistory {
   /** Id of the appointment. */
   id: string;
-  /** Name of the booking type when it was booked. */
+  /** Name of the booking type when the appointment was booked. */
   title: string;
-  /** `requested`, `confirmed` and `completed` hold the time; `cancelled` and `no_show` release it. */
+  /** `requested`, `confirmed` and `completed` keep the time booked; `cancelled` and `no_show` release it. */
   status: AppointmentStatus;
   /** The booking type that was booked. */
   booking_type: BookingTypeSummary | null;
@@ -2177,25 +2177,25 @@ export interface AppointmentWithHistory {
   contact: ContactSummary;
   /** The teammate who takes the appointment. */
   staff: StaffSummary;
-  /** Start; prep time lies before it. */
+  /** Start, after the prep time. */
   starts_at: Timestamp;
   /** End, exclusive. */
   ends_at: Timestamp;
   /** How they meet; `physical` is in person. */
   mode: AppointmentMode;
-  /** Place of an appointment in person; empty if there is none. */
+  /** Place of an in-person appointment; empty if there is none. */
   location: string;
   /** Link of an online appointment; empty if there is none. */
   meeting_link: string;
   /** The team's notes; empty if there are none. */
   notes: string;
-  /** Where it was booked; `link` is online booking. Bookings through the API have `api`. */
+  /** Where the appointment was booked. `link`: by online booking. `api`: through the API. */
   source: AppointmentSource;
-  /** Id of the deal that it belongs to; null if there is none, or no longer. */
+  /** Id of the deal of the appointment; null if there is none, or if it was deleted. */
   deal: string | null;
-  /** When it was booked. */
+  /** When the appointment was booked. */
   created_at: Timestamp;
-  /** When it last changed, notes included. */
+  /** When the appointment or its notes last changed. */
   updated_at: Timestamp;
   /** What happened to the appointment, oldest first. */
   history: AppointmentHistoryEntry[];
@@ -2204,32 +2204,32 @@ export interface AppointmentWithHistory {
 export type ApprovalMode = "plan" | "step" | "none";
 
 export interface ApprovePlanBody {
-  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
+  /** Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface ApprovePlanStepBody {
-  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
+  /** Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step. */
   note?: string | undefined;
 }
 
-/** A text that is split into passages by its headings. */
+/** A text. Its headings split it into passages. */
 export interface ArticleSource {
-  /** Names the source in paths, and in passages that a search finds. */
+  /** Id of the source in paths and in search results. */
   id: string;
-  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
+  /** Title of an article or file, question of an FAQ, or address of a website without the scheme. */
   title: string;
-  /** A group of knowledge sources, to which agents can be limited. */
+  /** A group of knowledge sources. Agents can be limited to it. */
   collection: KnowledgeCollection;
-  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
+  /** `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read. */
   status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  /** Why the source failed, or why a ready source could not be read again; otherwise empty. */
   error: string;
-  /** Whether agents use it, and searches find it. */
+  /** Whether agents use the source and searches find it. */
   active: boolean;
-  /** When it was last changed, refreshed on request, or read with a new result. */
+  /** When the source was last changed, refreshed by a request, or read with a new result. */
   updated_at: Timestamp;
-  /** The source is a text of yours. (enum property replaced by openapi-typescript) */
+  /** The source is a text. (enum property replaced by openapi-typescript) */
   kind: "article";
   /** Markdown; its headings split it into passages. */
   body: string;
@@ -2239,7 +2239,7 @@ export type AttemptReason = "not_set_up" | "no_address" | "no_consent" | "outsid
 
 export type AttemptStatus = "sending" | "sent" | "delivered" | "read" | "failed" | "skipped" | "unknown";
 
-/** A group of contacts that rules keep up to date. */
+/** A group of contacts, kept up to date by rules. */
 export interface Audience {
   /** Id of the audience. */
   id: string;
@@ -2247,19 +2247,19 @@ export interface Audience {
   name: string;
   /** What the audience is for; empty if not given. */
   description: string;
-  /** `building`: all members are being computed. `ready`: they are kept up to date. `failed`: `error` says why. */
+  /** `building`: the members are being computed. `ready`: they are kept up to date. `failed`: `error` says why. */
   status: AudienceStatus;
-  /** Why it failed; empty otherwise. */
+  /** Why the computation failed; otherwise empty. */
   error: string;
-  /** Number of members; while building, the previous number. */
+  /** Number of members; while `building`, the previous number. */
   members: number;
   /** When the members were last computed; null before the first time. */
   refreshed_at: Timestamp | null;
   /** When the audience was created. */
   created_at: Timestamp;
-  /** When name, description or rules last changed. */
+  /** When the name, description or rules last changed. */
   updated_at: Timestamp;
-  /** Rules that decide who is a member; at most 256 KiB as JSON. */
+  /** Rules that decide which contacts are members; at most 256 KiB as JSON. */
   rules: AudienceRules;
 }
 
@@ -2268,17 +2268,17 @@ export type AudienceCondition = EventCondition | ConsentCondition | FieldConditi
 export interface AudienceMember {
   /** Id of the contact. */
   id: string;
-  /** Full name; empty if it is not known. */
+  /** Full name; empty if unknown. */
   name: string;
   /** Phone number in E.164; empty if there is none. */
   phone: string;
-  /** When the contact became a member; a later time if it left and entered again. */
+  /** When the contact last became a member. */
   entered_at: Timestamp;
 }
 
-/** Rules that decide who is a member; at most 256 KiB as JSON. */
+/** Rules that decide which contacts are members; at most 256 KiB as JSON. */
 export interface AudienceRules {
-  /** Whether all of the conditions must hold, or any one of them. */
+  /** Whether all conditions must hold, or at least one of them. */
   match: RuleMatch;
   /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: (AudienceCondition | NestedRules)[];
@@ -2286,29 +2286,29 @@ export interface AudienceRules {
 
 export type AudienceStatus = "building" | "ready" | "failed";
 
-/** How confirmations, reminders and declined orders are sent. */
+/** How confirmations, reminders and order declines are sent. */
 export interface AutomaticMessages {
-  /** Channels that follow the one that the booking or the order names, in order; those that are not set up are passed over. */
+  /** Channels to try, in order, after the channel of the booking or order. Channels that are not set up are left out. */
   fallback: Channel[];
-  /** Seconds after which the next channel is tried if one accepted the message but did not reach anyone. */
+  /** Seconds to wait for a delivery receipt before the next channel is tried. Without receipts, as with smtp, only a failure leads to the next channel. */
   fallback_after_seconds: number;
 }
 
-/** What to change; the rest stays as it is. */
+/** Settings to change; those left out stay as they are. */
 export interface AutomaticMessagesChange {
-  /** Channels to try after the one of the booking or order, in order; null: `sms`, then `email`. */
+  /** Channels to try, in order, after the channel of the booking or order. Null: `sms`, then `email`. */
   fallback?: Channel[] | null | undefined;
-  /** Seconds after which the next channel is tried if one accepted the message but did not reach anyone. */
+  /** Seconds to wait for a delivery receipt before the next channel is tried. Without receipts, as with smtp, only a failure leads to the next channel. */
   fallback_after_seconds?: number | undefined;
 }
 
-/** A template at Meta or Twilio, and what fills its placeholders. */
+/** A template at Meta or Twilio, with the values of its placeholders. */
 export interface AutomaticTemplateInput {
-  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
+  /** Name of the template at Meta; for twilio, its ContentSid (HX…). */
   name: string;
-  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
+  /** Language of the template, such as `de` or `en_US`. The provider twilio ignores it. */
   language: string;
-  /** Values of the placeholders in its body, in their order. Default: empty. */
+  /** Values of the placeholders in the template's body, in order. Default: empty. */
   parameters?: string[] | undefined;
 }
 
@@ -2317,7 +2317,7 @@ export type BlockedReason = "outside_hours" | "time_off" | "taken" | "too_soon" 
 export interface BlockedStaff {
   /** Email address of the teammate. */
   staff: string;
-  /** Why not. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type. */
+  /** Why the start is not free. `too_soon`, `too_far` and `off_grid` refer to `min_notice_minutes`, `window_days` and `slot_interval_minutes` of the booking type. */
   code: BlockedReason;
 }
 
@@ -2326,21 +2326,21 @@ export interface BookAppointmentBody {
   contact: string;
   /** Id of a booking type that is switched on. */
   booking_type: number;
-  /** A free start of the booking type, as `GET /v1/calendar/free-times` lists them. */
+  /** A free start of the booking type, from `GET /v1/calendar/free-times`. */
   starts_at: string;
-  /** Email address of the teammate. Default: the first free teammate, trying the default teammate first. */
+  /** Email address of the teammate. Default: the first free one; the default teammate is tried first. */
   staff?: string | undefined;
-  /** Both hold the time; an appointment that is `requested` can be confirmed later. Default: `confirmed`. */
+  /** Both keep the time booked. A `requested` appointment can be confirmed later. Default: `confirmed`. */
   status?: "confirmed" | "requested" | undefined;
-  /** How they meet, for a booking type with the mode `either`; others keep their own. Default: the mode of the Calendar settings. */
+  /** How they meet, for a booking type of mode `either`; ignored for others. Default: the mode of the Calendar settings. */
   mode?: AppointmentMode | undefined;
-  /** Place of an appointment in person. Default: that of the booking type, else of the teammate, else of the Calendar settings. */
+  /** Place of an in-person appointment. Default: the place of the booking type, otherwise of the teammate, otherwise of the Calendar settings. */
   location?: string | undefined;
-  /** Link of an online appointment. Default: that of the booking type, else of the teammate. */
+  /** Link of an online appointment. Default: the link of the booking type, otherwise of the teammate. */
   meeting_link?: string | undefined;
   /** The team's notes. Default: empty. */
   notes?: string | undefined;
-  /** Id of the deal that it belongs to; needs Pipelines. */
+  /** Id of the deal of the appointment; needs Pipelines. */
   deal?: string | undefined;
 }
 
@@ -2348,59 +2348,59 @@ export interface BookAppointmentBody {
 export interface BookingType {
   /** Id of the booking type. */
   id: number;
-  /** Name of the booking type: the title of new appointments. */
+  /** Name of the booking type, and title of new appointments. */
   name: string;
-  /** True if it can be booked. Existing appointments stay when it is switched off. */
+  /** True if the booking type can be booked. If it is switched off, existing appointments stay. */
   active: boolean;
   /** Length of new appointments, in minutes. */
   duration_minutes: number;
-  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. */
+  /** Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours. */
   prep_minutes: number;
-  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. */
+  /** Minutes between possible starts, from local midnight; a divisor of 1,440. */
   slot_interval_minutes: number;
   /** Minimum number of minutes between the booking and the start. */
   min_notice_minutes: number;
-  /** How far ahead it can be booked, in days of 24 hours. */
+  /** How far ahead an appointment can be booked, in days of 24 hours. */
   window_days: number;
-  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. */
+  /** Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings. */
   mode: BookingTypeMode;
-  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. */
+  /** Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. */
   location: string;
-  /** Link of online appointments; empty: the teammate's. */
+  /** Link of online appointments; empty: the teammate's link. */
   meeting_link: string;
-  /** Email addresses of the teammates who take it, in the order in which they are tried. */
+  /** Email addresses of the teammates who take the booking type, in the order in which they are tried. */
   staff: string[];
-  /** Email address of the teammate who is tried first; one of `staff`. Null if there is none. */
+  /** Email address of the teammate to try first, who must be in `staff`. Null if there is none. */
   default_staff: string | null;
-  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. */
+  /** Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. */
   reminders: Reminder[];
 }
 
 export type BookingTypeMode = "online" | "physical" | "either";
 
-/** A booking type in short. */
+/** A booking type, with its id and name. */
 export interface BookingTypeSummary {
   /** Id of the booking type. */
   id: number;
-  /** Name of the booking type; in an appointment, its name at the booking. */
+  /** Name of the booking type; in an appointment, its name when it was booked. */
   name: string;
 }
 
 export interface CalendarSettings {
-  /** True if appointments can be booked. Existing ones stay when it is switched off. */
+  /** True if appointments can be booked. If it is switched off, existing appointments stay. */
   enabled: boolean;
-  /** Mode of appointments whose booking type has the mode `either`, unless the booking gives one. */
+  /** Mode of appointments with a booking type of mode `either`, unless the booking gives a mode. */
   mode: AppointmentMode;
-  /** Place of appointments in person where neither booking type nor teammate has one. */
+  /** Place of in-person appointments if neither the booking type nor the teammate has one. */
   location: string;
-  /** The message that tells the contact of a booked or rescheduled appointment. */
+  /** The message that confirms a booked or rescheduled appointment to the contact. */
   confirmation: {
     /** True if the message is sent. */
     enabled: boolean;
-    /** Channel that is tried first; the `fallback` channels of the message settings follow. */
+    /** Channel to try first. The `fallback` channels of the message settings follow. */
     channel: Channel;
   };
-  /** Reminders of appointments whose booking type has none of its own, at most 10. */
+  /** Reminders of appointments whose booking type has none, at most 10. */
   reminders: Reminder[];
 }
 
@@ -2412,7 +2412,7 @@ export interface CancelAppointmentBody {
 export type CancelOrderBody = Record<string, never>;
 
 export interface CancelPlanBody {
-  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
+  /** Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step. */
   note?: string | undefined;
 }
 
@@ -2436,11 +2436,11 @@ export interface Consent {
   purpose: string;
   /** Whether the contact granted the consent or withdrew it. */
   state: ConsentState;
-  /** Where the contact said it; empty if not given. `keyword` (such as STOP) and `unsubscribe` come from the platform. */
+  /** Where the contact made the statement; empty if not given. The platform sets `keyword` (such as STOP) and `unsubscribe`. */
   source: string;
-  /** When the contact said it. */
+  /** When the contact made the statement. */
   at: Timestamp;
-  /** When it was recorded. */
+  /** When the statement was recorded. */
   created_at: Timestamp;
 }
 
@@ -2454,7 +2454,7 @@ export interface ConsentCondition {
    * @example marketing
    */
   purpose: string;
-  /** `granted`: the latest statement grants it. `not_granted`: it is withdrawn, or was never granted. Always there in responses. Default: `granted`. */
+  /** `granted`: the latest statement grants consent. `not_granted`: consent was withdrawn or never granted. Always there in responses. Default: `granted`. */
   op?: "granted" | "not_granted" | undefined;
 }
 
@@ -2462,25 +2462,25 @@ export type ConsentState = "granted" | "withdrawn";
 
 /** A person that the account knows, with phone, email, tags and custom fields. */
 export interface Contact {
-  /** Id of the contact. After a merge it finds the surviving contact. */
+  /** Id of the contact. After a merge, it refers to the surviving contact. */
   id: string;
-  /** Number of the contact, counting up within the account; shown as its id in agent plans. */
+  /** Number of the contact, counting up within the account; its id in agent plans. */
   number: number;
-  /** The contact's id in your own system; null if there is none. It need not be unique. */
+  /** The contact's id in your own system, not necessarily unique; null if there is none. */
   external_id: string | null;
-  /** Full name; empty if it is not known. */
+  /** Full name; empty if unknown. */
   name: string;
   /** Phone number in E.164; null if there is none. */
   phone: string | null;
-  /** Email address in lower case; null if there is none. */
+  /** Email address in lowercase; null if there is none. */
   email: string | null;
-  /** Tags, each once. */
+  /** Tags, without duplicates. */
   tags: string[];
-  /** Custom fields by name: texts, numbers and booleans. */
+  /** Custom fields by name: strings, numbers and booleans. */
   fields: {
     [key: string]: string | number | boolean;
   };
-  /** Always null: the id of a merged contact returns the contact it was merged into. */
+  /** Always null, because the id of a merged contact returns the surviving contact. */
   merged_into: string | null;
   /** When the contact was created. */
   created_at: Timestamp;
@@ -2489,29 +2489,29 @@ export interface Contact {
 }
 
 export interface ContactEvent {
-  /** Unique in the account: an event whose id is known is ignored. Default: a new id. */
+  /** Id, unique in the account. An event with a known id is ignored. Default: a new id. */
   id?: string | undefined;
-  /** Id of the contact; either this or `external_id` is required. */
+  /** Id of the contact. Give either this or `external_id`. */
   contact?: string | undefined;
-  /** Instead of `contact`: names the oldest contact with this external id. */
+  /** Instead of `contact`: an external id. The oldest contact with it counts. */
   external_id?: string | undefined;
   /**
-   * Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+   * Name of the event. Events of the platform have their kind as the name, such as `order.created`.
    * @example cart.abandoned
    */
   name: string;
-  /** When it happened; default: now, at most 5 minutes ahead. */
+  /** When the event happened, at most 5 minutes ahead; default: now. */
   at?: string | undefined;
-  /** Details of the event, of any shape. Audience rules do not read them. Default: empty. */
+  /** Details of the event, in any form. Audience rules do not read them. Default: empty. */
   properties?: {
     [key: string]: unknown;
   } | undefined;
 }
 
 export interface ContactOutcome {
-  /** Place in the request, from 0. */
+  /** Position in the request, from 0. */
   index: number;
-  /** What the entry did. `unchanged`: the contact had all these values already. */
+  /** Outcome of the entry. `unchanged`: the contact already had all these values. */
   outcome: "created" | "updated" | "unchanged" | "failed";
   /** Id of the contact; null if the entry failed. */
   id: string | null;
@@ -2519,11 +2519,11 @@ export interface ContactOutcome {
   error: ErrorDetails | null;
 }
 
-/** A contact in short, as resources of other modules show it. */
+/** A contact in resources of other modules, with id, name and phone. */
 export interface ContactSummary {
   /** Id of the contact. */
   id: string;
-  /** Full name; empty if it is not known. */
+  /** Full name; empty if unknown. */
   name: string;
   /** Phone number in E.164; empty if there is none. */
   phone: string;
@@ -2534,9 +2534,9 @@ export interface ContactsWritten {
   created: number;
   /** Number of entries that changed a contact. */
   updated: number;
-  /** Number of entries whose contact had all these values already. */
+  /** Number of entries whose contact already had all these values. */
   unchanged: number;
-  /** Number of entries that were refused. */
+  /** Number of entries that failed. */
   failed: number;
   /** The outcome of each entry, in the order of the request. */
   data: ContactOutcome[];
@@ -2545,36 +2545,36 @@ export interface ContactsWritten {
 export type CrawlMode = "page" | "sitemap";
 
 export interface CreateAgentBody {
-  /** Shown in plans, and part of every prompt. */
+  /** Name of the agent, shown in plans and part of every prompt. */
   name: string;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
+  /** Who the agent is to customers and what it does; part of every prompt. */
   role: string;
-  /** Model of its own; empty: the one in the settings. Default: empty. */
+  /** The agent's own model; empty: the model in the settings. Default: empty. */
   model?: string | undefined;
-  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. Default: `null`. */
+  /** Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. Default: `null`. */
   daily_limit?: number | null | undefined;
-  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. Default: `plan`. */
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval. Default: `plan`. */
   approval_mode?: ApprovalMode | undefined;
-  /** Seconds, counted from when the plan was made, after which it expires if undecided. Default: `259200`. */
+  /** Seconds from the making of a plan until it expires if nobody has decided. Default: `259200`. */
   approval_timeout_seconds?: number | undefined;
-  /** Ids of pipelines: when a contact with an open deal in one of them writes, the agent plans. Without any it plans only on request. Default: empty. */
+  /** Ids of pipelines. The agent plans when a contact with an open deal in one of them writes. Without pipelines, it plans only on request. Default: empty. */
   pipelines?: number[] | undefined;
-  /** Actions that its plans may have. Default: `["send_message","add_note","follow_up","move_stage"]`. */
+  /** Actions that plans of the agent can contain. Default: `["send_message","add_note","follow_up","move_stage"]`. */
   actions?: AgentAction[] | undefined;
-  /** Ids of the knowledge collections that it uses; empty: all. Default: empty. */
+  /** Ids of the knowledge collections that the agent uses; empty: all. Default: empty. */
   collections?: number[] | undefined;
 }
 
 export interface CreateApiKeyBody {
-  /** Your own name for the key, such as that of the program that uses it. */
+  /** Your name for the key, such as the program that uses it. */
   name: string;
   /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
   mode: AccountMode;
-  /** What the key may do: the scopes of operations; `*` is every scope. */
+  /** Scopes of the operations that the key may call. `*` is every scope, including later ones. */
   scopes: ("*" | "account:read" | "account:write" | "calendar:read" | "calendar:write" | "agents:read" | "agents:write" | "agents.plans:write" | "agents.knowledge:read" | "agents.knowledge:write" | "cdp.contacts:read" | "cdp.contacts:write" | "cdp.events:write" | "cdp.audiences:read" | "cdp.audiences:write" | "catalogue.products:read" | "catalogue.products:write" | "catalogue.orders:read" | "catalogue.orders:write" | "crm.deals:read" | "crm.deals:write" | "messages:read" | "messages:write" | "webhooks:read" | "webhooks:write")[];
-  /** Addresses and CIDR ranges that may use the key; empty: any address. Default: empty. */
+  /** IP addresses and CIDR ranges that may use the key; empty: any address. Default: empty. */
   allowed_addresses?: (string)[] | undefined;
-  /** When the key expires; default: never. */
+  /** When the key expires. Default: never. */
   expires_at?: string | undefined;
 }
 
@@ -2583,54 +2583,54 @@ export interface CreateAudienceBody {
   name: string;
   /** What the audience is for. Default: empty. */
   description?: string | undefined;
-  /** Rules that decide who is a member; at most 256 KiB as JSON. */
+  /** Rules that decide which contacts are members; at most 256 KiB as JSON. */
   rules: AudienceRules;
 }
 
 export interface CreateBookingTypeBody {
-  /** Name of the booking type: the title of new appointments. */
+  /** Name of the booking type, and title of new appointments. */
   name: string;
-  /** True if it can be booked. Existing appointments stay when it is switched off. Default: `true`. */
+  /** True if the booking type can be booked. If it is switched off, existing appointments stay. Default: `true`. */
   active?: boolean | undefined;
   /** Length of new appointments, in minutes. */
   duration_minutes: number;
-  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. Default: `0`. */
+  /** Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours. Default: `0`. */
   prep_minutes?: number | undefined;
-  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. Default: the duration, at most 30, or the next smaller divisor. */
+  /** Minutes between possible starts, from local midnight; a divisor of 1,440. Default: the duration or 30, whichever is smaller, rounded down to a divisor. */
   slot_interval_minutes?: number | undefined;
   /** Minimum number of minutes between the booking and the start. Default: `0`. */
   min_notice_minutes?: number | undefined;
-  /** How far ahead it can be booked, in days of 24 hours. Default: `60`. */
+  /** How far ahead an appointment can be booked, in days of 24 hours. Default: `60`. */
   window_days?: number | undefined;
-  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. Default: `online`. */
+  /** Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings. Default: `online`. */
   mode?: BookingTypeMode | undefined;
-  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Default: empty. */
+  /** Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Default: empty. */
   location?: string | undefined;
-  /** Link of online appointments; empty: the teammate's. Default: empty. */
+  /** Link of online appointments; empty: the teammate's link. Default: empty. */
   meeting_link?: string | undefined;
-  /** Email addresses of the teammates who take it, in the order in which they are tried. Default: empty. */
+  /** Email addresses of the teammates who take the booking type, in the order in which they are tried. Default: empty. */
   staff?: string[] | undefined;
-  /** Email address of the teammate who is tried first; one of `staff`. */
+  /** Email address of the teammate to try first, who must be in `staff`. */
   default_staff?: string | undefined;
-  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. Default: empty. */
+  /** Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Default: empty. */
   reminders?: Reminder[] | undefined;
 }
 
 export interface CreateCollectionBody {
-  /** Unique in the account, ignoring case; spaces around it are removed. */
+  /** Unique in the account, ignoring case. Spaces around it are removed. */
   name: string;
 }
 
 export interface CreateContactBody {
-  /** The contact's id in your own system; it need not be unique. */
+  /** The contact's id in your own system, not necessarily unique. */
   external_id?: string | undefined;
   /** Full name. A contact needs at least one of name, phone, email and external id. Default: empty. */
   name?: string | undefined;
-  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. */
+  /** Phone number. Without a country code, it is a number of the account's country. Responses show E.164. */
   phone?: string | undefined;
-  /** Email address, stored in lower case; it need not be unique. */
+  /** Email address, stored in lowercase, not necessarily unique. */
   email?: string | "" | undefined;
-  /** Tags; repeated tags are stored once. Default: empty. */
+  /** Tags; duplicates are stored once. Default: empty. */
   tags?: string[] | undefined;
   /** Custom fields by name. At most 100 keys and 64 KiB as JSON. Default: empty. */
   fields?: {
@@ -2641,7 +2641,7 @@ export interface CreateContactBody {
 export interface CreateDealBody {
   /** Title of the deal. */
   title: string;
-  /** Id of a pipeline; default: the stage's pipeline, otherwise the account's first pipeline. */
+  /** Id of a pipeline; default: that of `stage`, otherwise the account's first pipeline. */
   pipeline?: number | undefined;
   /** Id of a stage of the pipeline; default: its first stage. */
   stage?: number | undefined;
@@ -2652,27 +2652,27 @@ export interface CreateDealBody {
    * @example EUR
    */
   currency?: string | undefined;
-  /** Id of the contact; a deal need not have one. */
+  /** Id of the contact, if the deal has one. */
   contact?: string | undefined;
   /** Free text about the deal. Default: empty. */
   notes?: string | undefined;
 }
 
 export interface CreateEndpointBody {
-  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
+  /** A public https URL; http and private addresses only in ranges that the operator allows. */
   url: string;
-  /** Your own note of what the endpoint is for. Default: empty. */
+  /** Your note about the endpoint. Default: empty. */
   description?: string | undefined;
-  /** Event kinds, families such as `order.*`, or `*` for all. Default: `["*"]`. */
+  /** Event kinds, families such as `order.*`, or `*` for all kinds, including later ones. Default: `["*"]`. */
   events?: EventFilter[] | undefined;
-  /** Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. Default: `true`. */
+  /** Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped. Default: `true`. */
   active?: boolean | undefined;
 }
 
 export interface CreateOrderBody {
-  /** Id of the contact who orders. */
+  /** Id of the customer. */
   contact: string;
-  /** Name and price default to those of the product with this SKU; without such a product, both are required. */
+  /** Name and price default to those of the product with the SKU. Without a product, both are required. */
   items: OrderItem[];
   /** Default: whatsapp if the contact has a phone, otherwise email. */
   channel?: Channel | undefined;
@@ -2686,16 +2686,16 @@ export interface CreateOrderBody {
 }
 
 export interface CreatePipelineBody {
-  /** Name of the pipeline; it need not be unique. */
+  /** Name of the pipeline, not necessarily unique. */
   name: string;
   /** Stages in order. */
   stages: NewStage[];
 }
 
 export interface CreateProductBody {
-  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
+  /** Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive. */
   sku: string;
-  /** Name of the product, as new orders show it. */
+  /** Name of the product in new orders. */
   name: string;
   /** Price in the currency's minor unit, such as cents. */
   price_minor: number;
@@ -2709,25 +2709,25 @@ export interface CreateProductBody {
 }
 
 export interface CreateSourceBody {
-  /** Decides which other fields count: those of other kinds are ignored. */
+  /** Kind of the source. Fields of other kinds are ignored. */
   kind: "article" | "faq" | "website";
-  /** Id of a collection; default: the collection General. */
+  /** Id of the collection; default: General. */
   collection?: number | undefined;
-  /** Whether agents use it, and searches find it. Default: `true`. */
+  /** Whether agents use the source and searches find it. Default: `true`. */
   active?: boolean | undefined;
   /** Article, FAQ: required; unique within its kind, ignoring case. */
   title?: string | undefined;
-  /** Article: Markdown, required; headings split it into passages. FAQ: the answer, required, up to 2,000 characters. */
+  /** Article: Markdown, required; its headings split it into passages. FAQ: the answer, required, at most 2,000 characters. */
   body?: string | undefined;
   /** FAQ: other ways to ask the question. */
   alternates?: string[] | undefined;
   /** FAQ: whether agents send the answer word for word when the question matches; default: false. */
   answer_exactly?: boolean | undefined;
-  /** Website: required. A public URL; each website can be added once. */
+  /** Website: a public URL, required. Each website can be added once. */
   url?: string | undefined;
   /** Website: pages of the same site to read; default: only `url`. */
   pages?: string[] | undefined;
-  /** Website: a note of where the list of pages came from, one page (the default) or the site's sitemap. It changes nothing. */
+  /** Website: a note on the origin of the list of pages, one page (the default) or the site's sitemap. It has no effect. */
   crawl?: CrawlMode | undefined;
   /** Website: how often it is read again; default: never. */
   refresh?: KnowledgeRefresh | undefined;
@@ -2743,28 +2743,28 @@ export interface CreateStaffBody {
    * @example {
    */
   hours?: {
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     mon?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     tue?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     wed?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     thu?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     fri?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     sat?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     sun?: [string, string][] | undefined;
   } | undefined;
-  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. Default: empty. */
+  /** Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. Default: empty. */
   overrides?: {
     [key: string]: [string, string][];
   } | undefined;
-  /** The teammate's place, for appointments in person whose booking type has none. Default: empty. */
+  /** The teammate's place for in-person appointments whose booking type has none. Default: empty. */
   location?: string | undefined;
-  /** The teammate's link, for online appointments whose booking type has none. Default: empty. */
+  /** The teammate's link for online appointments whose booking type has none. Default: empty. */
   meeting_link?: string | undefined;
 }
 
@@ -2789,7 +2789,7 @@ export interface CreateTimeOffBody {
 export interface DailyUsage {
   /** Day in the account's timezone, as YYYY-MM-DD. */
   date: string;
-  /** Tokens by the id of the agent; agents that used none are left out. */
+  /** Tokens by agent id. Agents that used none are left out. */
   by_agent: {
     [key: string]: number;
   };
@@ -2805,29 +2805,29 @@ export interface Deal {
   pipeline: {
     /** Id of the pipeline. */
     id: number;
-    /** Name of the pipeline; it need not be unique. */
+    /** Name of the pipeline, not necessarily unique. */
     name: string;
   };
-  /** The stage of the pipeline that the deal is in. A closed deal keeps it. */
+  /** Stage of the deal in its pipeline. A closed deal keeps its stage. */
   stage: {
-    /** Id of the stage, which stays when it is renamed or moved. */
+    /** Id of the stage. It stays the same when the stage is renamed or moved. */
     id: number;
     /** Name of the stage. */
     name: string;
   };
-  /** `open`, or how the deal was closed. The operations win, lose and reopen change it. */
+  /** `open`, or how the deal was closed. Only the operations win, lose and reopen change it. */
   status: DealStatus;
   /** Value of the deal in the currency's minor unit, such as cents. */
   value_minor: number;
   /** Currency of the value: an ISO 4217 code. */
   currency: string;
-  /** The contact, or the surviving contact after a merge; null if the deal has none. */
+  /** The contact; after a merge, the surviving contact. Null if the deal has none. */
   contact: ContactSummary | null;
   /** Free text about the deal. Notes that agents add are appended to it. */
   notes: string;
-  /** When the deal reached its stage. */
+  /** When the deal entered its stage. */
   stage_entered_at: Timestamp;
-  /** When the deal was won or lost; null while open. */
+  /** When the deal was won or lost; null while it is open. */
   closed_at: Timestamp | null;
   /** When the deal was created. */
   created_at: Timestamp;
@@ -2838,36 +2838,36 @@ export interface Deal {
 export type DealStatus = "open" | "won" | "lost";
 
 export interface DeclineOrderBody {
-  /** Sent to the customer as it is, on the order's channel. Nothing is sent without one. Default: empty. */
+  /** Sent to the customer word for word, on the order's channel. Without it, nothing is sent. Default: empty. */
   reason?: string | undefined;
 }
 
 export interface DeleteAgentResponse {
-  /** `deleted`: it had never been live, and is gone. `archived`: its history can still be read. */
+  /** `deleted`: the agent had never been live. `archived`: its history can still be read. */
   outcome: "deleted" | "archived";
 }
 
-/** The sending of an event to an endpoint, with its tries. */
+/** The delivery of an event to an endpoint, with its attempts. */
 export interface Delivery {
-  /** Names the delivery in paths. */
+  /** Id of the delivery. */
   id: string;
   /** Kind of the event. */
   event: string;
-  /** Id of the event, which the header `webhook-id` has. */
+  /** Id of the event, the same as in the header `webhook-id`. */
   event_id: string;
-  /** `pending`: it waits for its next try. `delivered`: a try got 2xx. `failed`: given up. `skipped`: the endpoint was switched off. */
+  /** `pending`: waits for its next attempt. `delivered`: an attempt got 2xx. `failed`: no more attempts follow. `skipped`: the endpoint was disabled. */
   status: DeliveryStatus;
   /** Why the delivery failed or was skipped; otherwise null. */
   reason: DeliveryReason | null;
-  /** URL of the latest try; before the first, the endpoint's. */
+  /** URL of the last attempt; before the first attempt, the endpoint's URL. */
   url: string;
-  /** An event, as webhooks send it. */
+  /** An event as in a webhook. */
   payload: Event;
-  /** The latest response; null if there was none. */
+  /** The last response; null if there was none. */
   response: DeliveryResponse | null;
-  /** The last 100 tries, oldest first. */
+  /** The last 100 attempts, oldest first. */
   tries: DeliveryTry[];
-  /** When it is due to be tried; null unless pending. */
+  /** When the next attempt is due; null unless `pending`. */
   next_try_at: Timestamp | null;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
@@ -2877,39 +2877,39 @@ export type DeliveryError = "timeout" | "dns" | "tls" | "refused" | "blocked" | 
 
 export type DeliveryReason = "exhausted" | "endpoint_disabled" | "endpoint_deleted";
 
-/** A response of the endpoint. */
+/** A response from the endpoint. */
 export interface DeliveryResponse {
   /** HTTP status of the response. */
   status: number;
   /** First 2 KiB of the body. */
   body: string;
-  /** Milliseconds from the call to the last byte of the response. */
+  /** Milliseconds from the start to the last byte of the response. */
   duration_ms: number;
 }
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "skipped";
 
-/** A POST to the endpoint. */
+/** One attempt: a POST to the endpoint. */
 export interface DeliveryTry {
-  /** Counts up from 1, on after a redelivery or a replay. */
+  /** Counts from 1; redeliveries and replays continue the count. */
   number: number;
-  /** When the try began. */
+  /** When the attempt began. */
   at: Timestamp;
-  /** HTTP status of the response; null if none came. */
+  /** HTTP status of the response; null if there was none. */
   status: number | null;
-  /** Why there was no whole response; null if there was one, whatever its status. */
+  /** Why there was no complete response; null if there was one, whatever its status. */
   error: DeliveryError | null;
-  /** Milliseconds from the call to the last byte of the response. */
+  /** Milliseconds from the start to the last byte of the response. */
   duration_ms: number;
-  /** `manual`: the first try after a redelivery or a replay. `scheduled`: any other. */
+  /** `manual`: the first attempt after a redelivery or a replay. `scheduled`: any other attempt. */
   trigger: "scheduled" | "manual";
 }
 
 /** A kind of event. */
 export interface DescribedEventKind {
-  /** `type` of its events, such as `order.created`. */
+  /** The `type` of its events, such as `order.created`. */
   kind: string;
-  /** JSON Schema of the whole event, as it is sent. */
+  /** JSON Schema of the whole event in a webhook. */
   schema: {
     [key: string]: unknown;
   };
@@ -2925,9 +2925,9 @@ export interface DuplicatePair {
     ContactSummary,
     ContactSummary
   ];
-  /** What the two contacts share; the strongest reason if there are several. `name` is name and email domain. */
+  /** What the two contacts share; if there are several reasons, the strongest. `name`: the name and the email domain. */
   reason: DuplicateReason;
-  /** The value they share. */
+  /** The shared value. */
   detail: string;
   /** Confidence in percent, by reason: external_id 95, email 90, phone 70, name 60. */
   score: number;
@@ -2939,11 +2939,11 @@ export type ErrorCode = "invalid_request" | "key_required" | "invalid_key" | "ac
 
 /** What went wrong. */
 export interface ErrorDetails {
-  /** What kind of error it is: programs decide by it. */
+  /** Kind of error. Programs decide by it. */
   code: ErrorCode;
-  /** What was wrong, and what would be right. */
+  /** What is wrong and what would be right, for people. */
   message: string;
-  /** The input at fault, if there is one. */
+  /** The wrong field, parameter or header, if any. */
   field?: string | undefined;
 }
 
@@ -3001,28 +3001,28 @@ export type KnownEvent =
 export interface EventCondition {
   /** A condition on events of the contact. (enum property replaced by openapi-typescript) */
   type: "event";
-  /** `did`: the event happened at least `at_least` times in the window. `did_not`: fewer times, or never. */
+  /** `did`: the event happened at least `at_least` times in the window. `did_not`: it happened fewer times, or never. */
   op: "did" | "did_not";
   /**
-   * Name of the event. The platform's own events of a contact have their kind, such as `order.created`.
+   * Name of the event. Events of the platform have their kind as the name, such as `order.created`.
    * @example cart.abandoned
    */
   name: string;
   /** Window in days of 24 hours, counted back from now: 1 to 365, or null for all time. */
   days: number | null;
-  /** Number of times that `did` requires. Always there in responses. Default: `1`. */
+  /** Number of events that `did` requires. Always there in responses. Default: `1`. */
   at_least?: number | undefined;
 }
 
-/** The fields of events of all kinds, beside their type and data. */
+/** The fields of every event except `type` and `data`. */
 export interface EventEnvelope {
-  /** Id of the event: the same in each try of each delivery. */
+  /** Id of the event, the same in every attempt of every delivery. */
   id: string;
-  /** When it happened. */
+  /** Time of the event. */
   timestamp: Timestamp;
-  /** The account's id. */
+  /** Id of the account or the sandbox. */
   account: string;
-  /** Whether it happened in the live account or in its sandbox. */
+  /** Whether the event is from the live account or from its sandbox. */
   mode: AccountMode;
 }
 
@@ -3033,14 +3033,14 @@ export type EventKind = "appointment.booked" | "appointment.cancelled" | "appoin
 export interface ExplainAudienceResponse {
   /** True if the contact meets the rules now. */
   member: boolean;
-  /** Each condition of the rules, in their order. */
+  /** The conditions of the rules, in the same order. */
   conditions: ExplainedCondition[];
 }
 
 export interface ExplainedCondition {
-  /** A condition of the rules, or a nested list of them. */
+  /** A condition of the rules, or a nested list of conditions. */
   condition: AudienceCondition | NestedRules;
-  /** True if the contact meets it now. */
+  /** True if the contact meets the condition now. */
   holds: boolean;
   /** The reason, as a sentence. */
   because: string;
@@ -3048,21 +3048,21 @@ export interface ExplainedCondition {
 
 /** A question that customers ask, with its answer. */
 export interface FaqSource {
-  /** Names the source in paths, and in passages that a search finds. */
+  /** Id of the source in paths and in search results. */
   id: string;
-  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
+  /** Title of an article or file, question of an FAQ, or address of a website without the scheme. */
   title: string;
-  /** A group of knowledge sources, to which agents can be limited. */
+  /** A group of knowledge sources. Agents can be limited to it. */
   collection: KnowledgeCollection;
-  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
+  /** `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read. */
   status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  /** Why the source failed, or why a ready source could not be read again; otherwise empty. */
   error: string;
-  /** Whether agents use it, and searches find it. */
+  /** Whether agents use the source and searches find it. */
   active: boolean;
-  /** When it was last changed, refreshed on request, or read with a new result. */
+  /** When the source was last changed, refreshed by a request, or read with a new result. */
   updated_at: Timestamp;
-  /** The source is a question, in `title`, with its answer. (enum property replaced by openapi-typescript) */
+  /** The source is a question (`title`) with its answer (`body`). (enum property replaced by openapi-typescript) */
   kind: "faq";
   /** The answer. */
   body: string;
@@ -3075,33 +3075,33 @@ export interface FaqSource {
 export interface FieldCondition {
   /** A condition on a field of the contact. (enum property replaced by openapi-typescript) */
   type: "field";
-  /** `name`, `phone`, `email` or `external_id`; any other name is that of a custom field. */
+  /** `name`, `phone`, `email` or `external_id`. Any other name means a custom field. */
   name: string;
-  /** How the field is compared; `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
+  /** How to compare the field. `contains` and `starts_with` are case-sensitive. A field that is empty or not set meets only `is_not` and `is_not_set`. */
   op: "is" | "is_not" | "contains" | "starts_with" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte";
-  /** Value to compare with; left out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
+  /** Value to compare with. Leave it out with `is_set` and `is_not_set`. Numbers and booleans match only fields of their type. `is` and `is_not` normalize phone and email first. */
   value?: string | number | boolean | undefined;
 }
 
 /** An uploaded file. */
 export interface FileSource {
-  /** Names the source in paths, and in passages that a search finds. */
+  /** Id of the source in paths and in search results. */
   id: string;
-  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
+  /** Title of an article or file, question of an FAQ, or address of a website without the scheme. */
   title: string;
-  /** A group of knowledge sources, to which agents can be limited. */
+  /** A group of knowledge sources. Agents can be limited to it. */
   collection: KnowledgeCollection;
-  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
+  /** `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read. */
   status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  /** Why the source failed, or why a ready source could not be read again; otherwise empty. */
   error: string;
-  /** Whether agents use it, and searches find it. */
+  /** Whether agents use the source and searches find it. */
   active: boolean;
-  /** When it was last changed, refreshed on request, or read with a new result. */
+  /** When the source was last changed, refreshed by a request, or read with a new result. */
   updated_at: Timestamp;
-  /** The source is a file, from `POST /v1/agents/knowledge/files`. (enum property replaced by openapi-typescript) */
+  /** The source is a file from `POST /v1/agents/knowledge/files`. (enum property replaced by openapi-typescript) */
   kind: "file";
-  /** Detected from the file's content; among plain texts, from its name. */
+  /** Type of the file, detected from its content; for plain text, from its name. */
   file_type: KnowledgeFileType;
   /** Size of the file, in bytes. */
   size_bytes: number;
@@ -3113,7 +3113,7 @@ export type FindDuplicatesResponse = Record<string, never>;
 
 /** Params of `follow_up`. */
 export interface FollowUpParams {
-  /** Goal of the plan that the agent then makes. */
+  /** Goal of the next plan. */
   goal: string;
 }
 
@@ -3129,14 +3129,14 @@ export interface FreeTime {
 export interface FreeTimeExplanation {
   /** True if at least one teammate can take this start. */
   free: boolean;
-  /** All reasons why teammates cannot take it; a teammate who can has none. */
+  /** All reasons why teammates cannot take this start. A teammate who can take it has none. */
   reasons: BlockedStaff[];
 }
 
 export interface FreeTimes {
-  /** The booking type that was asked for. */
+  /** The requested booking type. */
   booking_type: BookingTypeSummary;
-  /** IANA timezone whose offset the times show. */
+  /** IANA timezone whose offset the times have. */
   timezone: string;
   /** Free starts, earliest first. */
   data: FreeTime[];
@@ -3150,93 +3150,93 @@ export type FulfilOrderBody = Record<string, never>;
 
 export type GoLiveAgentBody = Record<string, never>;
 
-/** A file that stays with the provider: fetch it there. */
+/** A file that only the provider stores; fetch it there. */
 export interface InboundMedia {
   /** Media type of the file, such as `image/jpeg`. */
   mime_type: string;
   /** Name that the sender gave the file; null if it has none. */
   file_name: string | null;
-  /** The provider's id of the file; twilio's is its URL. */
+  /** The provider's id of the file; for twilio, its URL. */
   provider_id: string;
 }
 
-/** What somebody wrote to the account. */
+/** A message that a person sent to the account. */
 export interface InboundMessage {
-  /** The same however often the provider reports the message. */
+  /** Id of the message, the same each time the provider reports it. */
   id: string;
-  /** Channel on which it came. */
+  /** Channel on which the message arrived. */
   channel: Channel;
-  /** The sender's address, or the provider's id of somebody who shows none. */
+  /** The sender's address, or the provider's id of a sender who shows none. */
   from: string;
-  /** What was written. `unsupported` is something that WhatsApp does not pass on. */
+  /** Type of the message. `unsupported`: WhatsApp does not pass on the content. */
   type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported";
-  /** All text that the sender wrote: a caption, an order's text, a place's name and address, a button's title, a reaction's emoji. */
+  /** All text of the message. For other types: a caption, an order's text, a place's name and address, a button's title or a reaction's emoji. */
   body: string;
   /** File of an image, video, audio, document or sticker; null for any other type. */
   media: InboundMedia | null;
-  /** Id of the message of this account that a reaction is to; null if it is unknown, or for any other type. */
+  /** Id of this account's message that a reaction refers to. Null if it is unknown, or for any other type. */
   reaction_to: string | null;
-  /** When it was written, by the clock of the provider. */
+  /** When it was written, by the provider's clock. */
   at: Timestamp;
 }
 
-/** An API key, without the key itself. */
+/** An API key, without the secret. */
 export interface Key {
-  /** Names the key in paths; it is not the key itself. */
+  /** Id of the key, for paths; not the secret key. */
   id: string;
-  /** Your own name for the key, such as that of the program that uses it. */
+  /** Your name for the key, such as the program that uses it. */
   name: string;
   /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
   mode: AccountMode;
-  /** What the key may do: the scopes of operations; `*` is every scope. */
+  /** Scopes of the operations that the key may call. `*` is every scope, including later ones. */
   scopes: string[];
-  /** Addresses and CIDR ranges that may use the key; empty: any address. */
+  /** IP addresses and CIDR ranges that may use the key; empty: any address. */
   allowed_addresses: string[];
-  /** A limit of its own, which an operator sets; null: the account's. */
+  /** The key's own rate limit, set by an operator; null: the account's applies. */
   rate_limit: RateLimit | null;
-  /** Last four characters of the key, to recognize it by. */
+  /** Last four characters of the key, to recognize it. */
   last4: string;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
-  /** When it was last used, accurate to 60 seconds; null if never. */
+  /** When the key was last used, accurate to 60 seconds; null if never. */
   last_used_at: Timestamp | null;
-  /** When it ends: its expiry, or the end of the overlap after its rotation. Null: never. */
+  /** When the key ends: its expiry, or the end of the overlap after a rotation; null: never. */
   expires_at: Timestamp | null;
-  /** When it was revoked; null if it was not. */
+  /** When the key was revoked; null if it was not. */
   revoked_at: Timestamp | null;
 }
 
 /** A new API key. */
 export interface KeyWithSecret {
-  /** Names the key in paths; it is not the key itself. */
+  /** Id of the key, for paths; not the secret key. */
   id: string;
-  /** Your own name for the key, such as that of the program that uses it. */
+  /** Your name for the key, such as the program that uses it. */
   name: string;
   /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
   mode: AccountMode;
-  /** What the key may do: the scopes of operations; `*` is every scope. */
+  /** Scopes of the operations that the key may call. `*` is every scope, including later ones. */
   scopes: string[];
-  /** Addresses and CIDR ranges that may use the key; empty: any address. */
+  /** IP addresses and CIDR ranges that may use the key; empty: any address. */
   allowed_addresses: string[];
-  /** A limit of its own, which an operator sets; null: the account's. */
+  /** The key's own rate limit, set by an operator; null: the account's applies. */
   rate_limit: RateLimit | null;
-  /** Last four characters of the key, to recognize it by. */
+  /** Last four characters of the key, to recognize it. */
   last4: string;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
-  /** When it was last used, accurate to 60 seconds; null if never. */
+  /** When the key was last used, accurate to 60 seconds; null if never. */
   last_used_at: Timestamp | null;
-  /** When it ends: its expiry, or the end of the overlap after its rotation. Null: never. */
+  /** When the key ends: its expiry, or the end of the overlap after a rotation; null: never. */
   expires_at: Timestamp | null;
-  /** When it was revoked; null if it was not. */
+  /** When the key was revoked; null if it was not. */
   revoked_at: Timestamp | null;
-  /** The secret key, shown only in this response. */
+  /** The secret key; only this response contains it. */
   key: string;
 }
 
-/** A group of knowledge sources, to which agents can be limited. */
+/** A group of knowledge sources. Agents can be limited to it. */
 export interface KnowledgeCollection {
-  /** Names the collection in paths, in filters and in `collections` of agents. */
+  /** Id of the collection in paths, in filters and in `collections` of agents. */
   id: number;
   /** Unique in the account, ignoring case. The first collection is General. */
   name: string;
@@ -3246,28 +3246,28 @@ export type KnowledgeFileType = "pdf" | "docx" | "txt" | "md" | "csv" | "html";
 
 export type KnowledgeKind = "article" | "faq" | "file" | "website";
 
-/** A piece of a source, as agents get it. */
+/** A part of a source, as agents receive it. */
 export interface KnowledgePassage {
-  /** The passage; of an FAQ, its answer. */
+  /** Text of the passage; for an FAQ, its answer. */
   text: string;
-  /** Higher is better; comparable only within one response. */
+  /** Relevance; higher is better. Compare it only within one response. */
   score: number;
-  /** The headings above the passage, outermost first. */
+  /** Headings above the passage, outermost first. */
   heading_path: string[];
-  /** The source that has the passage. */
+  /** The source of the passage. */
   source: {
-    /** Names the source in paths, and in passages that a search finds. */
+    /** Id of the source in paths and in search results. */
     id: string;
-    /** What the source is: an `article`, an `faq` (one question and its answer), a `file` or a `website`. */
+    /** Kind of source: an `article`, an `faq` (one question and its answer), a `file` or a `website`. */
     kind: KnowledgeKind;
-    /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
+    /** Title of an article or file, question of an FAQ, or address of a website without the scheme. */
     title: string;
   };
 }
 
 export type KnowledgeRefresh = "never" | "daily" | "weekly";
 
-/** Something that agents know: its fields depend on its `kind`. */
+/** Something that agents know. Its fields depend on its `kind`. */
 export type KnowledgeSource = ArticleSource | FaqSource | FileSource | WebsiteSource;
 
 export type KnowledgeStatus = "processing" | "ready" | "failed";
@@ -3278,7 +3278,7 @@ export interface ListEventKindsResponse {
 }
 
 export interface LoseDealBody {
-  /** Why it was lost. It is sent with `deal.lost`; the deal does not keep it. Default: empty. */
+  /** Why the deal was lost. It is sent with `deal.lost`, but not stored in the deal. Default: empty. */
   reason?: string | undefined;
 }
 
@@ -3287,26 +3287,26 @@ export interface MarkNoShowBody {
   note?: string | undefined;
 }
 
-/** What a key is and may do. */
+/** A key, its account and its rights. */
 export interface Me {
   /** The account that the key acts on; for a test key, its sandbox. */
   account: {
-    /** Id of the account, which events have as `account`. */
+    /** Id of the account; the field `account` of events. */
     id: string;
-    /** Name of the account, which templates have as `{{account_name}}`. */
+    /** Name of the account; `{{account_name}}` in templates. */
     name: string;
-    /** IANA timezone, by which days begin and timestamps are shown. */
+    /** IANA timezone of timestamps and of day boundaries. */
     timezone: string;
     /** ISO 4217 code: the default currency of orders and deals. */
     currency: string;
   };
   /** `live`: the key acts on the account. `test`: it acts on its sandbox. */
   mode: AccountMode;
-  /** What the key may do: the scopes of operations; `*` is every scope. */
+  /** Scopes of the operations that the key may call. `*` is every scope, including later ones. */
   scopes: string[];
-  /** Modules in the plan and switched on. */
+  /** Modules that are in the plan and switched on. */
   modules: ModuleName[];
-  /** How many requests a key may make; each key counts on its own. */
+  /** How many requests a key may send. Each key has its own bucket. */
   rate_limit: RateLimit;
   /** Version of the timezone database in use. */
   tzdata: string;
@@ -3314,13 +3314,13 @@ export interface Me {
 
 /** A member of the account's team. */
 export interface Member {
-  /** Names the member in paths of this resource. */
+  /** Id of the member, for paths of this resource. */
   id: string;
-  /** Name that bookings show. */
+  /** Name shown in bookings. */
   name: string;
-  /** Identifies the member throughout the API, such as in `staff`. */
+  /** Identifies the member in the whole API, such as in `staff`. */
   email: string;
-  /** Whether the member is on the team: false after a removal. */
+  /** Whether the member is on the team; false after removal. */
   active: boolean;
 }
 
@@ -3329,85 +3329,85 @@ export interface MergeDuplicateBody {
   keep: string;
 }
 
-/** A message to one person, on the first of its channels that works. */
+/** A message to one person, sent on the first of its channels that works. */
 export interface Message {
-  /** Names the message in paths and events. */
+  /** Id of the message in paths and events. */
   id: string;
-  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
+  /** Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none. */
   reference: string | null;
-  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
+  /** `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing. */
   status: MessageStatus;
-  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
+  /** The recipient; after a merge, the surviving contact. Null if the message went to an address. */
   contact: ContactSummary | null;
-  /** Address on `channel`; empty until known. */
+  /** The recipient's address on `channel`; empty until it is known. */
   to: string;
-  /** Channel of the attempt that got furthest; of equals, the later one. */
+  /** Channel of the attempt that got furthest; on a tie, of the later one. */
   channel: Channel;
-  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
+  /** `service` needs no consent. `marketing` is sent only on channels that the contact has consented to. */
   purpose: MessagePurpose;
-  /** Text of the message on `channel`; empty where it has a template. */
+  /** Text of the message on `channel`; empty if a template is sent. */
   body: string;
-  /** Template of the message on `channel`; null where it has a text. */
+  /** Template of the message on `channel`; null if a text is sent. */
   template: WhatsAppTemplate | null;
-  /** When it is to be sent; null: immediately. */
+  /** When to send the message; null: immediately. */
   send_at: Timestamp | null;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
   /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
-  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
+  /** When the message reached a device or mailbox, from its receipt; null until one arrives. */
   delivered_at: Timestamp | null;
-  /** When it was opened, by the receipt; not every channel reports it. */
+  /** When the recipient opened the message, from its receipt. Not every channel reports this. */
   read_at: Timestamp | null;
-  /** When it ended `failed` or `refused`; otherwise null. */
+  /** When it became `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
-  /** Why it ended `failed` or `refused`; otherwise null. */
+  /** Why it is `failed` or `refused`; otherwise null. */
   error: MessageError | null;
 }
 
-/** A message on one of its channels. */
+/** An attempt to send a message on one of its channels. */
 export interface MessageAttempt {
-  /** Counts up from 1, in the order of the channels. */
+  /** Number of the attempt, from 1, in the order of the channels. */
   number: number;
   /** Channel that was tried. */
   channel: Channel;
-  /** The channel's provider at that time; `simulated` in a sandbox, empty if there was none. */
+  /** The channel's provider at the time; `simulated` in a sandbox, empty if there was none. */
   provider: string;
-  /** `skipped` called no provider. `unknown`: the provider did not respond, and may have sent it; there is no retry. */
+  /** `skipped`: no provider was called. `unknown`: the provider did not respond and may have sent the message, so there is no retry. */
   status: AttemptStatus;
-  /** Why it failed, was skipped, or has an unknown outcome; null otherwise. */
+  /** Why the attempt failed, was skipped or has an unknown outcome; otherwise null. */
   reason: AttemptReason | null;
-  /** The provider's id of the message. */
+  /** The provider's id of the message; null if it gave none. */
   provider_id: string | null;
-  /** When the provider was first called, or the channel skipped. */
+  /** When the provider was first called, or when the channel was skipped. */
   started_at: Timestamp;
-  /** When the provider responded, or the attempt ended without it. */
+  /** When the provider responded, or when the attempt ended without a response. */
   finished_at: Timestamp | null;
-  /** Receipts in the order in which they arrived, one for each status. */
+  /** Receipts in the order of their arrival, at most one for each status. */
   receipts: MessageReceipt[];
 }
 
 /** A channel with the provider that sends its messages. */
 export interface MessageChannel {
-  /** Each channel of an account has one provider. */
+  /** The channel. An account has one provider for each channel. */
   channel: Channel;
   /**
-   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+   * Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
    * @example smtp
    * @example twilio
    * @example whatsapp_cloud
    * @example http
    */
   provider: string;
-  /** Settings without secrets; a newly generated secret of provider http is returned once. */
+  /** Settings without secrets. A generated secret of the provider http is returned once. */
   settings: {
     [key: string]: unknown;
   };
-  /** `failing` while the provider refuses the credentials: messages wait, and one a minute tries. */
+  /** `failing`: the provider refuses the credentials. Messages wait; one per minute is attempted. */
   status: "ready" | "failing";
-  /** What the provider responded; null while ready. */
+  /** The provider's response; null while the channel is ready. */
   error: string | null;
-  /** When the provider first refused the credentials; null while ready. */
+  /** When the provider first refused the credentials; null while the channel is ready. */
   failing_since: Timestamp | null;
   /** URL to which the provider sends receipts and inbound messages. */
   hook_url: string;
@@ -3419,117 +3419,117 @@ export interface MessageChannel {
 
 /** A message with every attempt, and the webhook deliveries about it. */
 export interface MessageDetail {
-  /** Names the message in paths and events. */
+  /** Id of the message in paths and events. */
   id: string;
-  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
+  /** Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none. */
   reference: string | null;
-  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
+  /** `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing. */
   status: MessageStatus;
-  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
+  /** The recipient; after a merge, the surviving contact. Null if the message went to an address. */
   contact: ContactSummary | null;
-  /** Address on `channel`; empty until known. */
+  /** The recipient's address on `channel`; empty until it is known. */
   to: string;
-  /** Channel of the attempt that got furthest; of equals, the later one. */
+  /** Channel of the attempt that got furthest; on a tie, of the later one. */
   channel: Channel;
-  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
+  /** `service` needs no consent. `marketing` is sent only on channels that the contact has consented to. */
   purpose: MessagePurpose;
-  /** Text of the message on `channel`; empty where it has a template. */
+  /** Text of the message on `channel`; empty if a template is sent. */
   body: string;
-  /** Template of the message on `channel`; null where it has a text. */
+  /** Template of the message on `channel`; null if a text is sent. */
   template: WhatsAppTemplate | null;
-  /** When it is to be sent; null: immediately. */
+  /** When to send the message; null: immediately. */
   send_at: Timestamp | null;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
   /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
-  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
+  /** When the message reached a device or mailbox, from its receipt; null until one arrives. */
   delivered_at: Timestamp | null;
-  /** When it was opened, by the receipt; not every channel reports it. */
+  /** When the recipient opened the message, from its receipt. Not every channel reports this. */
   read_at: Timestamp | null;
-  /** When it ended `failed` or `refused`; otherwise null. */
+  /** When it became `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
-  /** Why it ended `failed` or `refused`; otherwise null. */
+  /** Why it is `failed` or `refused`; otherwise null. */
   error: MessageError | null;
-  /** The channels that were tried or skipped, first to last. */
+  /** Attempts that have begun or were skipped, in order. */
   attempts: MessageAttempt[];
   /** Webhook deliveries about the message, oldest first. */
   webhooks: MessageWebhook[];
-  /** True if the webhook deliveries could not be read; everything else is complete. */
+  /** True if the webhook deliveries could not be read. All other fields are complete. */
   webhooks_unavailable: boolean;
 }
 
-/** Why a message reached nobody. */
+/** Why a message failed or was refused. */
 export interface MessageError {
-  /** Reason of the attempt that ended the message. */
+  /** Reason of the attempt that ended the message, such as `rejected`. */
   code: string;
-  /** The same in words, those of the provider if it gave any. */
+  /** The reason as a sentence, in the words of the provider if it gave any. */
   message: string;
 }
 
 export type MessagePurpose = "service" | "marketing";
 
-/** What a provider reported about an attempt. */
+/** A report from a provider about an attempt. */
 export interface MessageReceipt {
-  /** What the provider reported. */
+  /** Status that the provider reported. */
   status: ReceiptStatus;
-  /** When it happened, by the clock of the provider. */
+  /** When it happened, by the provider's clock. */
   at: Timestamp;
   /** Whether it changed the status; a late receipt does not. */
   applied: boolean;
 }
 
-/** How messages go out that the platform sends on its own. */
+/** How the platform sends automatic messages. */
 export interface MessageSettings {
-  /** How confirmations, reminders and declined orders are sent. */
+  /** How confirmations, reminders and order declines are sent. */
   automatic: AutomaticMessages;
 }
 
 export type MessageStatus = "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "refused";
 
-/** A channel to try, with what to send on it. */
+/** A channel to try, with the content to send on it. */
 export interface MessageStep {
-  /** Must be set up; in a sandbox all are. */
+  /** It must be set up, except in a sandbox, which has all channels. */
   channel: Channel;
-  /** Text; left out where `template` is given. Default: empty. */
+  /** Text of the message. Leave it out if you give a `template`. Default: empty. */
   body?: string | undefined;
-  /** WhatsApp only, instead of `body`: a template that Meta approved. Outside of 24 hours after the recipient last wrote, WhatsApp delivers nothing else. */
+  /** WhatsApp only, instead of `body`: a template that Meta approved. Unless the recipient wrote within the last 24 hours, WhatsApp delivers only templates. */
   template?: WhatsAppTemplateToSend | undefined;
   /** Subject of an email. Default: empty. */
   subject?: string | undefined;
-  /** Seconds after which the next channel is tried if this one accepted the message but did not reach anyone. Default: `300`. */
+  /** Seconds to wait for a delivery receipt before the next channel is tried. They begin when the provider accepts the message or fails to respond. Default: `300`. */
   fallback_after_seconds?: number | undefined;
 }
 
-/** A text that the platform sends on its own. */
+/** A text that the platform sends automatically. */
 export interface MessageTemplate {
   /** Subject of the email, with placeholders such as `{{date}}`. */
   subject: string;
-  /** The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. */
+  /** Text of the message. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. */
   body: string;
-  /** Template that WhatsApp sends it by; null: as text, which reaches only who wrote within 24 hours. */
+  /** Template for WhatsApp. Null: the text, which reaches only people who wrote within 24 hours. */
   whatsapp: WhatsAppTemplate | null;
   /** Whether it is the platform's default text in the account's language. */
   is_default: boolean;
 }
 
-/** What to change of a text; the rest stays as it is. */
+/** Fields of a text to change; those left out stay as they are. */
 export interface MessageTemplateChange {
-  /** Subject of the email, with placeholders such as `{{date}}`. Null: the default. */
+  /** Subject of the email, with placeholders such as `{{date}}`. Null restores the default. */
   subject?: string | null | undefined;
-  /** The text. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. Null: the default. */
+  /** Text of the message. Placeholders: `{{contact_name}}`, `{{account_name}}`, `{{title}}`, `{{date}}`, `{{time}}`, `{{staff_name}}`, `{{location}}`, `{{meeting_link}}`. Null restores the default. */
   body?: string | null | undefined;
-  /** Template that WhatsApp sends it by; null: as text. */
+  /** Template for WhatsApp. Null: the text is sent. */
   whatsapp?: AutomaticTemplateInput | null | undefined;
 }
 
-/** Texts for the booking and the move of an appointment, sent if confirmations are on, and for its reminders. */
+/** Texts for booked and rescheduled appointments, sent if confirmations are on, and for reminders. */
 export interface MessageTemplates {
-  /** A text that the platform sends on its own. */
+  /** A text that the platform sends automatically. */
   appointment_booked: MessageTemplate;
-  /** A text that the platform sends on its own. */
+  /** A text that the platform sends automatically. */
   appointment_rescheduled: MessageTemplate;
-  /** A text that the platform sends on its own. */
+  /** A text that the platform sends automatically. */
   appointment_reminder: MessageTemplate;
 }
 
@@ -3543,7 +3543,7 @@ export interface MessageWebhook {
   event: string;
   /** `pending`, `delivered`, `failed` or `skipped`. */
   status: string;
-  /** When it was last tried, or created if it has not been. */
+  /** When it was last attempted, or created if there was no attempt. */
   at: Timestamp;
   /** HTTP status of the latest response; null if there was none. */
   response_status: number | null;
@@ -3551,43 +3551,43 @@ export interface MessageWebhook {
 
 /** A message with every attempt. */
 export interface MessageWithAttempts {
-  /** Names the message in paths and events. */
+  /** Id of the message in paths and events. */
   id: string;
-  /** Your own id or word for it; of a plan, an appointment or an order such as `plan-7`. Null if none. */
+  /** Your own id. Messages for plans, appointments and orders have one such as `plan-7`. Null if none. */
   reference: string | null;
-  /** `sent`: a provider accepted it; `delivered` and `read` follow by its receipts. `refused`: marketing without consent. */
+  /** `sent`: a provider accepted the message. `delivered` and `read` come from its receipts. `refused`: no channel had consent for marketing. */
   status: MessageStatus;
-  /** The recipient, the surviving contact if merged; null for a message to an address alone. */
+  /** The recipient; after a merge, the surviving contact. Null if the message went to an address. */
   contact: ContactSummary | null;
-  /** Address on `channel`; empty until known. */
+  /** The recipient's address on `channel`; empty until it is known. */
   to: string;
-  /** Channel of the attempt that got furthest; of equals, the later one. */
+  /** Channel of the attempt that got furthest; on a tie, of the later one. */
   channel: Channel;
-  /** `service` needs no consent. `marketing` is sent only on channels for which the contact has granted it. */
+  /** `service` needs no consent. `marketing` is sent only on channels that the contact has consented to. */
   purpose: MessagePurpose;
-  /** Text of the message on `channel`; empty where it has a template. */
+  /** Text of the message on `channel`; empty if a template is sent. */
   body: string;
-  /** Template of the message on `channel`; null where it has a text. */
+  /** Template of the message on `channel`; null if a text is sent. */
   template: WhatsAppTemplate | null;
-  /** When it is to be sent; null: immediately. */
+  /** When to send the message; null: immediately. */
   send_at: Timestamp | null;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
   /** When a provider first accepted it; null if none has. */
   sent_at: Timestamp | null;
-  /** When it reached a device or mailbox, by the receipt; null while no receipt says so. */
+  /** When the message reached a device or mailbox, from its receipt; null until one arrives. */
   delivered_at: Timestamp | null;
-  /** When it was opened, by the receipt; not every channel reports it. */
+  /** When the recipient opened the message, from its receipt. Not every channel reports this. */
   read_at: Timestamp | null;
-  /** When it ended `failed` or `refused`; otherwise null. */
+  /** When it became `failed` or `refused`; otherwise null. */
   failed_at: Timestamp | null;
-  /** Why it ended `failed` or `refused`; otherwise null. */
+  /** Why it is `failed` or `refused`; otherwise null. */
   error: MessageError | null;
-  /** The channels that were tried or skipped, first to last. */
+  /** Attempts that have begun or were skipped, in order. */
   attempts: MessageAttempt[];
 }
 
-/** What a model costs at the AI provider. */
+/** Price of a model at the AI provider. */
 export interface ModelPrice {
   /** USD per million tokens of prompts. */
   prompt: number;
@@ -3604,12 +3604,12 @@ export interface MoveDealBody {
 
 /** Params of `move_stage`. */
 export interface MoveStageParams {
-  /** Id of the stage to move the deal to, one of its pipeline's. */
+  /** Id of the stage to move the deal to, in the deal's pipeline. */
   stage: number;
 }
 
 export interface NestedRules {
-  /** Whether all of the conditions must hold, or any one of them. */
+  /** Whether all conditions must hold, or at least one of them. */
   match: RuleMatch;
   /** 1 to 20 conditions. Only the outermost list can contain nested lists. */
   conditions: AudienceCondition[];
@@ -3624,17 +3624,17 @@ export interface NewStage {
 export interface Order {
   /** Id of the order. */
   id: string;
-  /** Order number, counting up within the account without gaps. */
+  /** Order number, which counts up within the account without gaps. */
   number: number;
-  /** An order begins as `new`, and is confirmed before it is fulfilled. `declined`, `fulfilled` and `cancelled` are final. */
+  /** An order begins as `new` and must be `confirmed` before it is `fulfilled`. `declined`, `fulfilled` and `cancelled` are final. */
   status: OrderStatus;
-  /** Where it was made. `cart`: in a chat; `agent`: an agent's draft that a person approved; `person`: by hand; `api`: through the API. */
+  /** Where the order was created. `cart`: in a chat; `agent`: from an agent's draft that a person approved; `person`: manually; `api`: through the API. */
   source: OrderSource;
-  /** Channel on which replies about it are sent. */
+  /** Channel for replies about the order. */
   channel: Channel;
   /** The customer; after a merge, the surviving contact. */
   contact: ContactSummary;
-  /** The lines, in the order in which they were given. */
+  /** Lines, in the order in which they were given. */
   items: OrderLine[];
   /** Sum of all lines, in the currency's minor unit, such as cents. */
   total_minor: number;
@@ -3649,26 +3649,26 @@ export interface Order {
 }
 
 export interface OrderItem {
-  /** SKU of a product; one that the catalogue lacks needs a name and a price. */
+  /** SKU of a product. Without a product for it, name and price are required. */
   sku: string;
   /** Number of pieces. */
   quantity: number;
-  /** Name on the order; default: the product's. */
+  /** Name on the order; default: the product's name. */
   name?: string | undefined;
-  /** Price of one piece, in the minor unit of the order's currency; default: the product's. */
+  /** Price per piece, in the minor unit of the order's currency; default: the product's price. */
   unit_price_minor?: number | undefined;
 }
 
 export interface OrderLine {
-  /** Product id; null if the catalogue did not have the SKU. */
+  /** Product id; null if there was no product with the SKU. */
   product: string | null;
   /** SKU that was ordered. */
   sku: string;
-  /** Name when it was ordered. */
+  /** Name when the product was ordered. */
   name: string;
   /** Number of pieces. */
   quantity: number;
-  /** Price of one piece when it was ordered, in the minor unit of the order's currency. */
+  /** Price per piece at the time of the order, in the minor unit of its currency. */
   unit_price_minor: number;
 }
 
@@ -3682,24 +3682,24 @@ export type PauseAgentBody = Record<string, never>;
 export interface Pipeline {
   /** Id of the pipeline. */
   id: number;
-  /** Name of the pipeline; it need not be unique. */
+  /** Name of the pipeline, not necessarily unique. */
   name: string;
-  /** Stages in order, from 1. */
+  /** Stages in order. */
   stages: PipelineStage[];
 }
 
 export interface PipelineStage {
-  /** Id of the stage, which stays when it is renamed or moved. */
+  /** Id of the stage. It stays the same when the stage is renamed or moved. */
   id: number;
   /** Name of the stage. */
   name: string;
-  /** Place in the pipeline, from 1. */
+  /** Position in the pipeline, from 1. */
   order: number;
 }
 
-/** What an agent is going to do for a contact, step by step. */
+/** Steps that an agent plans for a contact. */
 export interface Plan {
-  /** Names the plan in paths; its messages have the reference `plan-{id}`. */
+  /** Id of the plan in paths. Its messages have the reference `plan-{id}`. */
   id: number;
   /** The agent, with its current name and role. */
   agent: AgentSummary;
@@ -3707,43 +3707,43 @@ export interface Plan {
   scope: "contact";
   /** Always null. */
   campaign_id: number | null;
-  /** The contact that the plan is for: the surviving one if it was merged. */
+  /** The contact that the plan is for; after a merge, the surviving contact. */
   contact: PlanContact;
   /** The contact's newest open deal in a pipeline of the agent, as it was when the plan was made; null if there was none. */
   deal: PlanDeal | null;
   /** Pipeline of `deal`; null if there is no deal. */
   pipeline: PlanPipeline | null;
-  /** `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`. */
+  /** What started the plan. `inbound_message`: the contact wrote. `follow_up`: a step of an earlier plan. `manual`: a request to `POST /v1/agents/{agent_id}/plans`. */
   trigger: PlanTrigger;
-  /** First 200 characters of what the contact wrote, or of the goal that was given; may be empty. */
+  /** First 200 characters of the contact's message or of the given goal; may be empty. */
   trigger_excerpt: string;
-  /** What the plan is to reach, in the words of the AI. Until it is made: the goal that was given, if any. */
+  /** Goal of the plan, in the words of the AI. Until the plan is made: the given goal, if any. */
   goal: string;
   /** Why the AI chose these steps; empty until the plan is made. */
   rationale: string;
-  /** `running`: its steps are executed or, as long as it has none, the agent is still making the plan. `expired`: nobody decided in time. */
+  /** `running`: the steps run; without steps, the agent is still making the plan. `expired`: nobody decided in time. */
   status: PlanStatus;
-  /** How it is decided, `plan`, `step` or `none`: the agent's setting when it made the plan. */
+  /** How the plan is decided, `plan`, `step` or `none`: the agent's setting when the plan was made. */
   approval_mode: ApprovalMode;
-  /** What a person should look at before approving it, in the words of the AI if it gave any. */
+  /** What a person should check before approving the plan, in the words of the AI if it gave any. */
   approval_reasons: string[];
-  /** When it was requested or triggered. */
+  /** When the plan was requested or triggered. */
   created: Timestamp;
-  /** When the plan expires if undecided; null if it needs no approval, or is still being made. */
+  /** When the plan expires if nobody decides. Null if it needs no approval, or is still being made. */
   expires_at: Timestamp | null;
-  /** Earliest `run_at` of its pending steps; null if none is pending. */
+  /** Earliest `run_at` of the pending steps of an open plan; null if there is none. */
   next_run_at: Timestamp | null;
   /** AI tokens used to make the plan. */
   tokens: number;
-  /** Model that made the plan; `simulated` in a sandbox, empty until one was asked. */
+  /** Model that made the plan; `simulated` in a sandbox, empty until a model is called. */
   model: string;
-  /** `api` where a request decided; null while nobody has. */
+  /** `api` if a request decided; null if nobody has decided. */
   decided_by: string | null;
-  /** Note of the request that decided it, or why the platform cancelled it; null if there is none. */
+  /** Note of the request that decided the plan, or why the platform canceled it; null if there is none. */
   decision_note: string | null;
-  /** Why the plan failed; null unless it did. */
+  /** Why the plan failed; otherwise null. */
   last_error: string | null;
-  /** In the order in which they run, 10 at most; empty until it is made. */
+  /** Steps in the order in which they run, at most 10; empty until the plan is made. */
   steps: PlanStep[];
   /** Always null. */
   audience: null;
@@ -3751,11 +3751,11 @@ export interface Plan {
   story_id: null;
 }
 
-/** The contact that the plan is for: the surviving one if it was merged. */
+/** The contact that the plan is for; after a merge, the surviving contact. */
 export interface PlanContact {
   /** The contact's number. */
   id: number;
-  /** The contact's id, as other operations take it. */
+  /** The contact's id, as in other operations. */
   uuid: string;
   /** The contact's current name; may be empty. */
   name: string;
@@ -3785,13 +3785,13 @@ export type PlanStatus = "awaiting_approval" | "running" | "completed" | "reject
 
 /** One action of a plan. */
 export interface PlanStep {
-  /** Names the step in paths. */
+  /** Id of the step in paths. */
   id: number;
-  /** Position, from 1. A step starts when it is due and all earlier steps have ended. */
+  /** Position, from 1. The step starts when it is due and all earlier steps have ended. */
   order: number;
-  /** `send_message` to the contact; `add_note` to the deal; `follow_up`: plan again later; `move_stage` of the deal. */
+  /** `send_message` sends a message to the contact. `add_note` adds a note to the deal. `follow_up` makes another plan later. `move_stage` moves the deal. */
   action: AgentAction;
-  /** What the step does, in a few words of the AI. */
+  /** What the step does, in a few words from the AI. */
   title: string;
   /** Text that the step sends or writes; null if it has none. */
   body: string | null;
@@ -3799,17 +3799,17 @@ export interface PlanStep {
   detail: string | null;
   /** Why the AI chose the step; may be empty. */
   reason: string;
-  /** When it is due: its delay after its approval, or after the planning where none is asked. */
+  /** When the step is due. Its delay begins with its approval, or with the planning if none is needed. */
   run_at: Timestamp;
-  /** Whether the step is decided on its own, which is so in plans with approval_mode `step`. */
+  /** True if the step is decided separately, as in plans with approval_mode `step`. */
   requires_approval: boolean;
-  /** `pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before it. */
+  /** `pending`: waits for its turn. `skipped`: rejected, or not decided in time. `cancelled`: the plan ended before the step began. */
   status: PlanStepStatus;
-  /** Ids of what it led to, {message}, {deal} or {plan}; or why it failed or expired, {error}. Null until then. */
+  /** `message`, `deal` or `plan`: the id of what the step created or changed. `error`: why it failed or expired. Null until the step has ended. */
   result: PlanStepResult | null;
   /** Params that can be changed until the step is decided. */
   editable: string[];
-  /** What exactly the step does; the fields depend on `action`. */
+  /** Parameters of the action; the fields depend on `action`. */
   params: SendMessageParams | AddNoteParams | FollowUpParams | MoveStageParams;
 }
 
@@ -3823,14 +3823,14 @@ export type PlanStepStatus = "pending" | "awaiting_approval" | "running" | "done
 export type PlanTrigger = "inbound_message" | "follow_up" | "manual";
 
 export interface PreviewAudienceBody {
-  /** Rules that decide who is a member; at most 256 KiB as JSON. */
+  /** Rules that decide which contacts are members; at most 256 KiB as JSON. */
   rules: AudienceRules;
 }
 
 export interface PreviewAudienceResponse {
   /** Number of contacts that meet the rules now. */
   members: number;
-  /** Up to ten of them, newest contact first. */
+  /** Up to ten of these contacts, newest first. */
   sample: ContactSummary[];
 }
 
@@ -3843,9 +3843,9 @@ export interface PreviousValues {
 export interface Product {
   /** Id of the product. */
   id: string;
-  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
+  /** Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive. */
   sku: string;
-  /** Name of the product, as new orders show it. */
+  /** Name of the product in new orders. */
   name: string;
   /** Price in the currency's minor unit, such as cents. */
   price_minor: number;
@@ -3856,20 +3856,20 @@ export interface Product {
 }
 
 export interface PublishWorkflowBody {
-  /** What is new in this version, for people who look at the list. Default: empty. */
+  /** What is new in this version, shown in the list of versions. Default: empty. */
   note?: string | undefined;
 }
 
 export interface PutChannelBody {
   /**
-   * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+   * Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
    * @example smtp
    * @example twilio
    * @example whatsapp_cloud
    * @example http
    */
   provider: string;
-  /** smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret. */
+  /** Settings by provider. smtp: host, port, security (starttls, tls, none), username, password, from. twilio: account_sid, auth_token, from. whatsapp_cloud: phone_number_id, access_token, app_secret, verify_token. http: url, secret. */
   settings: {
     [key: string]: unknown;
   };
@@ -3878,28 +3878,28 @@ export interface PutChannelBody {
 export interface PutContactByExternalIdBody {
   /** Full name; an empty string removes it. */
   name?: string | undefined;
-  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. An empty string removes it. */
+  /** Phone number. Without a country code, it is a number of the account's country. Responses show E.164. An empty string removes it. */
   phone?: string | undefined;
-  /** Email address, stored in lower case; it need not be unique. An empty string removes it. */
+  /** Email address, stored in lowercase, not necessarily unique. An empty string removes it. */
   email?: string | "" | undefined;
-  /** All tags, in place of the former ones; an empty list removes them. */
+  /** All tags, replacing the current tags. An empty list removes all. */
   tags?: string[] | undefined;
-  /** Custom fields to change, by name. Those left out stay, and null removes one. */
+  /** Custom fields to change, by name. Fields that are left out stay; null removes a field. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
   } | undefined;
 }
 
 export interface PutWorkflowDraftBody {
-  /** The whole workflow, in order. What the blocks name is checked when a version is rolled back. */
+  /** The whole workflow, in order. References in blocks are checked only on a rollback. */
   blocks: WorkflowBlock[];
 }
 
-/** How many requests a key may make; each key counts on its own. */
+/** How many requests a key may send. Each key has its own bucket. */
 export interface RateLimit {
-  /** Requests per minute in the long run. */
+  /** Sustained rate in requests per minute. */
   per_minute: number;
-  /** Requests that may come at once after a quiet time. */
+  /** Requests allowed at once after a quiet time. */
   burst: number;
 }
 
@@ -3915,14 +3915,14 @@ export interface RecordConsentBody {
   purpose: string;
   /** Whether the contact granted the consent or withdrew it. */
   state: ConsentState;
-  /** Where the contact said it, such as a form. Default: empty. */
+  /** Where the contact made the statement, such as a form. Default: empty. */
   source?: string | undefined;
-  /** When the contact said it; default: now. Up to 5 minutes ahead counts as now. */
+  /** When the statement was made; default: now. Up to 5 minutes ahead counts as now. */
   at?: string | undefined;
 }
 
 export interface RecordEventsBody {
-  /** The events to record, each by itself: one that is rejected rejects no other. */
+  /** The events to record. Each is accepted or rejected separately. */
   events: ContactEvent[];
 }
 
@@ -3945,17 +3945,17 @@ export type RefreshAudienceBody = Record<string, never>;
 export type RefreshSourceBody = Record<string, never>;
 
 export interface RejectPlanBody {
-  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
+  /** Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface RejectPlanStepBody {
-  /** Why; kept as `decision_note` if it approves, rejects or cancels the plan, not if it decides a later step. */
+  /** Reason of the decision. It becomes `decision_note` if the request approves, rejects or cancels the plan, but not if it decides a later step. */
   note?: string | undefined;
 }
 
 export interface RejectedEvent {
-  /** Place of the event in the request, from 0. */
+  /** Position of the event in the request, from 0. */
   index: number;
   /** Error code, as in error responses. */
   code: "invalid_request";
@@ -3963,84 +3963,84 @@ export interface RejectedEvent {
   message: string;
 }
 
-/** A message that reminds the contact before the start. */
+/** A message to the contact before the start. */
 export interface Reminder {
-  /** Minutes before the start. A reminder that would be due before the booking is left out. */
+  /** Minutes before the start. A reminder that is already due at the booking is not sent. */
   minutes_before: number;
-  /** Channel that is tried first; the `fallback` channels of the message settings follow. */
+  /** Channel to try first. The `fallback` channels of the message settings follow. */
   channel: Channel;
 }
 
 export type ReopenDealBody = Record<string, never>;
 
-/** The repeated sending of an endpoint's deliveries of a period. */
+/** A replay of an endpoint's deliveries of a period. */
 export interface Replay {
-  /** Names the replay in paths. */
+  /** Id of the replay. */
   id: string;
-  /** `failed`: the endpoint was switched off before the end. */
+  /** `failed`: the endpoint was disabled or deleted before the replay completed. */
   status: "running" | "completed" | "failed";
-  /** Number of deliveries of the period when the replay was requested. */
+  /** Number of matching deliveries when the replay was requested. */
   matched: number;
-  /** How many of them are on their way or sent again; `matched` once completed. */
+  /** How many of them were scheduled again; equals `matched` once completed. */
   done: number;
 }
 
 export interface ReplayDeliveriesBody {
   /** Start of the period in which the deliveries were created; in the past. */
   since: string;
-  /** End of the period, exclusive; default: now. */
+  /** End of the period, exclusive. Default: now. */
   until?: string | undefined;
-  /** failed: deliveries that failed, were skipped, or wait after a failed try. all: every delivery. Default: `failed`. */
+  /** `failed`: deliveries that failed, were skipped, or wait for a retry. `all`: every delivery. Default: `failed`. */
   status?: "failed" | "all" | undefined;
 }
 
 export interface ReplayDeliveriesResponse {
-  /** Names the replay in paths. */
+  /** Id of the replay. */
   id: string;
-  /** Number of deliveries of the period when the replay was requested. */
+  /** Number of matching deliveries when the replay was requested. */
   matched: number;
 }
 
 export interface RequestPlanBody {
   /** Id of the contact to plan for. */
   contact: string;
-  /** What the plan is to reach; default: what the conversation asks for. In a sandbox a JSON object with `steps` is the plan itself. */
+  /** Goal of the plan; default: what the conversation asks for. In a sandbox, a JSON object with `steps` is used as the plan. */
   goal?: string | undefined;
 }
 
 export interface RescheduleAppointmentBody {
-  /** A free start of the booking type; the time of the appointment itself counts as free. */
+  /** A free start of the booking type. The time of the appointment itself counts as free. */
   starts_at: string;
-  /** Email address of a teammate who takes the booking type, to hand the appointment to. */
+  /** Email address of the new teammate, who must take the booking type. */
   staff?: string | undefined;
 }
 
 export interface ResendMessagesBody {
-  /** Start of the period in which they failed: at most 7 days ago. */
+  /** Start of the period in which the messages failed, at most 7 days ago. */
   since: string;
   /** End of the period, exclusive; default: now. */
   until?: string | undefined;
-  /** Only messages whose `error.code` is this. */
+  /** Only messages with this `error.code`. */
   code?: string | undefined;
 }
 
 export interface ResendMessagesResponse {
-  /** Messages that will be sent again; 100,000 where there are more. */
+  /** Number of messages that will be resent; 100,000 if there are more. */
   matched: number;
 }
 
 export interface RotateApiKeyBody {
-  /** How long the old key keeps working, in seconds; 0 ends it immediately. Default: `86400`. */
+  /** How long the old key keeps working, in seconds; with 0 it ends immediately. Default: `86400`. */
   overlap_seconds?: number | undefined;
 }
 
 export interface RotateEndpointSecretBody {
-  /** How long the replaced secret signs beside the new one, in seconds. Default: `86400`. */
+  /** How long the replaced secret also signs, in seconds. Default: `86400`. */
   overlap_seconds?: number | undefined;
 }
 
 export interface RotateEndpointSecretResponse {
-  /** The new secret, `whsec_` and base64, shown only in this response. */
+  /** The new secret: `whsec_` and base64. Only this response contains it. */
   secret: string;
 }
 
@@ -4048,16 +4048,16 @@ export type RuleMatch = "all" | "any";
 
 /** The clock of a sandbox account. */
 export interface SandboxClock {
-  /** The time by which everything of the sandbox goes. */
+  /** Current time of the sandbox. */
   now: Timestamp;
-  /** `advancing` until the clock is at `target` and what fell due has been done; then `ready`. */
+  /** `advancing` until the clock has reached `target` and all due work is done; otherwise `ready`. */
   status: "ready" | "advancing";
-  /** The time that it is advancing to; null while it is ready. */
+  /** Time that the clock is advancing to; null if `ready`. */
   target: Timestamp | null;
 }
 
 export interface SearchKnowledgeBody {
-  /** What to look for: words or a question, in any case. Word forms match in the account's language. */
+  /** Words or a question to search for, ignoring case. Word forms match in the account's language. */
   query: string;
   /** Id of the only collection to search; default: all. */
   collection?: number | undefined;
@@ -4071,27 +4071,27 @@ export interface SearchKnowledgeResponse {
 }
 
 export interface SendMessageBody {
-  /** Id of the recipient; give this or `to`. */
+  /** Id of the contact to send to. Give either this or `to`. */
   contact?: string | undefined;
-  /** Phone number or email address of the recipient; give this or `contact`. */
+  /** Phone number or email address of the recipient. Give either this or `contact`. */
   to?: string | undefined;
-  /** Channels to try, in order; each channel at most once. */
+  /** Channels to try, in order. Each channel can be given once. */
   channels: MessageStep[];
-  /** Your own id or word for the message, to find it by. */
+  /** Your own id for the message, to find it by. */
   reference?: string | undefined;
   /** A marketing message is sent only if the contact has granted consent for the channel. Default: `service`. */
   purpose?: MessagePurpose | undefined;
-  /** When to send it; default: now. */
+  /** When to send the message; default: now. */
   send_at?: string | undefined;
 }
 
 /** Params of `send_message`. */
 export interface SendMessageParams {
-  /** Channel of the message: one that is set up and reaches the contact. */
+  /** Channel of the message. It must be set up and reach the contact. */
   channel: Channel;
   /** Text of the message, sent word for word. */
   body: string;
-  /** Whether it replies to a message received on this channel, which then cannot be changed. */
+  /** True if the channel cannot be changed, because the step replies to a message received on it. */
   channel_locked: boolean;
 }
 
@@ -4100,11 +4100,11 @@ export interface SimulateInboundBody {
   channel: Channel;
   /** Phone number, email address, or any other id of the sender. */
   from: string;
-  /** Name of the sender; a new contact gets it. Default: empty. */
+  /** Name of the sender, which a new contact gets. Default: empty. */
   name?: string | undefined;
-  /** What was written. `unsupported` is something that WhatsApp does not pass on. Default: `text`. */
+  /** Type of the message. `unsupported`: WhatsApp does not pass on the content. Default: `text`. */
   type?: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "order" | "button" | "interactive" | "reaction" | "unsupported" | undefined;
-  /** `body` of the message: what was written, a caption, a title or an emoji. Default: empty. */
+  /** `body` of the message: its text, a caption, a title or an emoji. Default: empty. */
   text?: string | undefined;
   /** File of an image, video, audio, document or sticker; refused for any other type. */
   media?: {
@@ -4112,10 +4112,10 @@ export interface SimulateInboundBody {
     mime_type: string;
     /** Name of the file; default: none. */
     file_name?: string | undefined;
-    /** Any id: there is no file behind it. */
+    /** Any id; no file needs to exist. */
     provider_id: string;
   } | undefined;
-  /** Id of the message of this account that a reaction is to; refused for any other type. */
+  /** Id of this account's message that a reaction refers to. Refused for any other type. */
   reaction_to?: string | undefined;
 }
 
@@ -4128,38 +4128,38 @@ export interface SimulateInboundResponse {
 export interface Staff {
   /** Name of the team member. */
   name: string;
-  /** Email address, by which the API names the teammate. */
+  /** Email address, which identifies the teammate. */
   email: string;
   /** True if the teammate takes bookings. */
   active: boolean;
-  /** Opening hours by weekday in the account's timezone, overlapping ranges joined. A day that is left out is closed. */
+  /** Opening hours by weekday in the account's timezone, with overlapping ranges joined. A day that is left out is closed. */
   hours: {
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     mon?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     tue?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     wed?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     thu?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     fri?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     sat?: [string, string][] | undefined;
-    /** Opening ranges of a day: pairs of start and end as HH:MM, up to "24:00". */
+    /** Opening ranges of a day: pairs of start and end as HH:MM. The last end can be "24:00". */
     sun?: [string, string][] | undefined;
   };
-  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. */
+  /** Opening hours of single dates, instead of the weekly hours. An empty list: closed. */
   overrides: {
     [key: string]: [string, string][];
   };
-  /** The teammate's place, for appointments in person whose booking type has none. */
+  /** The teammate's place for in-person appointments whose booking type has none. */
   location: string;
-  /** The teammate's link, for online appointments whose booking type has none. */
+  /** The teammate's link for online appointments whose booking type has none. */
   meeting_link: string;
 }
 
-/** A teammate in short. */
+/** A teammate, with name and email address. */
 export interface StaffSummary {
   /** Name of the teammate. */
   name: string;
@@ -4168,18 +4168,18 @@ export interface StaffSummary {
 }
 
 export interface StageChange {
-  /** Id of a stage to keep; left out for a new stage. */
+  /** Id of a stage to keep. Leave it out for a new stage. */
   id?: number | undefined;
-  /** Name of the stage; required for a new one. A stage that is kept has its old name by default. */
+  /** Name of the stage; required for a new stage. An existing stage keeps its name by default. */
   name?: string | undefined;
 }
 
 export interface TagCondition {
   /** A condition on the contact's tags. (enum property replaced by openapi-typescript) */
   type: "tag";
-  /** Whether the contact must have the tag, or must not have it. */
+  /** Whether the contact must have the tag or must not have it. */
   op: "has" | "has_not";
-  /** The tag; case matters. */
+  /** The tag, case-sensitive. */
   tag: string;
 }
 
@@ -4192,7 +4192,7 @@ export type TestEndpointBody = Record<string, never>;
 
 /** A period in which a teammate cannot be booked. */
 export interface TimeOff {
-  /** Id of the time off. */
+  /** Id of the period. */
   id: string;
   /** Start, inclusive. */
   from: Timestamp;
@@ -4209,9 +4209,9 @@ export interface TimeOff {
 export type Timestamp = string;
 
 export interface TriggerEventBody {
-  /** Kind of the event whose example is sent. */
+  /** Kind of the event to send. */
   type: EventKind;
-  /** The event's `data` in place of the example's: of each resource in it, the fields that are given. As a whole it must be what the kind has. */
+  /** Values that replace those in the example's `data`. In a resource, only the given fields are replaced. The result must match the schema of the kind. */
   data?: {
     [key: string]: unknown;
   } | undefined;
@@ -4228,63 +4228,63 @@ export interface UndoDuplicateResponse {
 }
 
 export interface UpdateAgentBody {
-  /** Shown in plans, and part of every prompt. */
+  /** Name of the agent, shown in plans and part of every prompt. */
   name?: string | undefined;
-  /** Who the agent is to customers and what it should do; part of every prompt. */
+  /** Who the agent is to customers and what it does; part of every prompt. */
   role?: string | undefined;
   /** Null or an empty string uses the model in the settings. */
   model?: string | null | undefined;
-  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
+  /** Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. */
   daily_limit?: number | null | undefined;
-  /** `plan`: a plan is approved or rejected as a whole. `step`: each step on its own. `none`: plans run without approval. */
+  /** `plan`: a plan is approved or rejected as a whole. `step`: each step is approved or rejected separately. `none`: plans run without approval. */
   approval_mode?: ApprovalMode | undefined;
-  /** Seconds, counted from when the plan was made, after which it expires if undecided. */
+  /** Seconds from the making of a plan until it expires if nobody has decided. */
   approval_timeout_seconds?: number | undefined;
-  /** Ids of the pipelines that it plans for, replaced whole; null: none. */
+  /** Ids of the pipelines that the agent plans for. Replaces the whole list; null: none. */
   pipelines?: number[] | null | undefined;
-  /** Actions that its plans may have, replaced whole; null: all. */
+  /** Actions that plans of the agent can contain. Replaces the whole list; null: all. */
   actions?: AgentAction[] | null | undefined;
-  /** Ids of the knowledge collections that it uses, replaced whole; null or empty: all. */
+  /** Ids of the knowledge collections that the agent uses. Replaces the whole list; null or empty: all. */
   collections?: number[] | null | undefined;
 }
 
 export interface UpdateAgentSettingsBody {
-  /** Kind of API: `openai_compatible` serves `POST {base_url}/chat/completions` as OpenAI does. */
+  /** Kind of API. `openai_compatible` serves `POST {base_url}/chat/completions` like OpenAI. */
   provider?: AiProvider | undefined;
-  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. Changing the host removes the API key unless a new one is given. */
+  /** Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1; null or an empty string removes it. A different origin (scheme, host or port), or none, removes the API key unless the request gives a new one. */
   base_url?: string | null | undefined;
   /** Write-only; null or an empty string removes it. */
   api_key?: string | null | undefined;
-  /** Model of agents that have none of their own; null or an empty string removes it. */
+  /** Model of agents without their own model; null or an empty string removes it. */
   model?: string | null | undefined;
-  /** Maximum AI tokens per day in the account's timezone, for all agents together: a plan that could exceed it fails. Null: no budget. */
+  /** Maximum AI tokens per day in the account's timezone, for all agents together. A plan that could exceed it fails. Null: no budget. */
   daily_budget?: number | null | undefined;
-  /** Maximum AI tokens per day, by pipeline id; at most 1,000 entries. Merged by key; null removes a key, or all of them. */
+  /** Maximum AI tokens per day, by pipeline id; at most 1,000 entries. The object merges by key; null removes a key, or all keys. */
   pipeline_budgets?: {
     [key: string]: number | null;
   } | null | undefined;
-  /** Prices by the name of the model; at most 1,000 entries. Merged by key; null removes a key, or all of them. */
+  /** Prices, by name of the model; at most 1,000 entries. The object merges by key; null removes a key, or all keys. */
   prices?: {
     [key: string]: ModelPrice | null;
   } | null | undefined;
 }
 
 export interface UpdateAppointmentBody {
-  /** The team's notes. A change of them alone sends no event. */
+  /** The team's notes. Changing only the notes sends no event. */
   notes?: string | undefined;
-  /** Place of an appointment in person; an empty string removes it. */
+  /** Place of an in-person appointment; an empty string removes it. */
   location?: string | undefined;
   /** Link of an online appointment; an empty string removes it. */
   meeting_link?: string | undefined;
-  /** How they meet; `physical` is in person. Place and link stay as they are. */
+  /** How they meet; `physical` is in person. The place and link do not change. */
   mode?: AppointmentMode | undefined;
-  /** Refused: starts_at changes only by reschedule or a status operation. */
+  /** Refused: only reschedule or a status operation changes starts_at. */
   starts_at?: unknown | undefined;
-  /** Refused: ends_at changes only by reschedule or a status operation. */
+  /** Refused: only reschedule or a status operation changes ends_at. */
   ends_at?: unknown | undefined;
-  /** Refused: staff changes only by reschedule or a status operation. */
+  /** Refused: only reschedule or a status operation changes staff. */
   staff?: unknown | undefined;
-  /** Refused: status changes only by reschedule or a status operation. */
+  /** Refused: only reschedule or a status operation changes status. */
   status?: unknown | undefined;
 }
 
@@ -4293,36 +4293,36 @@ export interface UpdateAudienceBody {
   name?: string | undefined;
   /** What the audience is for; null removes the text. */
   description?: string | null | undefined;
-  /** Rules that decide who is a member; at most 256 KiB as JSON. */
+  /** Rules that decide which contacts are members; at most 256 KiB as JSON. */
   rules?: AudienceRules | undefined;
 }
 
 export interface UpdateBookingTypeBody {
-  /** Name of the booking type: the title of new appointments. */
+  /** Name of the booking type, and title of new appointments. */
   name?: string | undefined;
-  /** True if it can be booked. Existing appointments stay when it is switched off. */
+  /** True if the booking type can be booked. If it is switched off, existing appointments stay. */
   active?: boolean | undefined;
   /** Length of new appointments, in minutes. */
   duration_minutes?: number | undefined;
-  /** Minutes before the start in which the teammate has no other appointment. They may lie before opening hours. */
+  /** Minutes of preparation before the start, in which the teammate has no other appointment. They can lie before opening hours. */
   prep_minutes?: number | undefined;
-  /** Minutes between possible starts, counted from local midnight; a divisor of 1,440. */
+  /** Minutes between possible starts, from local midnight; a divisor of 1,440. */
   slot_interval_minutes?: number | undefined;
   /** Minimum number of minutes between the booking and the start. */
   min_notice_minutes?: number | undefined;
-  /** How far ahead it can be booked, in days of 24 hours. */
+  /** How far ahead an appointment can be booked, in days of 24 hours. */
   window_days?: number | undefined;
-  /** Mode of its appointments; with `either` each booking chooses, or takes the mode of the Calendar settings. */
+  /** Mode of appointments. With `either`, each booking chooses a mode; the default is the mode of the Calendar settings. */
   mode?: BookingTypeMode | undefined;
-  /** Place of appointments in person; empty: the teammate's, or else that of the Calendar settings. Null is an empty string. */
+  /** Place of in-person appointments; empty: that of the teammate, otherwise of the Calendar settings. Null sets an empty string. */
   location?: string | null | undefined;
-  /** Link of online appointments; empty: the teammate's. Null is an empty string. */
+  /** Link of online appointments; empty: the teammate's link. Null sets an empty string. */
   meeting_link?: string | null | undefined;
-  /** Email addresses of the teammates who take it, in the order in which they are tried. Null or an empty list removes all. */
+  /** Email addresses of the teammates who take the booking type, in the order in which they are tried. Null or an empty list removes all teammates. */
   staff?: string[] | null | undefined;
-  /** Email address of the teammate who is tried first; one of `staff`. Null or an empty string removes it. */
+  /** Email address of the teammate to try first, who must be in `staff`. Null or an empty string removes it. */
   default_staff?: (string | "") | null | undefined;
-  /** Reminders of its appointments, at most 10; empty: those of the Calendar settings. Null is an empty list. */
+  /** Reminders of appointments, at most 10; empty: the reminders of the Calendar settings. Null sets an empty list. */
   reminders?: Reminder[] | null | undefined;
 }
 
@@ -4331,13 +4331,13 @@ export interface UpdateContactBody {
   external_id?: string | null | undefined;
   /** Full name; null or an empty string removes it. */
   name?: string | null | undefined;
-  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
+  /** Phone number. Without a country code, it is a number of the account's country. Responses show E.164. Null or an empty string removes it. */
   phone?: string | null | undefined;
-  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
+  /** Email address, stored in lowercase, not necessarily unique. Null or an empty string removes it. */
   email?: (string | "") | null | undefined;
-  /** All tags, in place of the former ones; null or an empty list removes them. */
+  /** All tags, replacing the current tags. Null or an empty list removes all. */
   tags?: string[] | null | undefined;
-  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
+  /** Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
   } | null | undefined;
@@ -4357,56 +4357,56 @@ export interface UpdateDealBody {
   contact?: (string | "") | null | undefined;
   /** Free text about the deal; null or an empty string removes it. */
   notes?: string | null | undefined;
-  /** Refused: POST …/move changes the stage. */
+  /** Refused: use POST …/move to change the stage. */
   stage?: unknown | undefined;
-  /** Refused: a deal stays in its pipeline. */
+  /** Refused: the pipeline of a deal never changes. */
   pipeline?: unknown | undefined;
-  /** Refused: POST …/win, /lose and /reopen change the status. */
+  /** Refused: use POST …/win, /lose or /reopen to change the status. */
   status?: unknown | undefined;
 }
 
 export interface UpdateEndpointBody {
-  /** A public https URL; http is accepted only for address ranges that the operator has allowed. */
+  /** A public https URL; http and private addresses only in ranges that the operator allows. */
   url?: string | undefined;
-  /** Your own note of what the endpoint is for; null removes it. */
+  /** Your note about the endpoint; null removes it. */
   description?: string | null | undefined;
-  /** Event kinds, families such as `order.*`, or `*` for all. */
+  /** Event kinds, families such as `order.*`, or `*` for all kinds, including later ones. */
   events?: EventFilter[] | undefined;
-  /** Whether events are sent to it. While it is switched off, deliveries are skipped, and pending ones fail. */
+  /** Whether the endpoint receives events. Disabling it fails pending deliveries; while it is disabled, new deliveries are skipped. */
   active?: boolean | undefined;
-  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
+  /** Whether deliveries wait: they are created and stay pending, without any attempt. */
   paused?: boolean | undefined;
 }
 
 export interface UpdateMessageSettingsBody {
-  /** What to change; the rest stays as it is. */
+  /** Settings to change; those left out stay as they are. */
   automatic?: AutomaticMessagesChange | undefined;
 }
 
 export interface UpdatePipelineBody {
-  /** Name of the pipeline; it need not be unique. */
+  /** Name of the pipeline, not necessarily unique. */
   name?: string | undefined;
-  /** The whole list in order: a stage with an id is kept or renamed, one without is new, and one left out is removed. */
+  /** The whole list, in order. A stage with an id is kept or renamed, a stage without an id is added, and a stage left out is removed. */
   stages?: StageChange[] | undefined;
 }
 
 export interface UpdatePlanStepBody {
-  /** Text of a message, or of a note: up to 2,000 characters. */
+  /** Text of a message, or of a note of at most 2,000 characters. */
   body?: string | undefined;
-  /** Channel of the message: one that is set up and reaches the contact. */
+  /** Channel of the message. It must be set up and reach the contact. */
   channel?: Channel | undefined;
-  /** Whether it replies to a message received on this channel, which then cannot be changed. */
+  /** True if the channel cannot be changed, because the step replies to a message received on it. */
   channel_locked?: boolean | undefined;
-  /** Goal of the plan that the agent then makes. */
+  /** Goal of the next plan. */
   goal?: string | undefined;
-  /** Id of the stage to move the deal to, one of its pipeline's. */
+  /** Id of the stage to move the deal to, in the deal's pipeline. */
   stage?: number | undefined;
 }
 
 export interface UpdateProductBody {
-  /** Stock keeping unit: the product's code in your own system, unique in the account. Case matters. */
+  /** Stock keeping unit: the product's code in your own system. Unique in the account, case-sensitive. */
   sku?: string | undefined;
-  /** Name of the product, as new orders show it. */
+  /** Name of the product in new orders. */
   name?: string | undefined;
   /** Price in the currency's minor unit, such as cents. */
   price_minor?: number | undefined;
@@ -4420,39 +4420,39 @@ export interface UpdateProductBody {
 }
 
 export interface UpdateSettingsBody {
-  /** True if appointments can be booked. Existing ones stay when it is switched off. */
+  /** True if appointments can be booked. If it is switched off, existing appointments stay. */
   enabled?: boolean | undefined;
-  /** Mode of appointments whose booking type has the mode `either`, unless the booking gives one. */
+  /** Mode of appointments with a booking type of mode `either`, unless the booking gives a mode. */
   mode?: AppointmentMode | undefined;
-  /** Place of appointments in person where neither booking type nor teammate has one. Null is an empty string. */
+  /** Place of in-person appointments if neither the booking type nor the teammate has one. Null sets an empty string. */
   location?: string | null | undefined;
-  /** The message that tells the contact of a booked or rescheduled appointment. */
+  /** The message that confirms a booked or rescheduled appointment to the contact. */
   confirmation?: {
     /** True if the message is sent. */
     enabled?: boolean | undefined;
-    /** Channel that is tried first; the `fallback` channels of the message settings follow. */
+    /** Channel to try first. The `fallback` channels of the message settings follow. */
     channel?: Channel | undefined;
   } | undefined;
-  /** Reminders of appointments whose booking type has none of its own, at most 10. Null is an empty list. */
+  /** Reminders of appointments whose booking type has none, at most 10. Null sets an empty list. */
   reminders?: Reminder[] | null | undefined;
 }
 
 export interface UpdateSourceBody {
   /** Id of the collection to move the source to. */
   collection?: number | undefined;
-  /** Whether agents use it, and searches find it. */
+  /** Whether agents use the source and searches find it. */
   active?: boolean | undefined;
   /** Article, FAQ, file: its title, or the FAQ's question. The source is read again. */
   title?: string | undefined;
-  /** Article: Markdown. FAQ: the answer, up to 2,000 characters. The source is read again. */
+  /** Article: Markdown. FAQ: the answer, at most 2,000 characters. The source is read again. */
   body?: string | undefined;
-  /** FAQ: other ways to ask the question, replaced whole; null: none. The source is read again. */
+  /** FAQ: other ways to ask the question. Replaces the whole list; null: none. The source is read again. */
   alternates?: string[] | null | undefined;
   /** FAQ: whether agents send the answer word for word when the question matches. */
   answer_exactly?: boolean | undefined;
-  /** Website: pages of the same site to read, replaced whole. The source is read again. */
+  /** Website: pages of the same site to read. Replaces the whole list. The source is read again. */
   pages?: string[] | undefined;
-  /** Website: how often it is read again on its own. */
+  /** Website: how often it is read again automatically. */
   refresh?: KnowledgeRefresh | undefined;
 }
 
@@ -4460,7 +4460,7 @@ export interface UpdateStaffBody {
   /** True if the teammate takes bookings. */
   active?: boolean | undefined;
   /**
-   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is, null closes it.
+   * Opening hours by weekday (`mon` to `sun`), in the account's timezone: pairs of start and end as HH:MM, up to "24:00". A day that is left out stays as it is; null closes the day.
    * @example {
    */
   hours?: {
@@ -4479,33 +4479,33 @@ export interface UpdateStaffBody {
     /** Opening ranges of the day: pairs of start and end as HH:MM, up to "24:00". Null closes it. */
     sun?: [string, string][] | null | undefined;
   } | undefined;
-  /** Opening hours of single dates, in place of the weekly ones; an empty list is closed. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all of them. */
+  /** Opening hours of single dates, instead of the weekly hours. An empty list closes the date. At most 1,000 dates and 64 KiB as JSON. A date that is left out stays as it is; null removes a date, or all dates. */
   overrides?: {
     [key: string]: [string, string][] | null;
   } | null | undefined;
-  /** The teammate's place, for appointments in person whose booking type has none. Null is an empty string. */
+  /** The teammate's place for in-person appointments whose booking type has none. Null sets an empty string. */
   location?: string | null | undefined;
-  /** The teammate's link, for online appointments whose booking type has none. Null is an empty string. */
+  /** The teammate's link for online appointments whose booking type has none. Null sets an empty string. */
   meeting_link?: string | null | undefined;
 }
 
 export interface UpdateTemplatesBody {
-  /** What to change of this text; null restores its defaults. */
+  /** Changes of this text; null restores its defaults. */
   appointment_booked?: MessageTemplateChange | null | undefined;
-  /** What to change of this text; null restores its defaults. */
+  /** Changes of this text; null restores its defaults. */
   appointment_rescheduled?: MessageTemplateChange | null | undefined;
-  /** What to change of this text; null restores its defaults. */
+  /** Changes of this text; null restores its defaults. */
   appointment_reminder?: MessageTemplateChange | null | undefined;
 }
 
 export interface UploadFileBody {
-  /** A pdf, docx, txt, md, csv or html file of at most 20 MiB; the type is detected from its content. */
+  /** A pdf, docx, txt, md, csv or html file of at most 20 MiB. Its type is detected from the content. */
   file: Blob;
-  /** Default: the file's name. */
+  /** Title of the source; default: the file's name. */
   title?: string | undefined;
-  /** Id of a collection; default: the collection General. */
+  /** Id of the collection; default: General. */
   collection?: number | undefined;
-  /** Whether agents use it, and searches find it. Default: `true`. */
+  /** Whether agents use the source and searches find it. Default: `true`. */
   active?: boolean | undefined;
 }
 
@@ -4513,17 +4513,17 @@ export interface UploadFileBody {
 export interface UsageOfAgent {
   /** The agent, with its current name and role. */
   agent: AgentSummary;
-  /** The agent's own model, or the one in the settings; empty if neither is set. */
+  /** The agent's own model, or the model in the settings; empty if neither is set. */
   model: string;
   /** AI tokens used today, in the account's timezone. */
   tokens_today: number;
-  /** Maximum AI tokens per day in the account's timezone: a plan that could exceed it fails. Null: no limit. */
+  /** Maximum AI tokens per day in the account's timezone. A plan that could exceed it fails. Null: no limit. */
   daily_limit: number | null;
-  /** AI tokens of the period, of prompts and completions. */
+  /** AI tokens of prompts and completions in the period. */
   tokens: number;
-  /** Calls of the AI provider. */
+  /** Number of calls of the AI provider. */
   calls: number;
-  /** Plans that were requested or triggered in the period, failed ones included. */
+  /** Number of plans that were requested or triggered in the period, including failed ones. */
   plans: number;
 }
 
@@ -4531,27 +4531,27 @@ export interface UsageOfAgent {
 export interface UsageOfModel {
   /** `openai_compatible`, or `simulated` in a sandbox. */
   provider: string;
-  /** Name of the model; from the 101st of a day on `other models`. */
+  /** Name of the model. From the 101st model of a day on, it is `other models`. */
   model: string;
-  /** AI tokens of the period, of prompts and completions. */
+  /** AI tokens of prompts and completions in the period. */
   tokens: number;
-  /** Calls of the AI provider. */
+  /** Number of calls of the AI provider. */
   calls: number;
-  /** USD, by the prices in the settings; null if a model's price is missing there. 0 in a sandbox. */
+  /** Cost in USD, from the prices in the settings; null if the price of a model is missing. 0 in a sandbox. */
   estimated_cost_usd: number | null;
 }
 
-/** AI tokens that were used for deals of a pipeline. */
+/** AI tokens used for deals of a pipeline. */
 export interface UsageOfPipeline {
   /** Id of the pipeline. */
   id: number;
-  /** The pipeline's current name, or the last one that is known. */
+  /** The pipeline's current name, or its last known name. */
   name: string;
   /** AI tokens used today, in the account's timezone. */
   tokens_today: number;
   /** Maximum AI tokens per day for plans about its deals, from `pipeline_budgets`; null: no budget. */
   daily_budget: number | null;
-  /** AI tokens of the period, of prompts and completions. */
+  /** AI tokens of prompts and completions in the period. */
   tokens: number;
 }
 
@@ -4561,29 +4561,29 @@ export interface UsageOfPurpose {
   agent: string;
   /** What the tokens were for: `planning`. */
   kind: string;
-  /** `kind` in words to show. */
+  /** `kind` as a label to show. */
   label: string;
-  /** AI tokens of the period, of prompts and completions. */
+  /** AI tokens of prompts and completions in the period. */
   tokens: number;
-  /** Calls of the AI provider. */
+  /** Number of calls of the AI provider. */
   calls: number;
 }
 
-/** A URL of yours to which events are sent. */
+/** A URL of yours that receives events. */
 export interface WebhookEndpoint {
-  /** Names the endpoint in paths. */
+  /** Id of the endpoint. */
   id: string;
-  /** URL to which events are sent by POST. */
+  /** URL that receives events by POST. */
   url: string;
-  /** Your own note of what the endpoint is for; may be empty. */
+  /** Your note about the endpoint; may be empty. */
   description: string;
-  /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
+  /** Event kinds that the endpoint receives, families such as `order.*`, or `*` for all. */
   events: string[];
-  /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
+  /** Whether the endpoint receives events; while it is disabled, new deliveries are skipped. */
   active: boolean;
-  /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
+  /** Why the platform disabled the endpoint, as a sentence; null if it did not. */
   disabled_reason: string | null;
-  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
+  /** Whether deliveries wait: they are created and stay pending, without any attempt. */
   paused: boolean;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
@@ -4593,95 +4593,95 @@ export interface WebhookEndpoint {
 
 /** A new endpoint with its signing secret. */
 export interface WebhookEndpointWithSecret {
-  /** Names the endpoint in paths. */
+  /** Id of the endpoint. */
   id: string;
-  /** URL to which events are sent by POST. */
+  /** URL that receives events by POST. */
   url: string;
-  /** Your own note of what the endpoint is for; may be empty. */
+  /** Your note about the endpoint; may be empty. */
   description: string;
-  /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
+  /** Event kinds that the endpoint receives, families such as `order.*`, or `*` for all. */
   events: string[];
-  /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
+  /** Whether the endpoint receives events; while it is disabled, new deliveries are skipped. */
   active: boolean;
-  /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
+  /** Why the platform disabled the endpoint, as a sentence; null if it did not. */
   disabled_reason: string | null;
-  /** Whether deliveries wait: they are created and stay pending, and none is tried. */
+  /** Whether deliveries wait: they are created and stay pending, without any attempt. */
   paused: boolean;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   created_at: Timestamp;
   /** ISO 8601 in the account's timezone, with its offset at that instant. */
   updated_at: Timestamp;
-  /** Secret that signs deliveries (Standard Webhooks), shown only in this response. */
+  /** Secret that signs deliveries as in Standard Webhooks; only this response contains it. */
   secret: string;
 }
 
-/** Pages of a website, read as its robots.txt allows. */
+/** Pages of a website, as far as its robots.txt allows. */
 export interface WebsiteSource {
-  /** Names the source in paths, and in passages that a search finds. */
+  /** Id of the source in paths and in search results. */
   id: string;
-  /** An article's or a file's title, an FAQ's question, a website's address without the scheme. */
+  /** Title of an article or file, question of an FAQ, or address of a website without the scheme. */
   title: string;
-  /** A group of knowledge sources, to which agents can be limited. */
+  /** A group of knowledge sources. Agents can be limited to it. */
   collection: KnowledgeCollection;
-  /** `processing` until it has been read, then `ready`, or `failed` if it could not be. What was read before is found meanwhile. */
+  /** `processing`: it is being read, and searches find what was read before. `ready`: it has been read. `failed`: it could not be read. */
   status: KnowledgeStatus;
-  /** Why it failed, or why a ready source could not be read again; empty otherwise. */
+  /** Why the source failed, or why a ready source could not be read again; otherwise empty. */
   error: string;
-  /** Whether agents use it, and searches find it. */
+  /** Whether agents use the source and searches find it. */
   active: boolean;
-  /** When it was last changed, refreshed on request, or read with a new result. */
+  /** When the source was last changed, refreshed by a request, or read with a new result. */
   updated_at: Timestamp;
-  /** The source is one or more pages of a website. (enum property replaced by openapi-typescript) */
+  /** The source consists of pages of a website. (enum property replaced by openapi-typescript) */
   kind: "website";
-  /** URL of the website, as it was given. */
+  /** URL of the website, as given. */
   url: string;
-  /** How often the website is read again on its own; only pages that have changed are. */
+  /** How often the website is read again automatically. Only changed pages are read. */
   refresh: KnowledgeRefresh;
-  /** A note of where the list of pages came from: one page, or the site's sitemap. It changes nothing. */
+  /** A note on the origin of the list of pages: one page, or the site's sitemap. It has no effect. */
   crawl: CrawlMode;
-  /** Number of pages that are read, 50 at most. */
+  /** Number of pages that are read, at most 50. */
   pages: number;
 }
 
 /** A WhatsApp template, with the values of its placeholders. */
 export interface WhatsAppTemplate {
-  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
+  /** Name of the template at Meta; for twilio, its ContentSid (HX…). */
   name: string;
-  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
+  /** Language of the template, such as `de` or `en_US`. The provider twilio ignores it. */
   language: string;
-  /** Values of the placeholders in its body, in their order. */
+  /** Values of the placeholders in the template's body, in order. */
   parameters: string[];
 }
 
 /** A template that Meta approved, with the values of its placeholders. */
 export interface WhatsAppTemplateToSend {
-  /** Name of the template at Meta; with provider twilio its ContentSid: HX…. */
+  /** Name of the template at Meta; for twilio, its ContentSid (HX…). */
   name: string;
-  /** Language of the template, such as `de` or `en_US`; provider twilio ignores it. */
+  /** Language of the template, such as `de` or `en_US`. The provider twilio ignores it. */
   language: string;
-  /** Values of the placeholders in its body, in their order. Default: empty. */
+  /** Values of the placeholders in the template's body, in order. Default: empty. */
   parameters?: string[] | undefined;
 }
 
 export type WinDealBody = Record<string, never>;
 
-/** A step of an agent's workflow, as its prompt has it. */
+/** A step of an agent's workflow, as it appears in the prompt. */
 export interface WorkflowBlock {
   /** Unique within the workflow. */
   id: string;
-  /** What the block is to the AI, which reads the workflow as guidance. An `action` block names its `action`. */
+  /** Kind of block. The AI reads the workflow as guidance. An `action` block names its `action`. */
   kind: WorkflowBlockKind;
-  /** Action of an action block; required there. */
+  /** Action of an `action` block, which requires it. */
   action?: AgentAction | undefined;
   /** Email address of the team member whom the block names. */
   teammate?: string | undefined;
   /** Id of the pipeline that the block names. */
   pipeline?: number | undefined;
-  /** Id of the stage that the block names, one of `pipeline` if given. */
+  /** Id of the stage that the block names; it belongs to `pipeline` if that is given. */
   stage?: number | undefined;
   /** Id of the knowledge collection that the block names. */
   collection?: number | undefined;
-  /** Anything else to tell the AI, such as `goal`. Always there in responses. Default: empty. */
+  /** Further information for the AI, such as `goal`. Always there in responses. Default: empty. */
   params?: {
     [key: string]: unknown;
   } | undefined;
@@ -4701,19 +4701,19 @@ export interface WorkflowDraft {
 export interface WorkflowVersion {
   /** Counts up from 1 for each agent; never reused. */
   number: number;
-  /** What its publication said of it; of a rollback, the version that it restores. May be empty. */
+  /** Note given when it was published; for a rollback, the restored version. May be empty. */
   note: string;
-  /** Who published it; null if published through the API. */
+  /** Who published it; null if it was published through the API. */
   by: string | null;
   /** When it was published. */
   at: Timestamp;
-  /** Number of its blocks. */
+  /** Number of blocks. */
   blocks: number;
-  /** Number of its blocks of kind `ai`. */
+  /** Number of blocks of kind `ai`. */
   ai_blocks: number;
-  /** Whether it is the one that the agent plans by. */
+  /** Whether the agent uses this version for new plans. */
   live: boolean;
-  /** Number of open plans made with this version. */
+  /** Number of open plans that were made with this version. */
   running: number;
 }
 
@@ -4721,26 +4721,26 @@ export interface WorkflowVersion {
 export interface WorkflowVersionDetail {
   /** Counts up from 1 for each agent; never reused. */
   number: number;
-  /** What its publication said of it; of a rollback, the version that it restores. May be empty. */
+  /** Note given when it was published; for a rollback, the restored version. May be empty. */
   note: string;
-  /** Who published it; null if published through the API. */
+  /** Who published it; null if it was published through the API. */
   by: string | null;
   /** When it was published. */
   at: Timestamp;
-  /** Number of its blocks. */
+  /** Number of blocks. */
   blocks: number;
-  /** Number of its blocks of kind `ai`. */
+  /** Number of blocks of kind `ai`. */
   ai_blocks: number;
-  /** Whether it is the one that the agent plans by. */
+  /** Whether the agent uses this version for new plans. */
   live: boolean;
-  /** Number of open plans made with this version. */
+  /** Number of open plans that were made with this version. */
   running: number;
-  /** Blocks of this version; PUT them as the draft to edit them. */
+  /** Blocks of this version. To edit them, PUT them as the draft. */
   definition: WorkflowBlock[];
 }
 
 export interface WriteContactsBody {
-  /** The contacts to write, each by itself: one that is refused refuses no other. */
+  /** The contacts to write. Each entry succeeds or fails separately. */
   contacts: WrittenContact[];
 }
 
@@ -4749,13 +4749,13 @@ export interface WrittenContact {
   external_id?: string | null | undefined;
   /** Full name; null or an empty string removes it. */
   name?: string | null | undefined;
-  /** Phone number; without a country code it is read as a number of the account's country. Responses show E.164. Null or an empty string removes it. */
+  /** Phone number. Without a country code, it is a number of the account's country. Responses show E.164. Null or an empty string removes it. */
   phone?: string | null | undefined;
-  /** Email address, stored in lower case; it need not be unique. Null or an empty string removes it. */
+  /** Email address, stored in lowercase, not necessarily unique. Null or an empty string removes it. */
   email?: (string | "") | null | undefined;
-  /** All tags, in place of the former ones; null or an empty list removes them. */
+  /** All tags, replacing the current tags. Null or an empty list removes all. */
   tags?: string[] | null | undefined;
-  /** Custom fields to change, by name. Those left out stay, null removes one, and null for all of them removes all. */
+  /** Custom fields to change, by name. Fields that are left out stay. Null removes a field; null instead of the object removes all. */
   fields?: {
     [key: string]: (string | number | boolean) | null;
   } | null | undefined;
@@ -4772,7 +4772,7 @@ export type AppointmentBookedEvent = EventEnvelope & {
   };
 };
 
-/** An appointment was cancelled: its time is free again. */
+/** An appointment was canceled. Its time is free again. */
 export type AppointmentCancelledEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "appointment.cancelled";
@@ -4824,7 +4824,7 @@ export type AppointmentNoShowEvent = EventEnvelope & {
   };
 };
 
-/** An appointment got another time or another teammate. */
+/** An appointment was moved to another time, another teammate, or both. */
 export type AppointmentRescheduledEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "appointment.rescheduled";
@@ -4837,7 +4837,7 @@ export type AppointmentRescheduledEvent = EventEnvelope & {
   };
 };
 
-/** Location, meeting link or mode of an appointment changed. Not sent for its notes alone. */
+/** The location, meeting link or mode of an appointment changed. A change of the notes alone sends no event. */
 export type AppointmentUpdatedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "appointment.updated";
@@ -4850,65 +4850,65 @@ export type AppointmentUpdatedEvent = EventEnvelope & {
   };
 };
 
-/** A knowledge source could not be read; `error` says why. */
+/** A knowledge source could not be read. Its `error` says why. */
 export type KnowledgeFailedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "knowledge.failed";
   /** What the event is about. */
   data: {
-    /** Something that agents know: its fields depend on its `kind`. */
+    /** Something that agents know. Its fields depend on its `kind`. */
     source: KnowledgeSource;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A knowledge source was read: agents use it from now on. */
+/** A knowledge source was read. Agents use it from now on. */
 export type KnowledgeReadyEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "knowledge.ready";
   /** What the event is about. */
   data: {
-    /** Something that agents know: its fields depend on its `kind`. */
+    /** Something that agents know. Its fields depend on its `kind`. */
     source: KnowledgeSource;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A plan was approved: as a whole, or the first of its steps. */
+/** A plan was approved, as a whole or with the first approval of one of its steps. */
 export type PlanApprovedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "plan.approved";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** An agent made a plan that a person has to decide on, as a whole or a step of it. */
+/** An agent made a plan that needs a decision, on the whole plan or on its steps. */
 export type PlanAwaitingApprovalEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "plan.awaiting_approval";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** Every step of a plan has ended, and none of them failed. */
+/** Every step of a plan has ended, and none failed. */
 export type PlanCompletedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "plan.completed";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
@@ -4921,40 +4921,40 @@ export type PlanExpiredEvent = EventEnvelope & {
   type: "plan.expired";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A plan could not be made, or a step of it failed; `last_error` says why. */
+/** A plan could not be made, or one of its steps failed. Its `last_error` says why. */
 export type PlanFailedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "plan.failed";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A plan was rejected, as a whole or step by step: nothing of it runs. */
+/** A plan was rejected, as a whole or step by step. None of its steps runs. */
 export type PlanRejectedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "plan.rejected";
   /** What the event is about. */
   data: {
-    /** What an agent is going to do for a contact, step by step. */
+    /** Steps that an agent plans for a contact. */
     plan: Plan;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A contact became a member of an audience; also sent for each member that its first computation finds, and for a survivor that is one in place of the contact merged into it. */
+/** A contact became a member of an audience. Also sent for each member found by the first computation, and for a surviving contact that replaces a merged member. */
 export type AudienceEnteredEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "audience.entered";
@@ -4972,20 +4972,20 @@ export type AudienceEnteredEvent = EventEnvelope & {
   };
 };
 
-/** An audience's members could not be computed; `error` says why. */
+/** An audience's members could not be computed. Its `error` says why. */
 export type AudienceFailedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "audience.failed";
   /** What the event is about. */
   data: {
-    /** The audience; its `error` says what went wrong. */
+    /** The audience. Its `error` says what went wrong. */
     audience: Audience;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A contact is no longer a member of an audience, also because it was deleted or merged. */
+/** A contact is no longer a member of an audience, for example because it was deleted or merged. */
 export type AudienceLeftEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "audience.left";
@@ -5003,7 +5003,7 @@ export type AudienceLeftEvent = EventEnvelope & {
   };
 };
 
-/** An audience's members were computed: after its creation, a change of its rules, or a refresh. */
+/** An audience's members were computed after its creation, a change of its rules, or a refresh. */
 export type AudienceReadyEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "audience.ready";
@@ -5016,7 +5016,7 @@ export type AudienceReadyEvent = EventEnvelope & {
   };
 };
 
-/** A contact was created: through the API, or because an unknown person wrote. */
+/** A contact was created through the API, or because an unknown person wrote. */
 export type ContactCreatedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "contact.created";
@@ -5027,7 +5027,7 @@ export type ContactCreatedEvent = EventEnvelope & {
   };
 };
 
-/** A contact was deleted, with all that customer data knew of it. */
+/** A contact was deleted with all its customer data. */
 export type ContactDeletedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "contact.deleted";
@@ -5035,17 +5035,17 @@ export type ContactDeletedEvent = EventEnvelope & {
   data: {
     /** The ids of the deleted contact. */
     contact: {
-      /** Id of the contact. After a merge it finds the surviving contact. */
+      /** Id of the contact. After a merge, it refers to the surviving contact. */
       id: string;
-      /** Number of the contact, counting up within the account; shown as its id in agent plans. */
+      /** Number of the contact, counting up within the account; its id in agent plans. */
       number: number;
-      /** The contact's id in your own system; null if there is none. It need not be unique. */
+      /** The contact's id in your own system, not necessarily unique; null if there is none. */
       external_id: string | null;
     };
   };
 };
 
-/** Two contacts were merged into one: the id of `merged` refers to `contact` from now on. */
+/** Two contacts were merged into one. The id of `merged` now refers to `contact`. */
 export type ContactMergedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "contact.merged";
@@ -5053,27 +5053,27 @@ export type ContactMergedEvent = EventEnvelope & {
   data: {
     /** The surviving contact after the merge. */
     contact: Contact;
-    /** The contact that was merged into it, as it was before. */
+    /** The contact that was merged into it, as it was before the merge. */
     merged: ContactSummary;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
   };
 };
 
-/** A merge was undone: `contact` gave back what the merge gave it, `restored` is a contact of its own again. */
+/** A merge was undone. `contact` lost the values that it got from the merge, and `restored` is a separate contact again. */
 export type ContactUnmergedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "contact.unmerged";
   /** What the event is about. */
   data: {
-    /** The surviving contact, without what the merge gave it. */
+    /** The surviving contact, without the values that it got from the merge. */
     contact: Contact;
-    /** The contact that was merged into it. */
+    /** The contact that had been merged into it. */
     restored: Contact;
   };
 };
 
-/** Fields of a contact changed. */
+/** Values of a contact changed. */
 export type ContactUpdatedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "contact.updated";
@@ -5086,7 +5086,7 @@ export type ContactUpdatedEvent = EventEnvelope & {
   };
 };
 
-/** An order was cancelled. */
+/** An order was canceled. */
 export type OrderCancelledEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "order.cancelled";
@@ -5123,7 +5123,7 @@ export type OrderCreatedEvent = EventEnvelope & {
   };
 };
 
-/** An order was declined. */
+/** A new or confirmed order was declined. */
 export type OrderDeclinedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "order.declined";
@@ -5176,7 +5176,7 @@ export type DealDeletedEvent = EventEnvelope & {
   };
 };
 
-/** An open deal was lost, with the reason that was given. */
+/** An open deal was lost. The event has the reason, if one was given. */
 export type DealLostEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "deal.lost";
@@ -5186,12 +5186,12 @@ export type DealLostEvent = EventEnvelope & {
     deal: Deal;
     /** Former values of the fields that changed. */
     previous?: PreviousValues | undefined;
-    /** The reason that was given; empty if none was. */
+    /** The given reason; empty if there was none. */
     reason: string;
   };
 };
 
-/** A won or lost deal was opened again. */
+/** A won or lost deal was reopened. */
 export type DealReopenedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "deal.reopened";
@@ -5217,7 +5217,7 @@ export type DealStageChangedEvent = EventEnvelope & {
   };
 };
 
-/** Title, value, currency, contact or notes of a deal changed. */
+/** The title, value, currency, contact or notes of a deal changed. */
 export type DealUpdatedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "deal.updated";
@@ -5243,48 +5243,48 @@ export type DealWonEvent = EventEnvelope & {
   };
 };
 
-/** A provider refused the credentials of a channel: messages wait on it until it is set up again or the provider takes one. */
+/** A provider refused the credentials of a channel. Messages wait until the channel is set up again or the provider accepts one. */
 export type ChannelFailingEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "channel.failing";
   /** What the event is about. */
   data: {
-    /** Each channel of an account has one provider. */
+    /** The channel. An account has one provider for each channel. */
     channel: Channel;
     /**
-     * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+     * Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
      * @example smtp
      * @example twilio
      * @example whatsapp_cloud
      * @example http
      */
     provider: string;
-    /** What the provider responded; null while ready. */
+    /** The provider's response; null while the channel is ready. */
     error: string | null;
-    /** Since when the channel has been failing, or ready again. */
+    /** When the channel began to fail, or became ready again. */
     since: Timestamp;
   };
 };
 
-/** A channel that was failing is ready again, and what waited on it is sent. */
+/** A failing channel is ready again. The messages that waited on it are sent. */
 export type ChannelRecoveredEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "channel.recovered";
   /** What the event is about. */
   data: {
-    /** Each channel of an account has one provider. */
+    /** The channel. An account has one provider for each channel. */
     channel: Channel;
     /**
-     * smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any).
+     * Provider: smtp (email), twilio (sms, whatsapp), whatsapp_cloud (whatsapp) or http (any channel).
      * @example smtp
      * @example twilio
      * @example whatsapp_cloud
      * @example http
      */
     provider: string;
-    /** What the provider responded; null while ready. */
+    /** The provider's response; null while the channel is ready. */
     error: string | null;
-    /** Since when the channel has been failing, or ready again. */
+    /** When the channel began to fail, or became ready again. */
     since: Timestamp;
   };
 };
@@ -5302,7 +5302,7 @@ export type MessageDeliveredEvent = EventEnvelope & {
   };
 };
 
-/** A message reached nobody on any of its channels (status failed), or no channel had consent (refused). */
+/** A message did not arrive on any of its channels (`failed`), or no channel had consent (`refused`). */
 export type MessageFailedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "message.failed";
@@ -5328,19 +5328,19 @@ export type MessageReadEvent = EventEnvelope & {
   };
 };
 
-/** Somebody wrote to the account; an unknown sender becomes a contact first. */
+/** A person sent a message to the account. An unknown sender becomes a contact first. */
 export type MessageReceivedEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "message.received";
   /** What the event is about. */
   data: {
-    /** What somebody wrote to the account. */
+    /** A message that a person sent to the account. */
     message: InboundMessage;
-    /** A contact in short, as resources of other modules show it. */
+    /** A contact in resources of other modules, with id, name and phone. */
     contact: ContactSummary;
-    /** Present if the text was a word such as STOP: the consent for marketing is withdrawn. */
+    /** Present if the text was a word such as STOP, which withdraws consent for marketing. */
     opt_out?: true | undefined;
-    /** Present if the text was a word such as START, which grants what such a word withdrew. */
+    /** Present if the text was a word such as START, which restores consent after such a word. */
     opt_in?: true | undefined;
   };
 };
@@ -5358,7 +5358,7 @@ export type MessageSentEvent = EventEnvelope & {
   };
 };
 
-/** The platform switched an endpoint off: it responded with 410, or failed for five days. Sent to your other endpoints. */
+/** The platform disabled an endpoint: it responded with 410, or every delivery failed for five days. Your other endpoints get the event. */
 export type WebhookDisabledEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "webhook.disabled";
@@ -5366,19 +5366,19 @@ export type WebhookDisabledEvent = EventEnvelope & {
   data: {
     /** The endpoint that the event is about. */
     webhook: {
-      /** Names the endpoint in paths. */
+      /** Id of the endpoint. */
       id: string;
-      /** URL to which events are sent by POST. */
+      /** URL that receives events by POST. */
       url: string;
-      /** Your own note of what the endpoint is for; may be empty. */
+      /** Your note about the endpoint; may be empty. */
       description: string;
-      /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
+      /** Event kinds that the endpoint receives, families such as `order.*`, or `*` for all. */
       events: string[];
-      /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
+      /** Whether the endpoint receives events; while it is disabled, new deliveries are skipped. */
       active: boolean;
-      /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
+      /** Why the platform disabled the endpoint, as a sentence; null if it did not. */
       disabled_reason: string | null;
-      /** Whether deliveries wait: they are created and stay pending, and none is tried. */
+      /** Whether deliveries wait: they are created and stay pending, without any attempt. */
       paused?: boolean | undefined;
       /** ISO 8601 in the account's timezone, with its offset at that instant. */
       created_at: Timestamp;
@@ -5390,7 +5390,7 @@ export type WebhookDisabledEvent = EventEnvelope & {
   };
 };
 
-/** You asked for it with POST /v1/webhooks/{endpoint_id}/test: sent to that endpoint alone, whatever its filter. */
+/** You called POST /v1/webhooks/{endpoint_id}/test. Only that endpoint gets it, regardless of its filter. */
 export type WebhookTestEvent = EventEnvelope & {
   /** Kind of the event. */
   type: "webhook.test";
@@ -5398,19 +5398,19 @@ export type WebhookTestEvent = EventEnvelope & {
   data: {
     /** The endpoint that the event is about. */
     webhook: {
-      /** Names the endpoint in paths. */
+      /** Id of the endpoint. */
       id: string;
-      /** URL to which events are sent by POST. */
+      /** URL that receives events by POST. */
       url: string;
-      /** Your own note of what the endpoint is for; may be empty. */
+      /** Your note about the endpoint; may be empty. */
       description: string;
-      /** Kinds of events that it gets, families such as `order.*`, or `*` for all. */
+      /** Event kinds that the endpoint receives, families such as `order.*`, or `*` for all. */
       events: string[];
-      /** Whether events are sent to it; while it is switched off, deliveries are skipped. */
+      /** Whether the endpoint receives events; while it is disabled, new deliveries are skipped. */
       active: boolean;
-      /** Why the platform switched the endpoint off, as a sentence; null if it did not. */
+      /** Why the platform disabled the endpoint, as a sentence; null if it did not. */
       disabled_reason: string | null;
-      /** Whether deliveries wait: they are created and stay pending, and none is tried. */
+      /** Whether deliveries wait: they are created and stay pending, without any attempt. */
       paused?: boolean | undefined;
       /** ISO 8601 in the account's timezone, with its offset at that instant. */
       created_at: Timestamp;
@@ -5449,13 +5449,13 @@ export interface ListAppointmentsQuery {
   to?: string | undefined;
   /** Only appointments with this status. */
   status?: AppointmentStatus | undefined;
-  /** Only appointments of the contact with this id, and of contacts that were merged into it. */
+  /** Only appointments of the contact with this id, or of contacts merged into it. */
   contact?: string | undefined;
   /** Only appointments with the teammate who has this email address. */
   staff?: string | undefined;
   /** Only appointments of the booking type with this id. */
   booking_type?: number | undefined;
-  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  /** Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received. */
   updated_since?: string | undefined;
   /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
@@ -5473,7 +5473,7 @@ export interface ListFreeTimesQuery {
    */
   from?: string | undefined;
   /**
-   * Starts lie before this time, at most 31 days after `from`; default: 7 days after it. A date (its first instant in the account's timezone), or a date-time with offset.
+   * End of the starts, exclusive, at most 31 days after `from`; default: 7 days after it. A date (its first instant in the account's timezone), or a date-time with offset.
    * @example 2026-12-24
    * @example 2026-12-24T09:00:00+01:00
    */
@@ -5481,7 +5481,7 @@ export interface ListFreeTimesQuery {
   /** Only free times of the teammate who has this email address. */
   staff?: string | undefined;
   /**
-   * IANA timezone whose offset the times show; default: the account's. The free times are the same.
+   * IANA timezone for the offset of the times; default: the account's. The free times are the same.
    * @example Europe/Berlin
    */
   timezone?: string | undefined;
@@ -5489,7 +5489,7 @@ export interface ListFreeTimesQuery {
   exclude?: string | undefined;
   /** Maximum number of starts per page. Default: `1000`. */
   limit?: number | undefined;
-  /** The `next` of the previous page, which is its last starts_at. */
+  /** The `next` of the previous page: its last `starts_at`. */
   starting_after?: string | undefined;
 }
 
@@ -5498,7 +5498,7 @@ export interface ExplainFreeTimeQuery {
   booking_type: number;
   /** The start to explain. */
   starts_at: string;
-  /** Only the teammate with this email address; default: all who take it. */
+  /** Only the teammate with this email address; default: all who take the booking type. */
   staff?: string | undefined;
 }
 
@@ -5531,11 +5531,11 @@ export interface ListAgentsQuery {
 }
 
 export interface ListPlansQuery {
-  /** awaiting: the plan or one of its steps awaits approval. open: the plan has work ahead. */
+  /** `awaiting`: the plan or one of its steps awaits approval. `open`: the plan has not ended. */
   status?: "awaiting" | "open" | undefined;
   /** Only plans of the agent with this id. */
   agent?: number | undefined;
-  /** Only plans for the contact with this id, and for contacts merged into it. */
+  /** Only plans for the contact with this id, or for contacts merged into it. */
   contact?: string | undefined;
   /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
@@ -5584,7 +5584,7 @@ export interface ListContactsQuery {
   external_id?: string | undefined;
   /** Only contacts with this tag. */
   tag?: string | undefined;
-  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  /** Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received. */
   updated_since?: string | undefined;
   /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
@@ -5630,11 +5630,11 @@ export interface ListDuplicatesQuery {
 export interface ListOrdersQuery {
   /** Only orders with this status. */
   status?: OrderStatus | undefined;
-  /** Only orders of the contact with this id, and of contacts that were merged into it. */
+  /** Only orders of the contact with this id, or of contacts merged into it. */
   contact?: string | undefined;
   /** Only orders from this source. */
   source?: OrderSource | undefined;
-  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  /** Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received. */
   updated_since?: string | undefined;
   /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
@@ -5658,9 +5658,9 @@ export interface ListDealsQuery {
   stage?: number | undefined;
   /** Only deals with this status. */
   status?: DealStatus | undefined;
-  /** Only deals of the contact with this id, and of contacts that were merged into it. */
+  /** Only deals of the contact with this id, or of contacts merged into it. */
   contact?: string | undefined;
-  /** Only entries that changed at this time or later, the longest unchanged first. A mirror goes on with `next`, and later with the last `updated_at` it has: it misses no change. */
+  /** Only entries that changed at this time or later, oldest change first. To mirror the list without missing a change, read all pages with `next`. Later, continue from the last `updated_at` that you received. */
   updated_since?: string | undefined;
   /** Maximum number of entries per page. Default: `50`. */
   limit?: number | undefined;
@@ -5684,9 +5684,9 @@ export interface ListMessagesQuery {
   reference?: string | undefined;
   /** Only messages with this status. */
   status?: MessageStatus | undefined;
-  /** Only messages to the contact with this id, and to contacts merged into it. */
+  /** Only messages to the contact with this id, or to contacts merged into it. */
   contact?: string | undefined;
-  /** Part of a reference, a number or the contact's name, ignoring case. */
+  /** Part of a reference, address or contact name, ignoring case. */
   q?: string | undefined;
 }
 
